@@ -1,0 +1,23 @@
+"""Ingest daily weather: NOAA's county averages to `weather_raw`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow.sdk import DAG
+from pipeline_tasks import ingest_chain, months_param
+
+from lakehouse.sources import WEATHER
+
+with DAG(
+    dag_id="ingest_weather_data",
+    description=__doc__,
+    schedule="@daily",
+    start_date=datetime(2024, 1, 1),
+    catchup=False,
+    max_active_runs=1,
+    params={"months": months_param()},
+    tags=["ingest", "weather"],
+    doc_md=__doc__,
+):
+    ingest_chain(WEATHER)

@@ -1,0 +1,23 @@
+"""Ingest NYC yellow taxi trips: TLC's monthly parquet files to `yellow_taxi_raw`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow.sdk import DAG
+from pipeline_tasks import ingest_chain, months_param
+
+from lakehouse.sources import YELLOW
+
+with DAG(
+    dag_id="ingest_yellow_taxi_data",
+    description=__doc__,
+    schedule="@monthly",
+    start_date=datetime(2024, 1, 1),
+    catchup=False,
+    max_active_runs=1,
+    params={"months": months_param()},
+    tags=["ingest", "taxi"],
+    doc_md=__doc__,
+):
+    ingest_chain(YELLOW)

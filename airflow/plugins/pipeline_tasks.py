@@ -1,0 +1,175 @@
+"""The tasks that the DAGs are made of.
+
+Each names what it reads and writes through `lakehouse.names`, so that Airflow's own events say
+the same as Spark's and PyIceberg's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.openlineage.extractors import OperatorLineage
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import Asset, BaseOperator, Context, Param, chain
+from airflow.sdk.exceptions import AirflowSkipException
+from openlineage.client.event_v2 import Dataset
+
+from lakehouse.ingest import Landing, land
+from lakehouse.names import DatasetName, Table, file_dataset
+from lakehouse.settings import REPOSITORY, load_settings
+from lakehouse.sources import Source, months_before, parse_months
+from spark_jobs.session import submit_conf
+
+
+def asset(table: Table) -> Asset:
+    """The table as an Airflow asset: what schedules the DAGs that need it."""
+    return Asset(name=table.identifier, uri=table.asset_uri)
+
+
+def months_param() -> Param:
+    """The form field of the months to load; empty in a scheduled run."""
+    return Param(
+        [],
+        type=["array", "null"],
+        items={"type": "string", "pattern": r"^\d{4}-(0[1-9]|1[0-2])$"},
+        title="Months",
+        description="Months to load, one a line, as YYYY-MM. Without any, each of the last few "
+        "months that is published and new or changed.",
+    )
+
+
+class DownloadOperator(BaseOperator):
+    """Land the files of the chosen months; returns the slices that are to be loaded.
+
+    Skipped, with the reasons, when nothing is published that is new or changed. Months come
+    from the DAG's Param and never from the data interval: a manual run has none to lean on.
+    """
+
+    template_fields: Sequence[str] = ("months",)
+
+    def __init__(self, *, source: Source, months: str = "{{ params.months }}", **kwargs: Any):
+        super().__init__(**kwargs)
+        self.source = source
+        self.months = months
+        self.landing: Landing | None = None
+
+    def execute(self, context: Context) -> list[dict[str, Any]]:
+        settings = load_settings()
+        months = parse_months(context["params"].get("months") or [])
+        months = months or months_before(date.today(), settings.months_back)
+        self.landing = land(settings, self.source, months)
+        for reason in self.landing.skipped:
+            self.log.info(reason)
+        if not self.landing.slices:
+            raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
+        return [asdict(slice_) for slice_ in self.landing.slices]
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage:
+        """Each file: from its URL to its place in the landing folder."""
+        files = self.landing.files if self.landing else ()
+        return OperatorLineage(
+            inputs=[_dataset(file_dataset(file.url)) for file in files],
+            outputs=[_dataset(file_dataset(file.path)) for file in files],
+        )
+
+
+class SparkJobOperator(SparkSubmitOperator):
+    """spark-submit of one of the repository's jobs, with the tables it reads and writes."""
+
+    def __init__(self, *, reads: Sequence[Table], writes: Sequence[Table], **kwargs: Any):
+        super().__init__(**kwargs)
+        self.reads = list(reads)
+        self.writes = list(writes)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage:
+        """The tables under the names that Spark's own events give them."""
+        settings = load_settings()
+        return OperatorLineage(
+            inputs=[_dataset(table.dataset(settings)) for table in self.reads],
+            outputs=[_dataset(table.dataset(settings)) for table in self.writes],
+        )
+
+
+def spark_task(
+    task_id: str,
+    *,
+    job: tuple[str, str],
+    reads: Sequence[Table] = (),
+    writes: Sequence[Table] = (),
+    args: Sequence[str] = ("{{ ti.xcom_pull(task_ids='download') | tojson }}",),
+    **kwargs: Any,
+) -> BaseOperator:
+    """A task that runs a Spark job: the one seam between the DAGs and where Spark runs.
+
+    `job` is the source and the job of `spark_jobs/run.py`. SPARK_MASTER says where: this
+    machine or a standalone cluster. The provider hands the driver its lineage parent.
+    """
+    return SparkJobOperator(
+        task_id=task_id,
+        application=str(REPOSITORY / "spark_jobs" / "run.py"),
+        application_args=[*job, *args],
+        conf=submit_conf(load_settings()),
+        name=".".join(job),
+        reads=reads,
+        writes=writes,
+        **kwargs,
+    )
+
+
+def ingest_chain(source: Source) -> None:
+    """The tasks of an ingest DAG, in their order: what every source has in common."""
+    staging, raw = Table(f"{source.table}_staging"), Table(f"{source.table}_raw")
+    chain(
+        DownloadOperator(
+            task_id="download",
+            source=source,
+            doc="Land the months' files that are published and new or changed.",
+        ),
+        spark_task(
+            "stage",
+            job=(source.name, "stage"),
+            writes=[staging],
+            doc="Bring the landed files into the one typed schema of staging.",
+        ),
+        spark_task(
+            "check_staging",
+            job=(source.name, "check_staging"),
+            reads=[staging],
+            doc="Check what would be published; a critical result stops the run here.",
+        ),
+        spark_task(
+            f"merge_upsert_staging_into_raw_{source.name}",
+            job=(source.name, "merge"),
+            reads=[staging],
+            writes=[raw],
+            outlets=[asset(raw)],
+            doc="Replace each file's rows in raw by those in staging, unless they are the same.",
+        ),
+    )
+
+
+def flow_task(task_id: str, *, flow: Path, args: str = "", **kwargs: Any) -> BaseOperator:
+    """A task that runs a Metaflow flow, which becomes a child of the task in lineage."""
+    macros = "macros.OpenLineageProviderPlugin"
+    return BashOperator(
+        task_id=task_id,
+        bash_command=f"exec {sys.executable} {flow} run {args}",
+        env={
+            "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) }}}}",
+            "OPENLINEAGE_ROOT_PARENT_ID": (
+                f"{{{{ {macros}.lineage_root_parent_id(task_instance) }}}}"
+            ),
+        },
+        append_env=True,
+        **kwargs,
+    )
+
+
+def _dataset(name: DatasetName) -> Dataset:
+    return Dataset(name.namespace, name.name)

@@ -1,0 +1,5 @@
+"""`python -m commands`: what `./run` starts."""
+
+from commands.cli import main
+
+main()

@@ -1,0 +1,168 @@
+"""Every command of `./run`; each parses, calls, renders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from lakehouse.errors import PipelineError
+from lakehouse.settings import REPOSITORY, Settings, load_settings
+
+app = typer.Typer(
+    name="./run",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Two orchestrators, one lineage.",
+)
+
+FLOW = REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py"
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+Backend = Annotated[
+    str | None, typer.Option(help="Where lineage goes: a name of docs/backends.md, or a URL.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Profile = Annotated[str | None, typer.Option(help="AWS profile.")]
+
+
+@app.command()
+def demo(
+    data: Annotated[
+        str | None, typer.Option(help="A mirror: path or URL of a folder with taxi/ and weather/.")
+    ] = None,
+    real: Annotated[bool, typer.Option("--real", help="Load from TLC and NOAA.")] = False,
+    months: Annotated[str, typer.Option(help="Months to load: 2019-03,2019-04.")] = "",
+    exit_: Annotated[bool, typer.Option("--exit", help="End when done.")] = False,
+    backend: Backend = None,
+) -> None:
+    """The main job: ingest with Airflow, train with Metaflow, show the lineage."""
+    from commands.demo import run_demo
+    from lakehouse.sources import parse_months
+
+    settings = load_settings(data_source="real" if real else data, lineage_backend=backend)
+    run_demo(settings, parse_months(months), exit_when_done=exit_)
+
+
+@app.command(context_settings=PASS_ON)
+def test(context: typer.Context) -> None:
+    """All tests; --fast: those without Spark, Airflow, servers or a browser; -k and so on pass."""
+    arguments = list(context.args)
+    if "--fast" in arguments:
+        arguments.remove("--fast")
+        arguments += ["-m", "not (spark or airflow or server or metaflow or postgresql or browser)"]
+    _become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
+
+
+@app.command()
+def lint() -> None:
+    """Format check, ruff, mypy and the rules of who may import whom."""
+    for command in (
+        ["ruff", "format", "--check", "."],
+        ["ruff", "check", "."],
+        ["lint-imports"],
+        ["mypy"],
+    ):
+        if code := subprocess.run(command, cwd=REPOSITORY).returncode:
+            raise typer.Exit(code)
+
+
+@app.command()
+def airflow(backend: Backend = None) -> None:
+    """Airflow and the lineage server, until Ctrl-C."""
+    import signal
+
+    from commands.processes import Service, stopping
+    from commands.services import (
+        lineage_ready,
+        prepare,
+        start_airflow,
+        start_throughline,
+        wait_for_airflow,
+    )
+
+    settings = load_settings(lineage_backend=backend)
+    services: list[Service] = []
+    with stopping(services):
+        prepare(settings)
+        services.append(start_throughline(settings))
+        services.append(start_airflow(settings))
+        services[0].wait_until(lambda: lineage_ready(settings), 60)
+        wait_for_airflow(settings, services[1])
+        typer.echo(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
+        typer.echo(f"Lineage  {settings.throughline_url}\nCtrl-C ends both.")
+        signal.pause()
+
+
+@app.command("training-flow", context_settings=PASS_ON)
+def training_flow(context: typer.Context) -> None:
+    """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
+    arguments = list(context.args)
+    backend = None
+    if arguments[:1] == ["--backend"]:
+        backend, arguments = arguments[1] if len(arguments) > 1 else "", arguments[2:]
+    _training_flow(load_settings(lineage_backend=backend), arguments)
+
+
+@app.command("training-flow-datahub", context_settings=PASS_ON)
+def training_flow_datahub(context: typer.Context) -> None:
+    """The flow, with lineage to DataHub: run ..."""
+    _training_flow(load_settings(lineage_backend="datahub"), context.args)
+
+
+@app.command("training-flow-datazone", context_settings=PASS_ON)
+def training_flow_datazone(context: typer.Context) -> None:
+    """The flow, with lineage to Amazon DataZone: run ..."""
+    _training_flow(load_settings(lineage_backend="datazone"), context.args)
+
+
+@app.command(context_settings=PASS_ON)
+def lineage(context: typer.Context) -> None:
+    """throughline's command line: tree NODE, runs, ingest, export, --help."""
+    environ = os.environ | {"THROUGHLINE_URL": load_settings().throughline_url}
+    _become([sys.executable, "-m", "throughline", *context.args], environ)
+
+
+@app.command()
+def status() -> None:
+    """What runs, and what the lakehouse holds."""
+    from commands.status import show_status
+
+    show_status(load_settings())
+
+
+@app.command()
+def settings() -> None:
+    """Every setting, its value (secrets masked) and where it comes from."""
+    from commands.status import show_settings
+
+    show_settings(load_settings())
+
+
+def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
+    from commands.environment import child_environ
+    from commands.services import prepare
+
+    prepare(settings)
+    _become([sys.executable, str(FLOW), *arguments], child_environ(settings))
+
+
+def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
+    """Replace this process, so that signals and the exit code are the command's own."""
+    os.chdir(REPOSITORY)
+    os.execvpe(command[0], command, environ)
+
+
+def main() -> None:
+    """Run a command; errors meant for people are one message, without a traceback."""
+    try:
+        app(prog_name="./run")
+    except PipelineError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

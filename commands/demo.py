@@ -1,0 +1,192 @@
+"""The main job: both orchestrators, from a fresh clone to the lineage of a forecast."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from commands.airflow_api import Airflow
+from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ
+from commands.processes import Service, stopping
+from commands.progress import Progress
+from commands.services import (
+    lineage_caught_up,
+    lineage_ready,
+    prepare,
+    start_airflow,
+    start_throughline,
+    wait_for_airflow,
+)
+from lakehouse.errors import PipelineError, SettingsError
+from lakehouse.forecasts import FORECAST, newest_forecasts
+from lakehouse.settings import Settings
+
+TAXI_DAG = "ingest_yellow_taxi_data"
+WEATHER_DAG = "ingest_weather_data"
+TRAIN_DAG = "train_forecast_model"
+GENERATOR_MONTHS = ["2025-04", "2025-05"]
+POLL_SECONDS = 1.0
+TRIGGER_SECONDS = 120
+FORECASTS_SHOWN = 6
+
+
+class DemoFailed(PipelineError):
+    """A DAG run failed, or did not do what it was to."""
+
+
+def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> None:
+    """Run everything and show it; returns when interrupted or, if asked, when done.
+
+    Raises:
+        PipelineError: something failed; the message says what and where to look.
+    """
+    console = Console()
+    months = months or default_months(settings)
+    console.print(_data_line(settings, months))
+    services: list[Service] = []
+    with stopping(services), Progress(console) as progress:
+        with progress.stage("Java, jars, catalog"):
+            prepare(settings)
+        with progress.stage("Lineage server and Airflow up"):
+            services.append(start_throughline(settings))
+            services.append(start_airflow(settings))
+            services[0].wait_until(lambda: lineage_ready(settings), 60)
+            airflow = wait_for_airflow(settings, services[1])
+        notes = _run_dags(airflow, progress, months)
+        with progress.stage("Lineage taken in"):
+            services[0].wait_until(lambda: lineage_caught_up(settings), 60)
+        progress.__exit__(None, None, None)
+        _show(console, settings, progress, notes)
+        if not exit_when_done:
+            console.print("\nBoth stay up. [bold]Ctrl-C[/bold] ends them.")
+            signal.pause()
+
+
+def default_months(settings: Settings) -> list[str]:
+    """Months to load when none were given; empty leaves the choice to the DAG.
+
+    Raises:
+        SettingsError: a folder was given that holds no taxi file.
+    """
+    if settings.data_source == "generator":
+        return GENERATOR_MONTHS
+    base = urlsplit(settings.taxi_url)
+    if base.scheme != "file":
+        return []
+    folder = Path(unquote(base.path), "trip-data")
+    found = sorted(path.stem[-7:] for path in folder.glob("yellow_tripdata_????-??.parquet"))
+    if not found:
+        raise SettingsError(
+            f"{folder} has no yellow_tripdata_YYYY-MM.parquet. --data names the folder that holds "
+            "taxi/trip-data/ and weather/averages/."
+        )
+    return found[-2:]
+
+
+def _data_line(settings: Settings, months: list[str]) -> str:
+    chosen = ", ".join(months) or f"what was published in the last {settings.months_back} months"
+    if settings.data_source == "generator":
+        return (
+            f"Data: [bold]made by the built-in generator[/bold] (not real rides), {chosen}. "
+            "--real loads from TLC and NOAA, --data from a mirror."
+        )
+    return f"Data: {settings.taxi_url} and {settings.weather_url}, {chosen}."
+
+
+def _run_dags(airflow: Airflow, progress: Progress, months: list[str]) -> list[str]:
+    """Ingest, then the training that the new taxi data triggers; what is worth a remark."""
+    notes = []
+    for dag in (TAXI_DAG, WEATHER_DAG, TRAIN_DAG):
+        airflow.unpause(dag)
+    with progress.stage("Ingest"):
+        runs = {dag: airflow.trigger(dag, {"months": months}) for dag in (TAXI_DAG, WEATHER_DAG)}
+        _follow(airflow, progress, runs)
+    if _loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]) is None:
+        notes.append("There is no new weather for these months; the model is seasonal-naive.")
+    if _loaded(airflow, TAXI_DAG, runs[TAXI_DAG]) is None:
+        notes.append("There was no new taxi data, so nothing was trained again.")
+        return notes
+    with progress.stage("Training, triggered by the new taxi data"):
+        deadline = time.monotonic() + TRIGGER_SECONDS
+        while not (run := airflow.triggered_by(TRAIN_DAG, runs[TAXI_DAG])):
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"{TRAIN_DAG} was not triggered by {runs[TAXI_DAG]}.")
+            time.sleep(POLL_SECONDS)  # between two looks at Airflow
+        _follow(airflow, progress, {TRAIN_DAG: run})
+    return notes
+
+
+def _loaded(airflow: Airflow, dag: str, run: str) -> bool | None:
+    """True if the run loaded something, None if its download was skipped."""
+    tasks = {task["task_id"]: task["state"] for task in airflow.tasks(dag, run)}
+    return None if tasks["download"] == "skipped" else True
+
+
+def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
+    """Show the runs until all have ended.
+
+    Raises:
+        DemoFailed: one failed; with the end of the failed task's log.
+    """
+    states = dict.fromkeys(runs, "")
+    while not all(state in ("success", "failed") for state in states.values()):
+        for dag, run in runs.items():
+            states[dag] = airflow.run_state(dag, run)
+            progress.show(dag, airflow.tasks(dag, run))
+            if states[dag] == "failed":
+                raise DemoFailed(_why(airflow, dag, run))
+        time.sleep(POLL_SECONDS)  # between two looks at Airflow
+
+
+def _why(airflow: Airflow, dag: str, run: str) -> str:
+    failed = [task for task in airflow.tasks(dag, run) if task["state"] == "failed"]
+    if not failed:
+        return f"{dag} failed."
+    task = failed[0]
+    log = airflow.log(dag, run, task["task_id"], task["try_number"]).splitlines()
+    return f"{dag}.{task['task_id']} failed. The end of its log:\n" + "\n".join(log[-20:])
+
+
+def _show(console: Console, settings: Settings, progress: Progress, notes: list[str]) -> None:
+    for note in notes:
+        console.print(f"[yellow]{note}[/yellow]")
+    forecasts = newest_forecasts(settings)
+    if not forecasts:
+        raise DemoFailed(f"{FORECAST.identifier} is empty.")
+    title = f"{FORECAST.identifier}: the first of {len(forecasts):,} as of {forecasts[0]['as_of']}"
+    grid = Grid(title=title, title_justify="left")
+    for column in ("datetime_hour", "pulocationid", "forecasted_total_rides"):
+        grid.add_column(column, justify="right" if column != "datetime_hour" else "left")
+    for row in forecasts[:FORECASTS_SHOWN]:
+        grid.add_row(*(str(row[c.header]) for c in grid.columns))
+    console.print(grid)
+    console.print("\n[bold]Where the forecasts come from[/bold] (./run lineage tree ...)")
+    tree = [sys.executable, "-m", "throughline", "tree", FORECAST.name, "--up", "--depth", "20"]
+    subprocess.run(tree, env=child_environ(settings), check=True)
+    console.print()
+    console.print(progress.timings())
+    console.print(_places(settings))
+
+
+def _places(settings: Settings) -> Grid:
+    places = Grid(title="\nWhere everything is", title_justify="left", box=None, pad_edge=False)
+    places.add_column("")
+    places.add_column("")
+    airflow = f"http://localhost:{settings.airflow_port}"
+    rows = [
+        ("Lineage", settings.throughline_url),
+        ("Airflow", f"{airflow}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"),
+        ("Tables", settings.warehouse),
+        ("Landed files", str(settings.landing_dir)),
+        ("Logs", str(settings.state_dir / "logs")),
+    ]
+    for row in rows:
+        places.add_row(*row)
+    return places

@@ -1,0 +1,100 @@
+"""The environment that Airflow, Spark drivers and Metaflow steps are started with."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from lakehouse.backends import lineage_environ
+from lakehouse.settings import REPOSITORY, Settings
+from spark_jobs.runtime import java_home
+
+AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
+
+
+def child_environ(settings: Settings) -> dict[str, str]:
+    """This process's environment with everything that children of `./run` need."""
+    scripts = str(Path(sys.executable).parent)
+    return {
+        **os.environ,
+        "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
+        "JAVA_HOME": str(java_home(settings)),
+        "PYSPARK_PYTHON": sys.executable,
+        "THROUGHLINE_URL": settings.throughline_url,
+        **settings.environ(),
+        **lineage_environ(settings),
+        **_metaflow(settings),
+        **_airflow(settings),
+    }
+
+
+def _metaflow(settings: Settings) -> dict[str, str]:
+    home = str(settings.state_dir / "metaflow")
+    return {
+        "METAFLOW_HOME": home,
+        "METAFLOW_DATASTORE_SYSROOT_LOCAL": home,
+        "METAFLOW_CARD_LOCALROOT": f"{home}/cards",
+        "METAFLOW_DEFAULT_DATASTORE": "local",
+        "METAFLOW_DEFAULT_METADATA": "local",
+        "METAFLOW_USER": os.environ.get("METAFLOW_USER") or _user(),
+    }
+
+
+def _user() -> str:
+    """Who runs this; Metaflow refuses root."""
+    user = getpass.getuser()
+    return "pipeline" if user == "root" else user
+
+
+def _airflow(settings: Settings) -> dict[str, str]:
+    home = settings.state_dir / "airflow"
+    port = settings.airflow_port
+    url = f"http://localhost:{port}"
+    secret = _secret(home)
+    return {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "airflow" / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "airflow" / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{AIRFLOW_USER}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__BASE_URL": url,
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API__SECRET_KEY": secret,
+        "AIRFLOW__API_AUTH__JWT_SECRET": secret,
+        # Two more ports that Airflow listens on; derived, so that two projects can run at once.
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(port + 1),
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(port + 2),
+        "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
+        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
+        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
+        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
+            {"conn_type": "spark", "host": settings.spark_master}
+        ),
+    }
+
+
+def write_airflow_password(settings: Settings) -> None:
+    """The file from which Airflow's simple auth manager knows airflow/airflow."""
+    path = settings.state_dir / "airflow" / "passwords.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({AIRFLOW_USER: AIRFLOW_PASSWORD}))
+
+
+def _secret(home: Path) -> str:
+    """A key of this checkout's own, made once and readable by its user only."""
+    path = home / "secret"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text()

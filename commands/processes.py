@@ -1,0 +1,131 @@
+"""Start services, and leave none of their processes behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from lakehouse.errors import SetupError
+
+MARK = "PIPELINE_SERVICES"
+"""Environment variable by which a service's processes are known, also those that Airflow's
+tasks put into sessions of their own."""
+
+GRACE_SECONDS = 15
+
+
+class Service:
+    """A program in the background, with its log in a file."""
+
+    def __init__(self, name: str, command: list[str], environ: dict[str, str], log: Path):
+        self.name = name
+        self.log = log
+        self._mark = uuid.uuid4().hex
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as out:
+            self._process = subprocess.Popen(
+                command,
+                env=environ | {MARK: self._mark},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C is ours to handle, not its
+            )
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
+        """Wait for a condition.
+
+        Raises:
+            SetupError: the program ended or the time ran out; with the end of its log.
+        """
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self._process.poll() is not None:
+                raise SetupError(f"{self.name} ended at once. {self._log_tail()}")
+            if time.monotonic() > deadline:
+                raise SetupError(f"{self.name} is not up after {seconds:.0f} s. {self._log_tail()}")
+            time.sleep(0.2)  # between two looks at the condition
+
+    def stop(self) -> None:
+        """End the program and everything it started."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+        _wait_gone(lambda: marked(self._mark), GRACE_SECONDS)
+        for process in marked(self._mark):
+            _kill(process)
+        self._process.wait()
+
+    def _log_tail(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-15:]
+        return f"The end of {self.log}:\n" + "\n".join(lines)
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    """Processes that carry the mark in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _wait_gone(alive: Callable[[], list[psutil.Process]], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while alive() and time.monotonic() < deadline:
+        time.sleep(0.2)  # between two looks at the processes
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+@contextmanager
+def stopping(services: list[Service]) -> Iterator[None]:
+    """Stop every service that was added to the list, however the block is left.
+
+    SIGTERM and SIGHUP leave it like Ctrl-C; a further signal while stopping is ignored.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        for service in reversed(services):
+            service.stop()
+
+
+def require_free_port(port: int, what: str, setting: str) -> None:
+    """Raises:
+    SetupError: something listens there already.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise SetupError(
+                f"Port {port}, which {what} needs, is taken. Stop what listens there, or choose "
+                f"another with {setting}=<port> in the environment or {setting.lower()} in "
+                "settings.yaml."
+            ) from None

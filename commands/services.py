@@ -1,0 +1,81 @@
+"""The two services of the project: Airflow, and the lineage server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import httpx
+
+from commands.airflow_api import Airflow
+from commands.environment import child_environ, write_airflow_password
+from commands.processes import Service, require_free_port
+from lakehouse.catalog import open_catalog
+from lakehouse.errors import SetupError
+from lakehouse.names import DATABASE
+from lakehouse.settings import Settings
+from spark_jobs.runtime import jars, java_home
+
+DAGS = ("ingest_yellow_taxi_data", "ingest_weather_data", "train_forecast_model")
+START_SECONDS = 300
+
+
+def prepare(settings: Settings) -> None:
+    """Java, jars and the catalog, so that nothing is set up by two tasks at once."""
+    java_home(settings)
+    jars(settings)
+    settings.spool_dir.mkdir(parents=True, exist_ok=True)
+    open_catalog(settings).create_namespace_if_not_exists(DATABASE)
+
+
+def start_throughline(settings: Settings) -> Service:
+    """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
+    require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
+    command = [
+        *(sys.executable, "-m", "throughline", "serve"),
+        *("--host", "127.0.0.1", "--port", str(settings.throughline_port)),
+        *("--database", f"sqlite:///{settings.state_dir / 'throughline.db'}"),
+        *("--spool", str(settings.spool_dir)),
+    ]
+    log = settings.state_dir / "logs" / "throughline.log"
+    return Service("The lineage server", command, child_environ(settings), log)
+
+
+def lineage_ready(settings: Settings) -> bool:
+    """Whether the lineage server answers."""
+    try:
+        return httpx.get(f"{settings.throughline_url}/healthz", timeout=5).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def lineage_caught_up(settings: Settings) -> bool:
+    """Whether the lineage server has taken in everything that is in the spool."""
+    try:
+        health = httpx.get(f"{settings.throughline_url}/healthz", timeout=5).json()
+    except (httpx.HTTPError, ValueError):
+        return False
+    return bool(health["spool"]["lag_bytes"] == 0)
+
+
+def start_airflow(settings: Settings) -> Service:
+    """Airflow with scheduler, API and UI. Not ready yet: see `wait_for_airflow`."""
+    for offset, what in enumerate(("Airflow", "Airflow's task logs", "Airflow's trigger logs")):
+        require_free_port(settings.airflow_port + offset, what, "AIRFLOW_PORT")
+    write_airflow_password(settings)
+    command = [str(Path(sys.executable).with_name("airflow")), "standalone"]
+    log = settings.state_dir / "logs" / "airflow.log"
+    return Service("Airflow", command, child_environ(settings), log)
+
+
+def wait_for_airflow(settings: Settings, service: Service) -> Airflow:
+    """Airflow's API once it schedules and knows every DAG.
+
+    Raises:
+        SetupError: it did not come up, or a DAG file cannot be loaded.
+    """
+    airflow = Airflow(f"http://localhost:{settings.airflow_port}")
+    service.wait_until(lambda: airflow.healthy(DAGS), START_SECONDS)
+    if errors := airflow.import_errors():
+        raise SetupError("Airflow cannot load every DAG: " + "\n".join(errors))
+    return airflow

@@ -1,0 +1,67 @@
+"""The lakehouse through PyIceberg: no JVM, for tasks and steps that read or write little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakehouse.names import CATALOG, Table
+from lakehouse.settings import Settings
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table as IcebergTable
+
+SLICE = "slice"
+"""Snapshot property: which slice of the table (a file, a month, a window) the commit replaced."""
+CONTENT_HASH = "content-hash"
+"""Snapshot property: hash of the rows that the commit put into its slice."""
+SOURCE_HASH = "source-hash"
+"""Snapshot property: hash of the source files that the rows came from."""
+
+
+def properties(settings: Settings) -> dict[str, str]:
+    """PyIceberg's properties of the catalog that Spark uses too."""
+    if settings.lakehouse == "glue":
+        glue = {"type": "glue", "warehouse": settings.warehouse}
+        glue |= {"glue.region": settings.aws_region, "s3.region": settings.aws_region}
+        if settings.aws_endpoint_url:
+            glue |= {
+                "glue.endpoint": settings.aws_endpoint_url,
+                "s3.endpoint": settings.aws_endpoint_url,
+                "s3.force-virtual-addressing": "false",
+            }
+        return glue
+    database = settings.state_dir / "catalog.db"
+    return {"type": "sql", "uri": f"sqlite:///{database}", "warehouse": settings.warehouse}
+
+
+def open_catalog(settings: Settings) -> Catalog:
+    """The catalog; the local one is made if it does not exist."""
+    from pyiceberg.catalog import load_catalog
+
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    return load_catalog(CATALOG, **properties(settings))
+
+
+def load_table(settings: Settings, table: Table) -> IcebergTable | None:
+    """The table as of now, or None while nobody has written it."""
+    from pyiceberg.exceptions import NoSuchTableError
+
+    try:
+        return open_catalog(settings).load_table(table.identifier)
+    except NoSuchTableError:
+        return None
+
+
+def slice_property(table: IcebergTable | None, slice_: str, key: str) -> str:
+    """A property of the newest snapshot that replaced the slice; empty if there is none.
+
+    A slice whose snapshot has expired counts as never written: it is then written again.
+    """
+    if table is None:
+        return ""
+    for snapshot in reversed(table.metadata.snapshots):
+        summary = snapshot.summary.additional_properties if snapshot.summary else {}
+        if summary.get(SLICE) == slice_:
+            return str(summary.get(key, ""))
+    return ""

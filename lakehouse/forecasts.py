@@ -1,0 +1,34 @@
+"""Read the forecasts back, as the reference query does."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from lakehouse.catalog import load_table
+from lakehouse.names import Table
+from lakehouse.settings import Settings
+
+FORECAST = Table("yellow_rides_hourly_forecast")
+
+
+def newest_forecasts(settings: Settings) -> list[dict[str, Any]]:
+    """Rows (datetime_hour, pulocationid, forecasted_total_rides, as_of, model_version) of the
+    newest as_of, by zone and hour; none while nothing was forecast."""
+    table = load_table(settings, FORECAST)
+    if table is None:
+        return []
+    rows = table.scan().to_arrow().to_pylist()
+    newest = max((row["as_of"] for row in rows), default=None)
+    found = [
+        {
+            "datetime_hour": datetime(row["year"], row["month"], row["day"], row["hour"]),
+            "pulocationid": row["pulocationid"],
+            "forecasted_total_rides": row["forecasted_total_rides"],
+            "as_of": row["as_of"],
+            "model_version": row["model_version"],
+        }
+        for row in rows
+        if row["as_of"] == newest
+    ]
+    return sorted(found, key=lambda row: (row["pulocationid"], row["datetime_hour"]))

@@ -1,0 +1,77 @@
+"""What an ingest run has to load: months to files to slices of a table."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from lakehouse.catalog import SOURCE_HASH, load_table, slice_property
+from lakehouse.download import LandedFile, fetch
+from lakehouse.errors import NotPublished
+from lakehouse.names import Table
+from lakehouse.settings import Settings
+from lakehouse.sources import WEATHER, Source
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The rows of a table that are replaced together: those of one source file.
+
+    Weather's four files a month, one an element, make one slice, because a row holds all four.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    source_hash: str
+
+
+@dataclass(frozen=True)
+class Landing:
+    """What a run found: the slices to load, every file landed, and why months are left out."""
+
+    slices: tuple[Slice, ...]
+    files: tuple[LandedFile, ...]
+    skipped: tuple[str, ...]
+
+
+def land(settings: Settings, source: Source, months: list[str]) -> Landing:
+    """Land the files of the months and keep the slices that the raw table does not hold yet."""
+    raw = load_table(settings, Table(f"{source.table}_raw"))
+    slices: list[Slice] = []
+    files: list[LandedFile] = []
+    skipped: list[str] = []
+    for month in months:
+        landed = _land_month(settings, source, month, skipped)
+        if not landed:
+            continue
+        slice_ = _slice(source, landed)
+        if slice_property(raw, slice_.name, SOURCE_HASH) == slice_.source_hash:
+            skipped.append(f"{slice_.name} is loaded already and has not changed.")
+            continue
+        files += landed
+        slices.append(slice_)
+    return Landing(tuple(slices), tuple(files), tuple(skipped))
+
+
+def _land_month(
+    settings: Settings, source: Source, month: str, skipped: list[str]
+) -> list[LandedFile]:
+    if settings.data_source == "generator":
+        from lakehouse.generator import generate
+
+        generate(settings, source, month)
+    landed = []
+    for file in source.files(settings, month):
+        try:
+            landed.append(fetch(file, settings.landing_dir / source.name))
+        except NotPublished as reason:
+            skipped.append(str(reason))
+    return landed
+
+
+def _slice(source: Source, files: list[LandedFile]) -> Slice:
+    name = files[0].path.rsplit("/", 1)[1]
+    if source is WEATHER:  # prcp-202301-cty-scaled.csv, tavg-… are one slice: 202301-cty-scaled.csv
+        name = name.split("-", 1)[1]
+    digest = hashlib.sha256("".join(f.sha256 for f in files).encode()).hexdigest()
+    return Slice(name, tuple(f.path for f in files), digest)

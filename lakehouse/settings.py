@@ -1,0 +1,196 @@
+"""Every setting of the project, as one frozen object.
+
+A value is taken from, in this order:
+
+1. an argument (``--backend`` of a command, ``load_settings(backend=...)``)
+2. the environment (the field's name in capitals, ``LINEAGE_BACKEND``)
+3. the file ``settings.yaml`` at the top of the repository, or the one ``SETTINGS_FILE`` names
+4. the default below
+
+``settings.environ()`` hands what differs from the defaults to child processes, so that Airflow,
+its tasks, Spark drivers and Metaflow steps all resolve the same values.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from lakehouse.errors import SettingsError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+TLC = "https://d37ci6vzurychx.cloudfront.net"
+NOAA = "https://www.ncei.noaa.gov/pub/data/daily-grids/v1-0-0"
+
+
+class Settings(BaseSettings):
+    """All settings; see the module's text for where a value comes from."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
+
+    state_dir: Path = Field(
+        REPOSITORY / ".state", description="Folder of everything that commands write."
+    )
+    data_source: str = Field(
+        "generator",
+        description="`generator`, `real` (TLC and NOAA), or a path or URL with taxi/ and weather/.",
+    )
+    taxi_base_url: str = Field("", description="Base of trip-data/; by default from data_source.")
+    weather_base_url: str = Field("", description="Base of averages/; by default from data_source.")
+    months_back: int = Field(
+        4, ge=1, le=120, description="Months a scheduled run looks back for new or changed files."
+    )
+    generator_rows: int = Field(
+        60_000, ge=1_000, description="Taxi trips a month that the generator makes."
+    )
+
+    lakehouse: Literal["local", "glue"] = Field(
+        "local", description="Where Iceberg tables live: a SQLite catalog, or AWS Glue and S3."
+    )
+    aws_region: str = Field("us-east-1", description="AWS region of the lakehouse and the stack.")
+    aws_account: str = Field("", description="AWS account id; needed when LAKEHOUSE=glue.")
+    aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
+    bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
+
+    spark_master: str = Field(
+        "local[2]", description="Spark master: local[N] or spark://host:port."
+    )
+    spark_driver_memory: str = Field("2g", description="Memory of a Spark driver.")
+
+    job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of jobs.")
+    lineage_backend: str = Field(
+        "embedded",
+        description="One or several of embedded, datahub, datazone, marquez, openmetadata, "
+        "console, file, or a URL; separated by commas.",
+    )
+    datahub_url: str = Field("http://localhost:8080", description="DataHub's metadata service.")
+    datahub_token: SecretStr = Field(SecretStr(""), description="DataHub access token.")
+    datazone_domain_id: str = Field("", description="Amazon DataZone domain (dzd_...).")
+    marquez_url: str = Field("http://localhost:5000", description="Marquez API.")
+    marquez_api_key: SecretStr = Field(SecretStr(""), description="Key for Marquez, if it has one.")
+    openmetadata_url: str = Field("http://localhost:8585", description="OpenMetadata server.")
+    openmetadata_token: SecretStr = Field(SecretStr(""), description="OpenMetadata bot token.")
+    lineage_url_api_key: SecretStr = Field(
+        SecretStr(""), description="Key sent when the backend is a URL."
+    )
+
+    airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
+    throughline_port: int = Field(9002, ge=1, le=65535, description="Port of the lineage server.")
+
+    @field_validator("state_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().resolve()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Argument, environment, file, default."""
+        file = YamlConfigSettingsSource(settings_cls, yaml_file=settings_file())
+        return init_settings, env_settings, file
+
+    @cached_property
+    def taxi_url(self) -> str:
+        """Base URL of TLC's site or its mirror, without a slash at the end."""
+        return (self.taxi_base_url or self._base("taxi", TLC)).rstrip("/")
+
+    @cached_property
+    def weather_url(self) -> str:
+        """Base URL of NOAA's site or its mirror, without a slash at the end."""
+        return (self.weather_base_url or self._base("weather", NOAA)).rstrip("/")
+
+    def _base(self, kind: str, real: str) -> str:
+        if self.data_source == "real":
+            return real
+        if self.data_source == "generator":
+            return (self.state_dir / "generated" / kind).as_uri()
+        if "://" in self.data_source:
+            return f"{self.data_source.rstrip('/')}/{kind}"
+        return (Path(self.data_source).expanduser().resolve() / kind).as_uri()
+
+    @property
+    def landing_dir(self) -> Path:
+        """Folder of the files as downloaded."""
+        return self.state_dir / "landing"
+
+    @property
+    def spool_dir(self) -> Path:
+        """Folder to which every producer of lineage on this machine appends."""
+        return self.state_dir / "spool"
+
+    @property
+    def warehouse(self) -> str:
+        """Location of the Iceberg tables."""
+        if self.lakehouse == "glue":
+            return f"s3://{self.bucket}/warehouse"
+        return str(self.state_dir / "warehouse")
+
+    @property
+    def throughline_url(self) -> str:
+        """Where the lineage server of this machine answers."""
+        return f"http://localhost:{self.throughline_port}"
+
+    def environ(self) -> dict[str, str]:
+        """Environment variables that give a child process these same settings."""
+        given: dict[str, str] = {}
+        for name in self.model_fields_set | {"state_dir"}:
+            value = getattr(self, name)
+            plain = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            given[name.upper()] = plain
+        return given
+
+
+def settings_file() -> Path:
+    """The YAML file that is read, whether it exists or not."""
+    return Path(os.environ.get("SETTINGS_FILE") or REPOSITORY / "settings.yaml")
+
+
+def load_settings(**arguments: Any) -> Settings:
+    """Resolve the settings; an argument that is None counts as not given.
+
+    Raises:
+        SettingsError: a value is not allowed, or the file names an unknown setting.
+    """
+    try:
+        return Settings(**{k: v for k, v in arguments.items() if v is not None})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']} (received {e['input']!r})"
+            for e in error.errors()
+        )
+        raise SettingsError(
+            f"{problems}. `./run settings` lists every setting and where it comes from."
+        ) from None
+
+
+def sources(settings: Settings) -> list[tuple[str, str, str]]:
+    """(name, value with secrets masked, source) for every setting, in the order declared."""
+    file = YamlConfigSettingsSource(Settings, yaml_file=settings_file())()
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(settings, name)
+        if os.environ.get(name.upper()):
+            source = f"environment {name.upper()}"
+        elif name in file:
+            source = f"file {settings_file().name}"
+        else:
+            source = "default" if value == field.default else "argument"
+        rows.append((name, "" if str(value) == "" else str(value), source))
+    return rows

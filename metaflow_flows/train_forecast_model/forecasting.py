@@ -1,0 +1,62 @@
+"""The science, as plain functions over DataFrames.
+
+A training frame has the columns of Nixtla's libraries: `unique_id` (pickup zone, int), `ds`
+(hour, New York wall clock) and `y` (rides), with a row for every zone and hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from statsforecast import StatsForecast
+
+WEEK_HOURS = 168
+HOLDOUT_HOURS = 24
+
+
+def busiest(actuals: pd.DataFrame, count: int) -> list[int]:
+    """The zones with most rides, busiest first; the lower zone id first among equals."""
+    totals = actuals.groupby("pulocationid")["total_rides"].sum().reset_index()
+    ordered = totals.sort_values(["total_rides", "pulocationid"], ascending=[False, True])
+    return [int(zone) for zone in ordered["pulocationid"].head(count)]
+
+
+def training_frame(
+    actuals: pd.DataFrame, locations: Sequence[int], start: datetime, end: datetime
+) -> pd.DataFrame:
+    """Every hour of [start, end) for every zone; an hour without a row had no ride."""
+    hours = pd.date_range(start, end, freq="h", inclusive="left", name="ds")
+    index = pd.MultiIndex.from_product([sorted(locations), hours], names=["unique_id", "ds"])
+    rides = actuals.rename(
+        columns={"pulocationid": "unique_id", "datetime_hour": "ds", "total_rides": "y"}
+    ).set_index(["unique_id", "ds"])["y"]
+    return rides.reindex(index, fill_value=0).astype("float64").reset_index()
+
+
+def fit(training: pd.DataFrame) -> StatsForecast:
+    """Seasonal-naive: an hour is forecast as the same hour seven days before."""
+    from statsforecast import StatsForecast
+    from statsforecast.models import SeasonalNaive
+
+    model = StatsForecast(models=[SeasonalNaive(season_length=WEEK_HOURS)], freq="h")
+    return model.fit(training)
+
+
+def predict(model: StatsForecast, hours: int) -> pd.DataFrame:
+    """`unique_id`, `ds`, `forecast` for the `hours` after the training frame's last."""
+    predicted = model.predict(h=hours)
+    name = next(column for column in predicted if column not in ("unique_id", "ds"))
+    return predicted.rename(columns={name: "forecast"})
+
+
+def evaluate(training: pd.DataFrame) -> dict[str, float]:
+    """Mean absolute error on the last day, by a model that did not see it; rides an hour."""
+    cut = training["ds"].max() - timedelta(hours=HOLDOUT_HOURS - 1)
+    seen, held_out = training[training["ds"] < cut], training[training["ds"] >= cut]
+    both = held_out.merge(predict(fit(seen), HOLDOUT_HOURS), on=["unique_id", "ds"])
+    return {"mae": float((both["y"] - both["forecast"]).abs().mean())}

@@ -1,0 +1,127 @@
+"""Spark's configuration: the one place that knows catalogs and jars.
+
+The same settings configure a driver that spark-submit starts and a session made in a Metaflow
+step or a test. The traps behind single keys are told in docs/spark.md.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import TYPE_CHECKING
+
+from lakehouse.backends import spark_transport
+from lakehouse.names import CATALOG, LOCAL_NAMESPACE
+from lakehouse.settings import Settings
+from spark_jobs.runtime import classpath, java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUIET_FACETS = (
+    "spark_properties",
+    "spark_applicationDetails",
+    "environment-properties",
+    "spark_jobDetails",
+    "spark.logicalPlan",
+    "spark_unknown",
+    "icebergScanReport",
+    "icebergCommitReport",
+)
+
+
+def submit_conf(settings: Settings) -> dict[str, str]:
+    """What must be known before the driver's JVM starts; spark-submit gets it as --conf.
+
+    Nothing secret is here: a command line can be read by every user of the machine.
+    """
+    path = classpath(settings)
+    return {
+        "spark.driver.memory": settings.spark_driver_memory,
+        "spark.driver.extraClassPath": path,
+        "spark.executor.extraClassPath": path,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN",
+    }
+
+
+def session_conf(settings: Settings, spool_name: str) -> dict[str, str]:
+    """Catalog, SQL and lineage; set by the driver itself.
+
+    `spool_name` names the file to which this application's lineage goes: one of its own.
+    """
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.extensions": (
+            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        ),
+        **_catalog(settings),
+        **_lineage(settings, spool_name),
+    }
+
+
+def _catalog(settings: Settings) -> dict[str, str]:
+    at = f"spark.sql.catalog.{CATALOG}"
+    common = {at: "org.apache.iceberg.spark.SparkCatalog", f"{at}.warehouse": settings.warehouse}
+    if settings.lakehouse == "glue":
+        glue = {
+            f"{at}.type": "glue",
+            f"{at}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+            f"{at}.client.region": settings.aws_region,
+        }
+        if settings.aws_endpoint_url:
+            glue |= {
+                f"{at}.glue.endpoint": settings.aws_endpoint_url,
+                f"{at}.s3.endpoint": settings.aws_endpoint_url,
+                f"{at}.s3.path-style-access": "true",
+            }
+        return common | glue
+    database = settings.state_dir / "catalog.db"
+    return common | {
+        f"{at}.type": "jdbc",
+        # In capitals, because OpenLineage's listener takes a lower-case `uri` for a Hive
+        # metastore's and loses every table; Iceberg does not mind (docs/spark.md).
+        f"{at}.URI": f"jdbc:sqlite:{database}?busy_timeout=30000&journal_mode=WAL",
+        f"{at}.jdbc.schema-version": "V1",
+        # Never contacted: it is what the listener forms a table's name from.
+        "spark.hadoop.hive.metastore.uris": LOCAL_NAMESPACE.replace("hive://", "thrift://"),
+    }
+
+
+def _lineage(settings: Settings, spool_name: str) -> dict[str, str]:
+    quiet = {f"spark.openlineage.facets.{name}.disabled": "true" for name in QUIET_FACETS}
+    return {
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.namespace": settings.job_namespace,
+        "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
+        "spark.openlineage.filter.rddEventsDisabled": "true",
+        **quiet,
+        **spark_transport(settings, spool_name),
+    }
+
+
+def open_session(
+    settings: Settings, app_name: str, conf: dict[str, str] | None = None
+) -> SparkSession:
+    """The application's session, made here or configured further under spark-submit.
+
+    `conf` is added last; a Metaflow step gives its lineage parent in it.
+    """
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("JAVA_HOME", str(java_home(settings)))
+    settings.spool_dir.mkdir(parents=True, exist_ok=True)
+    spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
+    builder = SparkSession.builder.appName(app_name)
+    if "SPARK_ENV_LOADED" not in os.environ:  # not under spark-submit: this process starts the JVM
+        builder = builder.master(settings.spark_master)
+        builder = _configured(builder, submit_conf(settings))
+    return _configured(builder, session_conf(settings, spool_name) | (conf or {})).getOrCreate()
+
+
+def _configured(builder: SparkSession.Builder, conf: dict[str, str]) -> SparkSession.Builder:
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder

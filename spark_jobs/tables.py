@@ -1,0 +1,105 @@
+"""Tables as typed columns, and the one way in which rows get into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from lakehouse.catalog import CONTENT_HASH, SLICE, SOURCE_HASH, load_table, slice_property
+from lakehouse.names import CATALOG, DATABASE, Table
+from lakehouse.settings import Settings
+
+SLICE_COLUMN = "filename"
+
+LOAD_COLUMNS = {
+    "unique_row_id": "string",
+    SLICE_COLUMN: "string",
+    "ingest_timestamp": "timestamp",
+    "openlineage_run_id": "string",
+}
+"""What a raw table adds to the columns of its source."""
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table's columns (name to Spark SQL type) and its partition transforms."""
+
+    table: Table
+    columns: dict[str, str]
+    partitioned_by: tuple[str, ...] = ()
+
+
+def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
+    """Create the table unless it exists."""
+    if spark.catalog.tableExists(schema.table.spark):
+        return
+    columns = ", ".join(f"`{name}` {type_}" for name, type_ in schema.columns.items())
+    partitions = ", ".join(schema.partitioned_by)
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
+    spark.sql(
+        f"CREATE TABLE IF NOT EXISTS {schema.table.spark} ({columns}) USING iceberg"
+        + (f" PARTITIONED BY ({partitions})" if partitions else "")
+        + " TBLPROPERTIES ('format-version' = '2')"
+    )
+
+
+def unique_row_id(columns: list[str]) -> Column:
+    """128-bit hex id of a row from its typed values.
+
+    A null adds nothing and a value is hashed together with its position, so `(null, 1)` differs
+    from `(1, null)`, and an id stays as it is when a later year adds a column.
+    """
+    parts: list[Column] = []
+    for position, name in enumerate(columns):
+        value = F.col(name)
+        parts += [F.when(value.isNotNull(), F.lit(position)), value]
+    return F.concat(
+        F.lpad(F.hex(F.xxhash64(*parts)), 16, "0"),
+        F.lpad(F.hex(F.xxhash64(F.lit("second half"), *parts)), 16, "0"),
+    )
+
+
+def first_of_each(rows: DataFrame, key: str) -> DataFrame:
+    """One row of each `key`. A window rather than dropDuplicates, which Spark plans as an
+    aggregation: every column's lineage would then say that it was aggregated."""
+    rank = F.row_number().over(Window.partitionBy(key).orderBy(key))
+    return rows.withColumn("rank", rank).where("rank = 1").drop("rank")
+
+
+def content_hash(rows: DataFrame, columns: list[str]) -> str:
+    """Hash of the rows as a bag: the same for any order of the same rows."""
+    row = F.xxhash64(*columns)
+    total = F.sum(row.cast("decimal(20,0)"))
+    found = rows.agg(F.count("*"), total, F.bit_xor(row)).first()
+    assert found is not None  # an aggregate without groups always has its one row
+    return ":".join(str(value) for value in found)
+
+
+def replace_slice(
+    settings: Settings,
+    rows: DataFrame,
+    table: Table,
+    slice_name: str,
+    slice_: Column,
+    *,
+    digest: str,
+    source_hash: str = "",
+) -> bool:
+    """Replace the rows for which `slice_` holds by `rows`, in one commit; True if it wrote.
+
+    Nothing is written when the slice was last written with the same `digest` (`content_hash` of
+    what the rows are made from). The commit carries the slice's name and hashes, so a crash
+    before it leaves the old rows and no trace, and a run after it knows that it is done.
+    """
+    if slice_property(load_table(settings, table), slice_name, CONTENT_HASH) == digest:
+        return False
+    (
+        rows.writeTo(table.spark)
+        .option(f"snapshot-property.{SLICE}", slice_name)
+        .option(f"snapshot-property.{CONTENT_HASH}", digest)
+        .option(f"snapshot-property.{SOURCE_HASH}", source_hash)
+        .overwrite(slice_)
+    )
+    return True

@@ -1,0 +1,37 @@
+"""Rides an hour and zone, from the raw trips."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.names import Table
+from lakehouse.settings import Settings
+from spark_jobs.tables import TableSchema, content_hash, ensure_table, replace_slice
+
+ACTUALS = TableSchema(
+    Table("yellow_rides_hourly_actuals"),
+    {"datetime_hour": "timestamp_ntz", "pulocationid": "int", "total_rides": "bigint"},
+    ("days(datetime_hour)",),
+)
+SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
+
+
+def compute_actuals(
+    spark: SparkSession, settings: Settings, raw: Table, start: datetime, end: datetime
+) -> bool:
+    """Replace the hours of [start, end), both at midnight; True if anything was new."""
+    ensure_table(spark, ACTUALS)
+    rows = spark.sql(SQL.format(raw=raw.spark, start=start, end=end)).cache()
+    hour = F.col("datetime_hour")
+    return replace_slice(
+        settings,
+        rows,
+        ACTUALS.table,
+        f"{start.isoformat()}/{end.isoformat()}",
+        (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
+        digest=content_hash(rows, list(ACTUALS.columns)),
+    )
