@@ -1,0 +1,65 @@
+"""Fixtures of the whole suite; what is slow starts once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakehouse.settings import REPOSITORY, Settings, load_settings
+
+SHARED = REPOSITORY.parent / "shared"
+REAL_MONTHS = ["2019-03", "2019-04"]
+GENERATED_MONTHS = ["2025-04", "2025-05"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def clean_environment() -> Iterator[None]:
+    """No setting of the person who runs the tests reaches them."""
+    names = {name.upper() for name in Settings.model_fields} | {"SETTINGS_FILE"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name in names or name.startswith(("OPENLINEAGE", "AIRFLOW__", "METAFLOW_")):
+                patch.delenv(name)
+        patch.setenv("SETTINGS_FILE", "/nonexistent/settings.yaml")
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data beside the repository; a test that needs it skips without."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is not there: this test needs its real data")
+    return SHARED
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with a state folder of the test's own."""
+    return load_settings(state_dir=tmp_path / "state")
+
+
+@pytest.fixture(scope="session")
+def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Settings]:
+    """Settings with a new state folder that shares the repository's downloaded jars."""
+
+    def make(name: str, **values: Any) -> Settings:
+        from spark_jobs.runtime import jars
+
+        jars(load_settings())
+        state = tmp_path_factory.mktemp(name)
+        (state / "jars").symlink_to(load_settings().state_dir / "jars")
+        return load_settings(state_dir=state, **values)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def real_or_generated() -> tuple[dict[str, Any], list[str]]:
+    """Settings and months: real rows when they are there, otherwise the generator's."""
+    if SHARED.is_dir():
+        return {"data_source": str(SHARED / "data")}, REAL_MONTHS
+    return {"data_source": "generator", "generator_rows": 5_000}, GENERATED_MONTHS

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaflow_flows.train_forecast_model import forecasting
+
+START, END = datetime(2025, 5, 2), datetime(2025, 6, 1)
+
+
+@pytest.fixture(scope="module")
+def training() -> pd.DataFrame:
+    hours = pd.date_range(START, END, freq="h", inclusive="left")
+    rng = np.random.default_rng(1)
+    actuals = pd.DataFrame(
+        {
+            "datetime_hour": np.tile(hours, 2),
+            "pulocationid": np.repeat([10, 4], len(hours)),
+            "total_rides": rng.integers(0, 40, 2 * len(hours)),
+        }
+    )
+    return forecasting.training_frame(actuals, [10, 4], START, END)
+
+
+def test_an_hour_is_forecast_as_the_same_hour_seven_days_before(training: pd.DataFrame) -> None:
+    predicted = forecasting.predict(forecasting.fit(training), 24)
+    before = training.assign(ds=training["ds"] + timedelta(days=7))
+    both = predicted.merge(before, on=["unique_id", "ds"])
+    assert len(both) == len(predicted) == 48
+    assert (both["forecast"] == both["y"]).all()
+    assert predicted["ds"].min() == pd.Timestamp(END)
+
+
+def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
+    actuals = pd.DataFrame(
+        {
+            "datetime_hour": [datetime(2025, 5, 2, 5), datetime(2025, 5, 9, 5)],
+            "pulocationid": [7, 7],
+            "total_rides": [3, 5],
+        }
+    )
+    frame = forecasting.training_frame(actuals, [7, 8], START, END)
+    assert len(frame) == 2 * 30 * 24
+    assert frame["y"].sum() == 8
+    assert frame.loc[frame["unique_id"] == 8, "y"].sum() == 0
+
+
+def test_rides_outside_the_window_are_left_out() -> None:
+    actuals = pd.DataFrame(
+        {"datetime_hour": [END], "pulocationid": [7], "total_rides": [1_000]}
+    )
+    assert forecasting.training_frame(actuals, [7], START, END)["y"].sum() == 0
+
+
+def test_the_busiest_zones_come_first_and_the_lower_id_among_equals() -> None:
+    actuals = pd.DataFrame({"pulocationid": [3, 1, 2, 2], "total_rides": [5, 5, 4, 4]})
+    assert forecasting.busiest(actuals, 2) == [2, 1]
+
+
+def test_the_error_is_measured_on_a_day_that_the_model_has_not_seen(
+    training: pd.DataFrame,
+) -> None:
+    last_day = training["ds"] >= END - timedelta(days=1)
+    week_before = training.assign(ds=training["ds"] + timedelta(days=7))
+    both = training[last_day].merge(week_before, on=["unique_id", "ds"])
+    expected = (both["y_x"] - both["y_y"]).abs().mean()
+    assert forecasting.evaluate(training)["mae"] == pytest.approx(expected)

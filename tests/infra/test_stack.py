@@ -1,0 +1,229 @@
+"""create-infra against a stand-in: every resource is read back through its own API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from moto.cloudformation.models import Stack, cloudformation_backends
+
+from commands.infra import create_infra
+from infra.aws import Aws, Dialogue, connect
+from infra.errors import InfraError, StackFailed
+from infra.names import STACK, bucket_name
+from infra.stack import apply_stack, find_stack, follow
+from lakehouse.settings import Settings
+
+pytestmark = pytest.mark.server
+
+
+class Talk:
+    """Records what is said, and answers every question the same."""
+
+    def __init__(self, answer: bool = True) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self._answer = answer
+
+    @property
+    def dialogue(self) -> Dialogue:
+        return Dialogue(say=self.said.append, confirm=self._confirm)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.said)
+
+    def _confirm(self, question: str) -> bool:
+        self.asked.append(question)
+        return self._answer
+
+
+def the_stack(aws: Aws) -> Stack:
+    """The stand-in's own object of the stack, to put it into states that it never reaches."""
+    stacks = cloudformation_backends[aws.account][aws.region].stacks.values()
+    return next(stack for stack in stacks if stack.name == STACK)
+
+
+def test_create_makes_a_private_encrypted_versioned_bucket_that_tidies_up(aws: Aws) -> None:
+    apply_stack(aws, Talk().dialogue)
+    bucket = bucket_name(aws.account, aws.region)
+    encryption = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
+    assert encryption["Rules"][0]["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+    assert aws.s3.get_bucket_versioning(Bucket=bucket)["Status"] == "Enabled"
+    access = aws.s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
+    assert len(access) == 4
+    assert all(access.values())
+    owner = aws.s3.get_bucket_ownership_controls(Bucket=bucket)["OwnershipControls"]
+    assert owner["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    rules = aws.s3.get_bucket_lifecycle_configuration(Bucket=bucket)["Rules"]
+    assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
+    assert rules[0]["Expiration"] == {"ExpiredObjectDeleteMarker": True}
+    assert rules[1]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+
+
+def test_create_lets_nobody_reach_the_bucket_without_tls(aws: Aws) -> None:
+    apply_stack(aws, Talk().dialogue)
+    bucket = bucket_name(aws.account, aws.region)
+    policy = json.loads(aws.s3.get_bucket_policy(Bucket=bucket)["Policy"])
+    statement = policy["Statement"][0]
+    assert statement["Effect"] == "Deny"
+    assert statement["Principal"] == "*"
+    assert statement["Action"] == "s3:*"
+    assert statement["Resource"] == [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"]
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_create_makes_the_database_where_the_warehouse_is(aws: Aws) -> None:
+    apply_stack(aws, Talk().dialogue)
+    database = aws.glue.get_database(Name="nyc_taxi")["Database"]
+    bucket = bucket_name(aws.account, aws.region)
+    assert database["LocationUri"] == f"s3://{bucket}/warehouse/nyc_taxi"
+
+
+def _role(settings: Settings, outputs: dict[str, str]) -> tuple[Any, Any]:
+    iam = boto3.client("iam", endpoint_url=settings.aws_endpoint_url, region_name="us-east-1")
+    name = outputs["RoleArn"].rsplit("/", 1)[1]
+    trust = iam.get_role(RoleName=name)["Role"]["AssumeRolePolicyDocument"]
+    policy = iam.get_role_policy(RoleName=name, PolicyName="lakehouse")["PolicyDocument"]
+    return trust, policy
+
+
+def test_create_makes_a_role_for_this_bucket_and_this_database_only(
+    aws: Aws, settings: Settings
+) -> None:
+    outputs = apply_stack(aws, Talk().dialogue)
+    assert outputs is not None
+    trust, policy = _role(settings, outputs)
+    assert trust["Statement"][0]["Principal"] == {"AWS": f"arn:aws:iam::{aws.account}:root"}
+    bucket = bucket_name(aws.account, aws.region)
+    glue = f"arn:aws:glue:us-east-1:{aws.account}"
+    resources: set[str] = set()
+    for statement in policy["Statement"]:
+        named = statement["Resource"]
+        resources |= {named} if isinstance(named, str) else set(named)
+    assert resources == {
+        f"arn:aws:s3:::{bucket}",
+        f"arn:aws:s3:::{bucket}/*",
+        f"{glue}:catalog",
+        f"{glue}:database/nyc_taxi",
+        f"{glue}:table/nyc_taxi/*",
+    }
+
+
+def test_who_may_assume_the_role_can_be_named_and_stays_until_another_is(
+    aws: Aws, settings: Settings
+) -> None:
+    someone = "arn:aws:iam::222222222222:role/airflow"
+    apply_stack(aws, Talk().dialogue, trusted_principal=someone)
+    talk = Talk()
+    outputs = apply_stack(aws, talk.dialogue)
+    assert "nothing to change" in talk.text
+    assert outputs is not None
+    assert _role(settings, outputs)[0]["Statement"][0]["Principal"] == {"AWS": someone}
+
+
+def test_create_shows_the_changes_and_then_what_happens(aws: Aws) -> None:
+    talk = Talk()
+    apply_stack(aws, talk.dialogue)
+    for kind in ("S3::Bucket ", "S3::BucketPolicy ", "Glue::Database ", "IAM::Role "):
+        assert f"Add     AWS::{kind}" in talk.text
+    assert len(talk.asked) == 1
+    assert talk.said[-2].startswith("  CREATE_COMPLETE  AWS::CloudFormation::Stack")
+    assert talk.said[-1] == f"The stack {STACK} is in place."
+
+
+def test_create_again_says_that_there_is_nothing_to_change_and_asks_nothing(aws: Aws) -> None:
+    first = apply_stack(aws, Talk().dialogue)
+    talk = Talk(answer=False)
+    assert apply_stack(aws, talk.dialogue) == first
+    assert talk.said == [f"The stack {STACK} is up to date: nothing to change."]
+    assert talk.asked == []
+
+
+@pytest.mark.parametrize("dry_run", [True, False], ids=["dry run", "answer no"])
+def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry_run: bool) -> None:
+    talk = Talk(answer=False)
+    assert apply_stack(aws, talk.dialogue, dry_run=dry_run) is None
+    assert "Add     AWS::S3::Bucket  Bucket" in talk.text
+    assert find_stack(aws, STACK) is None
+    assert aws.s3.list_buckets()["Buckets"] == []
+    assert aws.glue.get_databases()["DatabaseList"] == []
+
+
+def test_a_dry_run_leaves_no_proposal_at_an_existing_stack(aws: Aws) -> None:
+    apply_stack(aws, Talk().dialogue)
+    before = len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"])
+    talk = Talk()
+    someone = "arn:aws:iam::222222222222:role/airflow"
+    apply_stack(aws, talk.dialogue, dry_run=True, trusted_principal=someone)
+    assert "Dry run: nothing was changed." in talk.text
+    assert len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"]) == before
+    assert apply_stack(aws, (again := Talk()).dialogue) is not None
+    assert "nothing to change" in again.text
+
+
+def test_two_accounts_and_two_regions_have_buckets_of_their_own(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = connect(settings, None)
+    europe = connect(settings.model_copy(update={"aws_region": "eu-west-1"}), None)
+    sts = boto3.client("sts", endpoint_url=settings.aws_endpoint_url, region_name="us-east-1")
+    other = sts.assume_role(
+        RoleArn="arn:aws:iam::111111111111:role/admin", RoleSessionName="other"
+    )["Credentials"]
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", other["AccessKeyId"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", other["SecretAccessKey"])
+    monkeypatch.setenv("AWS_SESSION_TOKEN", other["SessionToken"])
+    there = connect(settings, None)
+    buckets = {apply_stack(a, Talk().dialogue)["BucketName"] for a in (here, europe, there)}  # type: ignore[index]
+    assert len(buckets) == 3
+    assert {a.account for a in (here, europe, there)} == {"123456789012", "111111111111"}
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        ("ROLLBACK_COMPLETE", "destroy-infra"),
+        ("DELETE_FAILED", "destroy-infra"),
+        ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback"),
+        ("UPDATE_IN_PROGRESS", "when that is done"),
+    ],
+)
+def test_a_stack_that_cannot_be_changed_is_refused_with_what_to_do(
+    aws: Aws, status: str, advice: str
+) -> None:
+    apply_stack(aws, Talk().dialogue)
+    the_stack(aws).status = status
+    with pytest.raises(StackFailed, match=f"{status}.*{advice}"):
+        apply_stack(aws, Talk().dialogue)
+
+
+def test_a_rollback_is_an_error_that_names_the_first_cause(aws: Aws) -> None:
+    apply_stack(aws, Talk().dialogue)
+    stack = the_stack(aws)
+    stack.status = "ROLLBACK_COMPLETE"
+    stack._add_stack_event("CREATE_FAILED", resource_status_reason="The bucket exists already")
+    stack._add_stack_event("ROLLBACK_COMPLETE")
+    talk = Talk()
+    with pytest.raises(StackFailed, match="The bucket exists already.*destroy-infra"):
+        follow(aws, talk.dialogue, stack.stack_id, set())
+    assert "CREATE_FAILED" in talk.text
+
+
+def test_the_command_prints_the_settings_to_use(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_infra(settings, None, dry_run=False, yes=True)
+    said = capsys.readouterr().out
+    bucket = bucket_name("123456789012", "us-east-1")
+    assert (
+        f'lakehouse: glue\nbucket: {bucket}\naws_account: "123456789012"\naws_region: us-east-1\n'
+    ) in said
+
+
+def test_the_command_without_a_terminal_needs_yes(settings: Settings, aws: Aws) -> None:
+    with pytest.raises(InfraError, match="--yes"):
+        create_infra(settings, None, dry_run=False, yes=False)
+    assert find_stack(aws, STACK) is None

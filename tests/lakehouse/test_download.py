@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from lakehouse.download import fetch
+from lakehouse.errors import BadSourceFile, NotPublished, SettingsError
+from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months
+
+
+class Site(ThreadingHTTPServer):
+    """A web server with files in a dictionary; it counts the bodies it sent."""
+
+    files: dict[str, bytes]
+    announce_more: int = 0
+    sent = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        body = self.server.files.get(self.path)
+        etag = f'"{hash(body)}"'
+        if body is None:
+            self.send_error(404)
+        elif self.headers.get("If-None-Match") == etag:
+            self.send_response(304)
+            self.end_headers()
+        else:
+            self.send_response(200)
+            self.send_header("ETag", etag)
+            self.send_header("Content-Length", str(len(body) + self.server.announce_more))
+            self.end_headers()
+            self.wfile.write(body)
+            self.server.sent += 1
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site(("127.0.0.1", 0), Handler) as server:
+        server.files = {"/a.parquet": b"first"}
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def file_of(site: Site, name: str = "a.parquet") -> SourceFile:
+    return SourceFile(f"http://127.0.0.1:{site.server_port}/{name}", "2019-03")
+
+
+def test_an_unchanged_file_is_not_sent_again(site: Site, tmp_path: Path) -> None:
+    first = fetch(file_of(site), tmp_path)
+    assert fetch(file_of(site), tmp_path) == first
+    assert site.sent == 1
+    assert Path(first.path).read_bytes() == b"first"
+
+
+def test_a_republished_file_replaces_the_landed_one(site: Site, tmp_path: Path) -> None:
+    first = fetch(file_of(site), tmp_path)
+    site.files["/a.parquet"] = b"corrected"
+    second = fetch(file_of(site), tmp_path)
+    assert second.sha256 != first.sha256
+    assert Path(second.path).read_bytes() == b"corrected"
+
+
+def test_a_file_that_is_not_there_is_not_published(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(NotPublished, match=r"b\.parquet is not published \(HTTP 404\)"):
+        fetch(file_of(site, "b.parquet"), tmp_path)
+    with pytest.raises(NotPublished, match="does not exist"):
+        fetch(SourceFile((tmp_path / "c.parquet").as_uri(), "2019-03"), tmp_path)
+
+
+def test_a_transfer_that_breaks_off_leaves_the_old_file(site: Site, tmp_path: Path) -> None:
+    landed = fetch(file_of(site), tmp_path)
+    site.files["/a.parquet"] = b"half of the new on"
+    site.announce_more = 5
+    with pytest.raises(BadSourceFile, match="broke off after 18 of 23 bytes"):
+        fetch(file_of(site), tmp_path)
+    assert Path(landed.path).read_bytes() == b"first"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "a.parquet.json"]
+
+
+def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:
+    origin = tmp_path / "mirror" / "a.csv"
+    origin.parent.mkdir()
+    origin.write_bytes(b"one")
+    file = SourceFile(origin.as_uri(), "2023-01")
+    first = fetch(file, tmp_path / "landing")
+    assert fetch(file, tmp_path / "landing") == first
+    origin.write_bytes(b"other")
+    assert fetch(file, tmp_path / "landing").sha256 != first.sha256
+
+
+def test_a_month_of_each_source_is_found_where_the_sites_have_it() -> None:
+    from lakehouse.settings import load_settings
+
+    settings = load_settings(data_source="https://m")
+    assert [f.url for f in YELLOW.files(settings, "2019-03")] == [
+        "https://m/taxi/trip-data/yellow_tripdata_2019-03.parquet"
+    ]
+    urls = [f.url for f in WEATHER.files(settings, "2019-03")]
+    assert urls[0] == "https://m/weather/averages/2019/prcp-201903-cty-scaled.csv"
+    assert len(urls) == 4
+    assert replace(YELLOW, name="green").files(settings, "2019-03")[0].filename == (
+        "green_tripdata_2019-03.parquet"
+    )
+
+
+def test_months_are_sorted_and_anything_else_is_named() -> None:
+    assert parse_months("2019-04, 2019-03,2019-03") == ["2019-03", "2019-04"]
+    assert parse_months("") == []
+    with pytest.raises(SettingsError, match=r"'2019-13' is not a month; write YYYY-MM"):
+        parse_months(["2019-13"])
+    assert months_before(date(2026, 2, 14), 4) == ["2025-11", "2025-12", "2026-01", "2026-02"]

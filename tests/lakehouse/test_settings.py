@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from lakehouse.errors import SettingsError
+from lakehouse.settings import NOAA, TLC, Settings, load_settings, sources
+
+
+def test_an_argument_beats_the_environment_which_beats_the_file_which_beats_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("airflow_port: 1111\njob_namespace: from_file\nmonths_back: 7\n")
+    monkeypatch.setenv("SETTINGS_FILE", str(file))
+    monkeypatch.setenv("AIRFLOW_PORT", "2222")
+    monkeypatch.setenv("JOB_NAMESPACE", "from_environment")
+    settings = load_settings(airflow_port=3333)
+    found = (settings.airflow_port, settings.job_namespace, settings.months_back)
+    assert found == (3333, "from_environment", 7)
+    assert settings.throughline_port == 9002
+
+
+def test_every_setting_says_where_its_value_comes_from_and_hides_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("datahub_token: t0p-secret\n")
+    monkeypatch.setenv("SETTINGS_FILE", str(file))
+    monkeypatch.setenv("AIRFLOW_PORT", "2222")
+    settings = load_settings(months_back=9)
+    rows = {name: (value, source) for name, value, source in sources(settings)}
+    assert set(rows) == set(Settings.model_fields)
+    assert rows["airflow_port"] == ("2222", "environment AIRFLOW_PORT")
+    assert rows["months_back"] == ("9", "argument")
+    assert rows["spark_master"] == ("local[2]", "default")
+    assert rows["datahub_token"] == ("**********", "file settings.yaml")
+    assert "t0p-secret" not in repr(settings)
+
+
+def test_a_child_process_gets_the_same_settings_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = load_settings(state_dir=tmp_path, lineage_backend="console", datahub_token="key")
+    for name, value in parent.environ().items():
+        monkeypatch.setenv(name, value)
+    child = load_settings()
+    assert child == parent
+    assert child.datahub_token.get_secret_value() == "key"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("AIRFLOW_PORT", "99999"), ("LAKEHOUSE", "swamp"), ("MONTHS_BACK", "x")]
+)
+def test_a_value_that_is_not_allowed_is_named_with_what_was_received(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=rf"{name}.*received '{value}'.*\./run settings"):
+        load_settings()
+
+
+def test_an_unknown_name_in_the_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("airflow_prot: 9090\n")
+    monkeypatch.setenv("SETTINGS_FILE", str(file))
+    with pytest.raises(SettingsError, match="AIRFLOW_PROT"):
+        load_settings()
+
+
+def test_settings_cannot_be_changed(settings: Settings) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.airflow_port = 1  # type: ignore[misc]
+
+
+def test_one_data_source_gives_both_bases(tmp_path: Path) -> None:
+    real = load_settings(data_source="real")
+    assert (real.taxi_url, real.weather_url) == (TLC, NOAA)
+    url = load_settings(data_source="https://mirror.example/x/")
+    assert url.weather_url == "https://mirror.example/x/weather"
+    path = load_settings(data_source=str(tmp_path))
+    assert path.taxi_url == (tmp_path / "taxi").as_uri()
+    own = load_settings(data_source="real", taxi_base_url="file:///mirror/")
+    assert (own.taxi_url, own.weather_url) == ("file:///mirror", NOAA)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import load_table
+from lakehouse.errors import ChecksFailed
+from lakehouse.generator import taxi_table
+from lakehouse.ingest import Slice, land
+from lakehouse.names import Table
+from lakehouse.settings import Settings, load_settings
+from lakehouse.sources import WEATHER, YELLOW
+from spark_jobs import ingest, taxi, weather
+from spark_jobs.taxi.actuals import ACTUALS, compute_actuals
+
+pytestmark = pytest.mark.spark
+
+RAW = taxi.SPEC.raw.table
+
+
+def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+    path = folder / name
+    pq.write_table(trips, path)
+    return Slice(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
+
+
+def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *slices: Slice) -> None:
+    for job in (ingest.stage, ingest.check_staging, ingest.merge):
+        job(spark, lake, spec, list(slices))
+
+
+def rows(lake: Settings, table: Table, filename: str) -> list[dict[str, Any]]:
+    found = load_table(lake, table)
+    assert found is not None
+    return found.scan(row_filter=f"filename = '{filename}'").to_arrow().to_pylist()  # type: ignore[no-any-return]
+
+
+def snapshots(lake: Settings, table: Table) -> int:
+    found = load_table(lake, table)
+    return len(found.metadata.snapshots) if found else 0
+
+
+def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared: Path) -> None:
+    path = shared / "data/taxi/trip-data/yellow_tripdata_2019-03.parquet"
+    load(spark, lake, taxi.SPEC, Slice(path.name, (str(path),), "x"))
+    trips = pq.read_table(path)
+    loaded = rows(lake, RAW, path.name)
+    distinct = trips.group_by(trips.column_names).aggregate([]).num_rows
+    assert len(loaded) == distinct
+    assert len({row["unique_row_id"] for row in loaded}) == distinct
+    expected = Counter(trips.group_by(trips.column_names).aggregate([])["PULocationID"].to_pylist())
+    assert Counter(row["pulocationid"] for row in loaded) == expected
+    assert {row["openlineage_run_id"] for row in loaded} == {
+        "01890a5d-ac96-774b-bcce-b302099a8057"
+    }
+
+
+def test_loading_the_same_twice_writes_nothing(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    slice_ = trips_file(tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000))
+    load(spark, lake, taxi.SPEC, slice_)
+    before = snapshots(lake, RAW)
+    load(spark, lake, taxi.SPEC, replace(slice_, source_hash="other bytes, same rows"))
+    assert snapshots(lake, RAW) == before
+
+
+def test_a_corrected_file_replaces_its_own_rows_and_no_others(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    kept = trips_file(tmp_path, "yellow_tripdata_2012-01.parquet", taxi_table("2025-04", 1_000))
+    wrong = trips_file(tmp_path, "yellow_tripdata_2012-02.parquet", taxi_table("2025-05", 1_000))
+    load(spark, lake, taxi.SPEC, kept, wrong)
+    corrected = trips_file(tmp_path, wrong.name, taxi_table("2025-05", 1_000).slice(0, 700))
+    load(spark, lake, taxi.SPEC, corrected)
+    assert len(rows(lake, RAW, corrected.name)) == 700
+    assert len(rows(lake, RAW, kept.name)) == 1_000
+
+
+def test_exact_duplicates_collapse_within_a_file_and_near_ones_do_not(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    trips = taxi_table("2025-05", 1_000).slice(0, 10)
+    null = trips.slice(0, 1).set_column(3, "passenger_count", pa.nulls(1, pa.int64()))
+    both = pa.concat_tables([trips, trips, null])
+    slice_ = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
+    load(spark, lake, taxi.SPEC, slice_)
+    assert len(rows(lake, RAW, slice_.name)) == 11
+
+
+def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    trips = taxi_table("2025-05", 1_000)
+    nowhere = trips.set_column(7, "PULocationID", pa.array([999] * 1_000, pa.int32()))
+    slice_ = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
+    before = snapshots(lake, RAW)
+    ingest.stage(spark, lake, taxi.SPEC, [slice_])
+    with pytest.raises(ChecksFailed, match=r"in_range pulocationid: 1,000 of 1,000 rows"):
+        ingest.check_staging(spark, lake, taxi.SPEC, [slice_])
+    assert snapshots(lake, RAW) == before
+    assertions = [
+        assertion
+        for event in spooled(lake)
+        if event["job"]["name"] == "tests.checks"
+        for dataset in event["inputs"]
+        for assertion in dataset["inputFacets"]["dataQualityAssertions"]["assertions"]
+    ]
+    failed = [a for a in assertions if not a["success"] and a["actual"] == "1000"]
+    assert {(a["column"], a["severity"]) for a in failed} == {("pulocationid", "error")}
+
+
+def spooled(lake: Settings) -> list[dict[str, Any]]:
+    lines = [
+        line for path in lake.spool_dir.rglob("*.jsonl") for line in path.read_text().splitlines()
+    ]
+    return [json.loads(line) for line in lines]
+
+
+def test_weather_has_one_row_a_county_and_day(
+    spark: SparkSession, lake: Settings, shared: Path
+) -> None:
+    mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
+    landing = land(mirror, WEATHER, ["2023-01"])
+    load(spark, lake, weather.SPEC, *landing.slices)
+    table = weather.SPEC.raw.table
+    loaded = {
+        (row["county_code"], row["date"].isoformat()): row
+        for row in rows(lake, table, landing.slices[0].name)
+    }
+    source = (shared / "data/weather/averages/2023/prcp-202301-cty-scaled.csv").read_text()
+    counties = [line.split(",") for line in source.splitlines()]
+    assert len(loaded) == len(counties) * 31
+    manhattan = next(c for c in counties if c[1] == "30061")
+    assert loaded["30061", "2023-01-04"]["prcp"] == float(manhattan[6 + 3])
+    assert loaded["30061", "2023-01-04"]["tmax"] is None  # not published in this mirror
+    assert "tmax-202301" in " ".join(landing.skipped)
+
+
+def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    trips = taxi_table("2024-02", 1_000)
+    load(spark, lake, taxi.SPEC, trips_file(tmp_path, "yellow_tripdata_2024-02.parquet", trips))
+    start, end = datetime(2024, 2, 10), datetime(2024, 2, 20)
+    assert compute_actuals(spark, lake, RAW, start, end)
+    assert not compute_actuals(spark, lake, RAW, start, end)
+    table = load_table(lake, ACTUALS.table)
+    assert table is not None
+    counted = {
+        (row["datetime_hour"], row["pulocationid"]): row["total_rides"]
+        for row in table.scan().to_arrow().to_pylist()
+    }
+    expected = Counter(
+        (pickup.replace(minute=0, second=0, microsecond=0), zone)
+        for pickup, zone in zip(
+            trips["tpep_pickup_datetime"].to_pylist(), trips["PULocationID"].to_pylist(), strict=True
+        )
+        if start <= pickup < end
+    )
+    assert counted == dict(expected)
+
+
+def test_only_what_is_new_is_handed_on_to_be_loaded(
+    spark: SparkSession, lake: Settings
+) -> None:
+    first = land(lake, YELLOW, ["2024-03"])
+    assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
+    load(spark, lake, taxi.SPEC, *first.slices)
+    second = land(lake, YELLOW, ["2024-03"])
+    assert second.slices == ()
+    assert "loaded already" in second.skipped[0]
