@@ -124,8 +124,10 @@ def training_flow_datazone(context: typer.Context) -> None:
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
     """throughline's command line: tree NODE, runs, ingest, export, --help."""
+    from commands.environment import script
+
     environ = os.environ | {"THROUGHLINE_URL": load_settings().throughline_url}
-    _become([sys.executable, "-m", "throughline", *context.args], environ)
+    _become([script("throughline"), *context.args], environ)
 
 
 @app.command()

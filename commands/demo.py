@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from commands.airflow_api import Airflow
-from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ
+from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, script
 from commands.processes import Service, stopping
 from commands.progress import Progress
 from commands.services import (
@@ -59,7 +59,7 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
             services.append(start_airflow(settings))
             services[0].wait_until(lambda: lineage_ready(settings), 60)
             airflow = wait_for_airflow(settings, services[1])
-        notes = _run_dags(airflow, progress, months)
+        notes = run_dags(airflow, progress, months)
         with progress.stage("Lineage taken in"):
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         progress.__exit__(None, None, None)
@@ -100,13 +100,25 @@ def _data_line(settings: Settings, months: list[str]) -> str:
     return f"Data: {settings.taxi_url} and {settings.weather_url}, {chosen}."
 
 
-def _run_dags(airflow: Airflow, progress: Progress, months: list[str]) -> list[str]:
-    """Ingest, then the training that the new taxi data triggers; what is worth a remark."""
+def run_dags(
+    airflow: Airflow,
+    progress: Progress,
+    months: list[str],
+    started: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Ingest, then the training that the new taxi data triggers; what is worth a remark.
+
+    `started` is called once both ingest DAGs are triggered.
+
+    Raises:
+        DemoFailed: a DAG run failed, or the training was not triggered.
+    """
     notes = []
     for dag in (TAXI_DAG, WEATHER_DAG, TRAIN_DAG):
         airflow.unpause(dag)
     with progress.stage("Ingest"):
         runs = {dag: airflow.trigger(dag, {"months": months}) for dag in (TAXI_DAG, WEATHER_DAG)}
+        started()
         _follow(airflow, progress, runs)
     if _loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]) is None:
         notes.append("There is no new weather for these months; the model is seasonal-naive.")
@@ -162,13 +174,14 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
         raise DemoFailed(f"{FORECAST.identifier} is empty.")
     title = f"{FORECAST.identifier}: the first of {len(forecasts):,} as of {forecasts[0]['as_of']}"
     grid = Grid(title=title, title_justify="left")
-    for column in ("datetime_hour", "pulocationid", "forecasted_total_rides"):
+    columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")
+    for column in columns:
         grid.add_column(column, justify="right" if column != "datetime_hour" else "left")
     for row in forecasts[:FORECASTS_SHOWN]:
-        grid.add_row(*(str(row[c.header]) for c in grid.columns))
+        grid.add_row(*(str(row[column]) for column in columns))
     console.print(grid)
     console.print("\n[bold]Where the forecasts come from[/bold] (./run lineage tree ...)")
-    tree = [sys.executable, "-m", "throughline", "tree", FORECAST.name, "--up", "--depth", "20"]
+    tree = [script("throughline"), "tree", FORECAST.name, "--up"]
     subprocess.run(tree, env=child_environ(settings), check=True)
     console.print()
     console.print(progress.timings())

@@ -16,12 +16,16 @@ from spark_jobs.runtime import java_home
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
 
+def script(name: str) -> str:
+    """A program of the virtual environment that runs this."""
+    return str(Path(sys.executable).with_name(name))
+
+
 def child_environ(settings: Settings) -> dict[str, str]:
     """This process's environment with everything that children of `./run` need."""
-    scripts = str(Path(sys.executable).parent)
     return {
         **os.environ,
-        "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "JAVA_HOME": str(java_home(settings)),
         "PYSPARK_PYTHON": sys.executable,
         "THROUGHLINE_URL": settings.throughline_url,

@@ -41,6 +41,11 @@ class Service:
                 start_new_session=True,  # a Ctrl-C is ours to handle, not its
             )
 
+    @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._process.pid
+
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait for a condition.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import httpx
 
 from commands.airflow_api import Airflow
-from commands.environment import child_environ, write_airflow_password
+from commands.environment import child_environ, script, write_airflow_password
 from commands.processes import Service, require_free_port
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
@@ -32,7 +29,7 @@ def start_throughline(settings: Settings) -> Service:
     """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
     require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
     command = [
-        *(sys.executable, "-m", "throughline", "serve"),
+        *(script("throughline"), "serve"),
         *("--host", "127.0.0.1", "--port", str(settings.throughline_port)),
         *("--database", f"sqlite:///{settings.state_dir / 'throughline.db'}"),
         *("--spool", str(settings.spool_dir)),
@@ -63,7 +60,7 @@ def start_airflow(settings: Settings) -> Service:
     for offset, what in enumerate(("Airflow", "Airflow's task logs", "Airflow's trigger logs")):
         require_free_port(settings.airflow_port + offset, what, "AIRFLOW_PORT")
     write_airflow_password(settings)
-    command = [str(Path(sys.executable).with_name("airflow")), "standalone"]
+    command = [script("airflow"), "standalone"]
     log = settings.state_dir / "logs" / "airflow.log"
     return Service("Airflow", command, child_environ(settings), log)
 

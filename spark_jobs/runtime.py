@@ -123,7 +123,7 @@ def _download(settings: Settings, wanted: dict[str, tuple[str, str]], folder: Pa
         ivy.write_text("".join(module))
         done = subprocess.run(
             [
-                *(java_home(settings) / "bin" / "java", *_trust_store()),
+                *(str(java_home(settings) / "bin" / "java"), *_trust_store()),
                 *("-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.apache.ivy.Main"),
                 *("-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar", "-warn"),
                 *("-retrieve", f"{work}/[artifact]-[revision].[ext]"),

@@ -36,7 +36,9 @@ def submit_conf(settings: Settings) -> dict[str, str]:
     Nothing secret is here: a command line can be read by every user of the machine.
     """
     path = classpath(settings)
+    loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return {
+        **(loopback if settings.spark_master.startswith("local") else {}),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraClassPath": path,
         "spark.executor.extraClassPath": path,

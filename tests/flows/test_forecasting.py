@@ -49,9 +49,7 @@ def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
 
 
 def test_rides_outside_the_window_are_left_out() -> None:
-    actuals = pd.DataFrame(
-        {"datetime_hour": [END], "pulocationid": [7], "total_rides": [1_000]}
-    )
+    actuals = pd.DataFrame({"datetime_hour": [END], "pulocationid": [7], "total_rides": [1_000]})
     assert forecasting.training_frame(actuals, [7], START, END)["y"].sum() == 0
 
 

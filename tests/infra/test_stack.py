@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -13,7 +15,7 @@ from commands.infra import create_infra
 from infra.aws import Aws, Dialogue, connect
 from infra.errors import InfraError, StackFailed
 from infra.names import STACK, bucket_name
-from infra.stack import apply_stack, find_stack, follow
+from infra.stack import TEMPLATE, apply_stack, find_stack, follow
 from lakehouse.settings import Settings
 
 pytestmark = pytest.mark.server
@@ -87,7 +89,7 @@ def _role(settings: Settings, outputs: dict[str, str]) -> tuple[Any, Any]:
     name = outputs["RoleArn"].rsplit("/", 1)[1]
     trust = iam.get_role(RoleName=name)["Role"]["AssumeRolePolicyDocument"]
     policy = iam.get_role_policy(RoleName=name, PolicyName="lakehouse")["PolicyDocument"]
-    return trust, policy
+    return trust, ast.literal_eval(str(policy))
 
 
 def test_create_makes_a_role_for_this_bucket_and_this_database_only(
@@ -152,16 +154,39 @@ def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry
     assert aws.glue.get_databases()["DatabaseList"] == []
 
 
-def test_a_dry_run_leaves_no_proposal_at_an_existing_stack(aws: Aws) -> None:
-    apply_stack(aws, Talk().dialogue)
-    before = len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"])
+@pytest.fixture
+def earlier_template(tmp_path: Path) -> Path:
+    """The template as it was when old versions were kept for a week only."""
+    path = tmp_path / "earlier.yaml"
+    path.write_text(TEMPLATE.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7"))
+    return path
+
+
+def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
+    aws: Aws, earlier_template: Path
+) -> None:
+    apply_stack(aws, Talk().dialogue, template=earlier_template)
     talk = Talk()
-    someone = "arn:aws:iam::222222222222:role/airflow"
-    apply_stack(aws, talk.dialogue, dry_run=True, trusted_principal=someone)
-    assert "Dry run: nothing was changed." in talk.text
-    assert len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"]) == before
-    assert apply_stack(aws, (again := Talk()).dialogue) is not None
-    assert "nothing to change" in again.text
+    apply_stack(aws, talk.dialogue)
+    assert "Modify  AWS::S3::Bucket  Bucket" in talk.text
+    rules = aws.s3.get_bucket_lifecycle_configuration(Bucket=bucket_name(aws.account, aws.region))[
+        "Rules"
+    ]
+    assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
+
+
+def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template: Path) -> None:
+    apply_stack(aws, Talk().dialogue, template=earlier_template)
+    proposals = len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"])
+    talk = Talk()
+    apply_stack(aws, talk.dialogue, dry_run=True)
+    assert talk.said[-1] == "Dry run: nothing was changed."
+    assert talk.asked == []
+    assert len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"]) == proposals
+    rules = aws.s3.get_bucket_lifecycle_configuration(Bucket=bucket_name(aws.account, aws.region))[
+        "Rules"
+    ]
+    assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 7}
 
 
 def test_two_accounts_and_two_regions_have_buckets_of_their_own(

@@ -59,9 +59,7 @@ def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared:
     assert len({row["unique_row_id"] for row in loaded}) == distinct
     expected = Counter(trips.group_by(trips.column_names).aggregate([])["PULocationID"].to_pylist())
     assert Counter(row["pulocationid"] for row in loaded) == expected
-    assert {row["openlineage_run_id"] for row in loaded} == {
-        "01890a5d-ac96-774b-bcce-b302099a8057"
-    }
+    assert {row["openlineage_run_id"] for row in loaded} == {"01890a5d-ac96-774b-bcce-b302099a8057"}
 
 
 def test_loading_the_same_twice_writes_nothing(
@@ -163,16 +161,16 @@ def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
     expected = Counter(
         (pickup.replace(minute=0, second=0, microsecond=0), zone)
         for pickup, zone in zip(
-            trips["tpep_pickup_datetime"].to_pylist(), trips["PULocationID"].to_pylist(), strict=True
+            trips["tpep_pickup_datetime"].to_pylist(),
+            trips["PULocationID"].to_pylist(),
+            strict=True,
         )
         if start <= pickup < end
     )
     assert counted == dict(expected)
 
 
-def test_only_what_is_new_is_handed_on_to_be_loaded(
-    spark: SparkSession, lake: Settings
-) -> None:
+def test_only_what_is_new_is_handed_on_to_be_loaded(spark: SparkSession, lake: Settings) -> None:
     first = land(lake, YELLOW, ["2024-03"])
     assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
     load(spark, lake, taxi.SPEC, *first.slices)

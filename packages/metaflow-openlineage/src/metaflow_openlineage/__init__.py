@@ -1,0 +1,44 @@
+"""OpenLineage for Metaflow: `@openlineage` on a flow class, helpers for data in steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._dataset import Dataset
+from ._helpers import (
+    Query,
+    artifact,
+    query,
+    reads,
+    spark_conf,
+    table_read,
+    table_written,
+    writes,
+)
+from ._names import VERSION as __version__
+
+if TYPE_CHECKING:
+    from ._decorator import openlineage
+
+__all__ = [
+    "Dataset",
+    "Query",
+    "__version__",
+    "artifact",
+    "openlineage",
+    "query",
+    "reads",
+    "spark_conf",
+    "table_read",
+    "table_written",
+    "writes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The decorator imports Metaflow; code that only declares its data need not pay for that.
+    if name == "openlineage":
+        from ._decorator import openlineage
+
+        return openlineage
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

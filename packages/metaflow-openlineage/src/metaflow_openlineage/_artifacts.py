@@ -1,0 +1,155 @@
+"""Which artifacts a step read and wrote: a new content was written, a loaded one was read."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._dataset import Dataset, fields_of
+
+# Beyond this, an artifact that was loaded, not replaced and stored anew counts as unchanged.
+MAX_COMPARED_BYTES = 64_000_000
+
+_SCALARS = re.compile(
+    r"<class '(NoneType|bool|int|float|complex|str|datetime\.(date|datetime|time|timedelta)"
+    r"|decimal\.Decimal|uuid\.UUID|numpy\.(bool_?|str_|u?int\d+|float\d+|datetime64)"
+    r"|metaflow\.exception\.MetaflowExceptionWrapper)'>"
+)
+_RESERVED = frozenset({"name", "input", "index"})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which artifacts are datasets, and which of those are models; the decorator's arguments."""
+
+    models: Collection[str] | None = None
+    include: Collection[str] = ()
+    exclude: Collection[str] = ()
+
+    def is_dataset(self, name: str, stored_type: str) -> bool:
+        """Plain scalars are values, and private names are the flow's own: neither is a dataset."""
+        if name.startswith("_") or name in _RESERVED or name in self.exclude:
+            return False
+        return name in self.include or not _SCALARS.fullmatch(stored_type)
+
+    def dataset_type(self, name: str) -> str:
+        """MODEL for the declared models, by default `model` and `…_model`; else JOB_OUTPUT."""
+        by_name = name == "model" or name.endswith("_model")
+        return (
+            "MODEL" if (by_name if self.models is None else name in self.models) else "JOB_OUTPUT"
+        )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An artifact as it was in memory; `identity` is its id(), so that nothing is kept alive."""
+
+    identity: int
+    fields: tuple[tuple[str, str], ...] = ()
+    rows: int | None = None
+
+    @classmethod
+    def of(cls, value: Any) -> Seen:
+        """Describe a value without holding on to it."""
+        fields = fields_of(value)
+        return cls(id(value), fields, len(value) if fields else None)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An artifact as its datastore describes it."""
+
+    sha: str
+    type: str = ""
+    size: int | None = None
+    seen: Seen | None = None
+
+
+def stored_in(store: Any) -> dict[str, Stored]:
+    """The artifacts of a Metaflow task datastore."""
+    data = store.ds_metadata
+    about = {name: data["info"].get(name, {}) for name in data["objects"]}
+    return {
+        name: Stored(sha, about[name].get("type", ""), about[name].get("size"))
+        for name, sha in data["objects"].items()
+    }
+
+
+@dataclass
+class Loads:
+    """The artifacts a step loaded, by name and sha, and where from."""
+
+    seen: dict[tuple[str, str], Seen] = field(default_factory=dict)
+    stores: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+
+class WatchedStore:
+    """A task datastore that tells which artifacts are taken from it; otherwise that datastore."""
+
+    def __init__(self, store: Any, loads: Loads) -> None:
+        self._store = store
+        self._loads = loads
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._store
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._store)
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._store[name]
+        sha = None if name.startswith("_") else self._store.ds_metadata["objects"].get(name)
+        if sha is not None:
+            self._loads.seen[name, sha] = Seen.of(value)
+            self._loads.stores[name, sha] = self._store
+        return value
+
+
+def read_and_written(
+    upstream: Mapping[str, Collection[str]],
+    loads: Mapping[tuple[str, str], Seen],
+    assigned: Mapping[str, Seen],
+    stored: Mapping[str, Stored],
+    unchanged: Callable[[str, str], bool],
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Tell the (name, sha) pairs a step read from the names it wrote.
+
+    Storing a loaded artifact again can change its bytes, hence its sha, though nothing changed it:
+    while the object in place is the one loaded, `unchanged(name, loaded sha)` decides.
+    """
+    read = [(name, sha) for name, sha in loads if sha in upstream.get(name, ())]
+    written = []
+    for name, content in stored.items():
+        place = assigned[name].identity if name in assigned else None
+        still_there = [key for key in read if key[0] == name and loads[key].identity == place]
+        inherited = content.sha in upstream.get(name, ())
+        if not inherited and not any(unchanged(*key) for key in still_there):
+            written.append(name)
+    return read, written
+
+
+def equal_content(one: Any, other: Any) -> bool:
+    """Whether two unpickled values say the same, by the cheapest test that can tell."""
+    equals = getattr(one, "equals", None)
+    if callable(equals):
+        return bool(equals(other))
+    try:
+        same = (one == other) is True
+    except Exception:  # an array inside a container has no single truth value
+        same = False
+    return same or pickle.dumps(one) == pickle.dumps(other)
+
+
+def dataset(namespace: str, flow: str, name: str, content: Stored, options: Options) -> Dataset:
+    """An artifact's dataset: its name is the same in every step, its version is its content."""
+    seen = content.seen or Seen(0)
+    kind = options.dataset_type(name)
+    return Dataset(
+        namespace, f"{flow}/{name}", content.sha, kind, seen.fields, seen.rows, content.size
+    )

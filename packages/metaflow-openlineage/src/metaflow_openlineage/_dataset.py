@@ -1,0 +1,74 @@
+"""Datasets as values: what was read or written, before any OpenLineage class is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+# One dataset can be read in many versions (a join over a wide foreach); an event names this many.
+MAX_VERSIONS = 20
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset by its OpenLineage name, with what is known about it.
+
+    `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
+    are (name, type) pairs, `facets` any further OpenLineage dataset facets by their key.
+    """
+
+    namespace: str
+    name: str
+    version: str | None = None
+    type: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    rows: int | None = None
+    size: int | None = None
+    symlink: tuple[str, str] | None = None
+    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] = field(default_factory=dict)
+    facets: Mapping[str, Any] = field(default_factory=dict)
+
+
+def merge(datasets: Iterable[Dataset]) -> list[Dataset]:
+    """One entry per dataset and version; what is said without a version holds for every version."""
+    named: dict[tuple[str, str], dict[str | None, Dataset]] = {}
+    for each in datasets:
+        versions = named.setdefault((each.namespace, each.name), {})
+        known = versions.get(each.version)
+        versions[each.version] = _combine(known, each) if known else each
+    merged = []
+    for versions in named.values():
+        general = versions.pop(None, None) if len(versions) > 1 else None
+        kept = list(versions.values())[:MAX_VERSIONS]
+        merged += [_combine(each, general) if general else each for each in kept]
+    return merged
+
+
+def _combine(one: Dataset, other: Dataset) -> Dataset:
+    """The later word on each point wins, except that silence takes nothing back."""
+    return replace(
+        one,
+        version=one.version or other.version,
+        type=other.type or one.type,
+        fields=other.fields or one.fields,
+        rows=one.rows if other.rows is None else other.rows,
+        size=one.size if other.size is None else other.size,
+        symlink=other.symlink or one.symlink,
+        column_lineage={**one.column_lineage, **other.column_lineage},
+        facets={**one.facets, **other.facets},
+    )
+
+
+def fields_of(value: object) -> tuple[tuple[str, str], ...]:
+    """Columns and types of a pandas or polars frame or a pyarrow table, told by its type's name."""
+    kind = type(value)
+    module = kind.__module__.partition(".")[0]
+    table: Any = value
+    if module == "pandas" and kind.__name__ == "DataFrame":
+        return tuple((str(name), str(dtype)) for name, dtype in table.dtypes.items())
+    if module == "polars" and kind.__name__ == "DataFrame":
+        return tuple((str(name), str(dtype)) for name, dtype in table.schema.items())
+    if module == "pyarrow" and kind.__name__ in ("Table", "RecordBatch"):
+        return tuple((column.name, str(column.type)) for column in table.schema)
+    return ()

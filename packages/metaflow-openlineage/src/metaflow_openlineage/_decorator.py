@@ -1,0 +1,131 @@
+"""The decorator: Metaflow's hooks, each handing over to a flow's run or a task's run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from metaflow.decorators import StepDecorator, _base_step_decorator
+from metaflow.user_decorators.user_flow_decorator import FlowMutator
+
+from . import _helpers
+from ._artifacts import Options
+from ._report import harmless
+from ._settings import Settings
+
+if TYPE_CHECKING:
+    from ._launcher import FlowRun
+    from ._task import TaskRun
+
+
+class openlineage(FlowMutator):
+    """Emit OpenLineage events for the flow, its steps and the artifacts between them.
+
+    `models` names the artifacts that are models, by default `model` and those ending in `_model`.
+    `exclude` names artifacts that are no datasets, `include` plain scalars that are.
+    """
+
+    def init(
+        self,
+        *,
+        models: Iterable[str] | None = None,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> None:
+        """Take the decorator's arguments."""
+        self._options = {
+            "models": None if models is None else list(models),
+            "include": list(include),
+            "exclude": list(exclude),
+        }
+
+    def mutate(self, mutable_flow: Any) -> None:
+        """Give every step the hooks, unless lineage is disabled."""
+        if Settings.from_env(os.environ).disabled:
+            return
+        hooks = functools.partial(_base_step_decorator, StepHooks)
+        for _, step in mutable_flow.steps:
+            step.add_decorator(hooks, deco_kwargs=self._options, duplicates=step.IGNORE)
+
+
+class StepHooks(StepDecorator):
+    """What Metaflow calls in the launching process (`runtime_…`) and in a task's (`task_…`)."""
+
+    name = "openlineage"
+    defaults: dict[str, Any] = {"models": None, "include": [], "exclude": []}
+
+    _flow_run: FlowRun | None = None  # shared by the steps of the run this process launches
+    _task_run: TaskRun | None = None
+    _flow_datastore: Any = None
+
+    def step_init(self, flow: Any, graph: Any, step_name: str, *rest: Any) -> None:
+        """Keep the flow's datastore: a resumed run's tasks come from another run."""
+        _decorators, _environment, self._flow_datastore, *_ = rest
+
+    @harmless
+    def runtime_init(self, flow: Any, graph: Any, package: Any, run_id: Any) -> None:
+        """The run begins; Metaflow says so once per step."""
+        if StepHooks._flow_run is None:
+            from ._launcher import FlowRun
+
+            settings = Settings.from_env(os.environ)
+            StepHooks._flow_run = FlowRun(settings, flow, str(run_id), self._flow_datastore)
+            StepHooks._flow_run.start()
+
+    @harmless
+    def runtime_step_cli(self, cli_args: Any, *rest: Any) -> None:
+        """A task is about to be launched."""
+        if StepHooks._flow_run is not None:
+            StepHooks._flow_run.launch(cli_args.task, cli_args.env)
+
+    def runtime_finished(self, exception: BaseException | None) -> None:
+        """The run is over; Metaflow says so once per step."""
+        if StepHooks._flow_run is not None:
+            StepHooks._flow_run.finish(exception)
+
+    @harmless
+    def task_pre_step(self, step_name: str, *hook: Any) -> None:
+        """The step is about to run."""
+        from ._launcher import location_handed_over
+        from ._task import TaskRun
+
+        store, metadata, run_id, task_id, flow, graph, attempt, _retries, _ubf, inputs = hook
+        settings, options = Settings.from_env(os.environ), Options(**self.attributes)
+        where = (str(run_id), step_name, str(task_id), attempt)
+        task = TaskRun(settings, options, flow, metadata, *where, store, list(inputs or ()))
+        # From here on, whatever this process starts belongs to this task.
+        os.environ["OPENLINEAGE_PARENT_ID"] = str(task.ref)
+        os.environ["OPENLINEAGE_ROOT_PARENT_ID"] = str(task.root)
+        _helpers.enter(task)
+        self._task_run = task
+        task.start(self._flow_datastore, graph[step_name], location_handed_over())
+
+    def task_decorate(
+        self, step_func: Callable[..., Any], flow: Any, graph: Any, *rest: Any
+    ) -> Callable[..., Any]:
+        """Let a join's inputs be watched."""
+        task = self._task_run
+        if task is None or graph[task.step].type != "join":
+            return step_func
+
+        @functools.wraps(step_func)
+        def watched(inputs: Any) -> Any:
+            for branch in inputs:
+                harmless(task.watch)(branch)
+            return step_func(inputs)
+
+        return watched
+
+    def task_exception(self, exception: BaseException, *rest: Any) -> None:
+        """The step raised; whether that ends the task, another decorator may decide."""
+        if self._task_run is not None:
+            self._task_run.error = exception
+
+    def task_finished(self, step_name: str, flow: Any, graph: Any, is_ok: Any, *rest: Any) -> None:
+        """The step's artifacts are stored: all is known. Ctrl-C is seen as it passes through."""
+        if self._task_run is not None:
+            self._task_run.end(ok=is_ok, error=self._task_run.error or sys.exc_info()[1])
+            _helpers.enter(None)

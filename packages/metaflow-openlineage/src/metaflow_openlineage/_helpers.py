@@ -1,0 +1,146 @@
+"""What a step can say about its data. Outside a decorated step all of this does nothing, safely."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ._dataset import Dataset
+from ._report import harmless
+from ._settings import Settings
+
+if TYPE_CHECKING:
+    from ._task import TaskRun
+
+_task: TaskRun | None = None
+
+
+def enter(task: TaskRun | None) -> None:
+    """Make `task` the one that declarations belong to."""
+    global _task
+    _task = task
+
+
+def reads(dataset: Dataset) -> Dataset:
+    """Declare that this step reads a dataset."""
+    if _task:
+        _task.inputs.append(dataset)
+    return dataset
+
+
+def writes(
+    dataset: Dataset,
+    *,
+    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+) -> Dataset:
+    """Declare that this step writes a dataset; `column_lineage` maps a column to its sources."""
+    if column_lineage:
+        dataset = replace(dataset, column_lineage=column_lineage)
+    if _task:
+        _task.outputs.append(dataset)
+    return dataset
+
+
+def artifact(name: str, *, flow: str | None = None) -> Dataset:
+    """The dataset of an artifact of this flow, or of another one, for use in declarations."""
+    if _task:
+        return Dataset(_task.artifact_namespace, f"{flow or _task.names.flow}/{name}")
+    deployment = Settings.from_env(os.environ).deployment or "local"
+    return Dataset(f"metaflow://{deployment}", f"{flow}/{name}" if flow else name)
+
+
+def table_read(table: Any, dataset: Dataset, *, snapshot_id: int | None = None) -> Dataset:
+    """Declare that this step reads an Iceberg table, at `snapshot_id` or as `table` shows it.
+
+    `table` is a PyIceberg table or anything with its `schema()` and `current_snapshot()`.
+    """
+    known = _described(table, dataset) or dataset
+    return reads(replace(known, version=str(snapshot_id)) if snapshot_id is not None else known)
+
+
+def table_written(
+    table: Any,
+    dataset: Dataset,
+    *,
+    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+) -> Dataset:
+    """Declare that this step has committed to an Iceberg table: call it after the commit."""
+    known = _described(table, dataset, written=True) or dataset
+    return writes(known, column_lineage=column_lineage)
+
+
+@harmless
+def _described(table: Any, dataset: Dataset, *, written: bool = False) -> Dataset:
+    snapshot = table.current_snapshot()
+    summary = snapshot.summary if snapshot and written else None
+    added = summary["added-records"] if summary else None
+    return replace(
+        dataset,
+        version=str(snapshot.snapshot_id) if snapshot else dataset.version,
+        type=dataset.type or "TABLE",
+        fields=tuple((each.name, str(each.field_type)) for each in table.schema().fields),
+        rows=int(added) if added is not None else dataset.rows,
+    )
+
+
+@dataclass
+class Query:
+    """A query under way; add to `inputs` and `outputs` what is only known once it has run."""
+
+    inputs: list[Dataset] = field(default_factory=list)
+    outputs: list[Dataset] = field(default_factory=list)
+
+
+@contextmanager
+def query(
+    sql: str,
+    *,
+    inputs: Iterable[Dataset] = (),
+    outputs: Iterable[Dataset] = (),
+    name: str | None = None,
+    dialect: str | None = None,
+) -> Iterator[Query]:
+    """Run a query as a child run of this step, named `Flow.step.<name>`, `query_<hash>` by default.
+
+    For engines that emit no lineage of their own (DuckDB, Athena); Spark's queries do, by
+    `spark_conf()`. What the query reads and writes also counts as the step's.
+    """
+    running = Query(list(inputs), list(outputs))
+    if _task is None:
+        yield running
+        return
+    task = _task
+    name = name or f"query_{hashlib.sha256(sql.encode()).hexdigest()[:8]}"
+    end = task.start_query(sql, name, dialect, running)
+    try:
+        yield running
+    except BaseException as error:
+        if end:
+            end(error)
+        raise
+    if end:
+        end(None)
+
+
+def spark_conf() -> dict[str, str]:
+    """Spark settings that put a session's events under this step (or whatever run this is part of).
+
+    Empty where no run is known. In a step: the step is the parent, the outermost run the root.
+    """
+    settings = Settings.from_env(os.environ)
+    if settings.parent is None:
+        return {}
+    root = settings.root or settings.parent
+    return {
+        "spark.openlineage.namespace": settings.namespace,
+        "spark.openlineage.parentJobNamespace": settings.parent.namespace,
+        "spark.openlineage.parentJobName": settings.parent.job,
+        "spark.openlineage.parentRunId": settings.parent.run_id,
+        "spark.openlineage.rootParentJobNamespace": root.namespace,
+        "spark.openlineage.rootParentJobName": root.job,
+        "spark.openlineage.rootParentRunId": root.run_id,
+    }

@@ -1,0 +1,70 @@
+"""Names and ids: what any process can compute without asking another one."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+VERSION = "0.1.0"
+PRODUCER = f"https://github.com/throughline-lineage/metaflow-openlineage/tree/{VERSION}"
+
+
+@dataclass(frozen=True)
+class RunRef:
+    """One run of one job, written `namespace/job/runId` as Airflow's lineage macros write it."""
+
+    namespace: str
+    job: str
+    run_id: str
+
+    @classmethod
+    def parse(cls, text: str) -> RunRef | None:
+        """Read `namespace/job/runId`; of the three only the namespace may hold slashes."""
+        namespace, _, rest = text.strip().rpartition("/")
+        namespace, _, job = namespace.rpartition("/")
+        try:
+            run_id = str(uuid.UUID(rest))
+        except ValueError:
+            return None
+        return cls(namespace, job, run_id) if namespace and job else None
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.job}/{self.run_id}"
+
+
+def instant_of(run_id: str) -> datetime | None:
+    """When a run was created: local ids are epoch microseconds, a service's ids tell no time."""
+    if run_id.isdecimal() and len(run_id) == 16:
+        return datetime.fromtimestamp(int(run_id) / 1e6, UTC)
+    return None
+
+
+@dataclass(frozen=True)
+class FlowNames:
+    """The jobs and runs of one Metaflow run."""
+
+    namespace: str
+    flow: str
+    run_id: str
+
+    def _uuid(self, *parts: object) -> str:
+        from openlineage.client.uuid import generate_static_uuid
+
+        instant = instant_of(self.run_id) or datetime.fromtimestamp(0, UTC)
+        data = "/".join((self.namespace, self.flow, self.run_id, *map(str, parts)))
+        return str(generate_static_uuid(instant, data.encode()))
+
+    def flow_run(self) -> RunRef:
+        """The run of the flow itself."""
+        return RunRef(self.namespace, self.flow, self._uuid())
+
+    def attempt(self, step: str, task_id: str, attempt: int) -> RunRef:
+        """The run of one attempt at one task."""
+        run_id = self._uuid(step, task_id, attempt)
+        return RunRef(self.namespace, f"{self.flow}.{step}", run_id)
+
+    def query(self, step: str, task_id: str, attempt: int, name: str, nth: int) -> RunRef:
+        """The run of a step's query; `nth` tells the repetitions of a query apart."""
+        run_id = self._uuid(step, task_id, attempt, "query", name, nth)
+        return RunRef(self.namespace, f"{self.flow}.{step}.{name}", run_id)

@@ -1,0 +1,35 @@
+"""Trouble with lineage is said once per process and never reaches the flow."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_warned = False
+
+
+def warn(message: str) -> None:
+    """Write the first warning of this process to stderr; the ones after it are dropped."""
+    global _warned
+    if not _warned:
+        _warned = True
+        sys.stderr.write(f"metaflow-openlineage: {message}\n")
+
+
+def harmless(hook: Callable[P, R]) -> Callable[P, R | None]:
+    """Let a hook fail without failing the flow: the reason becomes a warning, the result None."""
+
+    @functools.wraps(hook)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return hook(*args, **kwargs)
+        except Exception as error:
+            warn(f"lineage is incomplete, {hook.__name__} failed: {type(error).__name__}: {error}")
+            return None
+
+    return guarded

@@ -1,0 +1,67 @@
+"""Settings: read from the environment once per process, then passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ._names import RunRef
+from ._report import warn
+
+# Every variable this package reads, with what it means; the README shows this table.
+SETTINGS = {
+    "OPENLINEAGE_NAMESPACE": "job namespace, `default` if unset",
+    "OPENLINEAGE_PARENT_ID": "`namespace/job/runId` of the run that started the flow",
+    "OPENLINEAGE_ROOT_PARENT_ID": "likewise the outermost run; the parent if unset",
+    "OPENLINEAGE_DISABLED": "`true` leaves the flow undecorated",
+    "METAFLOW_OPENLINEAGE_DEPLOYMENT": "after `metaflow://`; else `local` or the service host",
+    "METAFLOW_OPENLINEAGE_NOMINAL_TIME": "ISO 8601 time the run is for; else when it was created",
+    "METAFLOW_OPENLINEAGE_SOURCE_CODE": "`false` leaves the source code out of the events",
+    "METAFLOW_OPENLINEAGE_TIMEOUT": "seconds a process waits for a failing backend in all, 3",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment says about where events belong and what they may hold."""
+
+    namespace: str = "default"
+    parent: RunRef | None = None
+    root: RunRef | None = None
+    disabled: bool = False
+    deployment: str | None = None
+    nominal_time: str | None = None
+    source_code: bool = True
+    timeout: float = 3.0
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        """Read the variables of `SETTINGS`; one that cannot be read is warned of and ignored."""
+        parent = _run_ref(environ, "OPENLINEAGE_PARENT_ID")
+        return cls(
+            namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",
+            parent=parent,
+            root=_run_ref(environ, "OPENLINEAGE_ROOT_PARENT_ID") or parent,
+            disabled=environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true",
+            deployment=environ.get("METAFLOW_OPENLINEAGE_DEPLOYMENT") or None,
+            nominal_time=environ.get("METAFLOW_OPENLINEAGE_NOMINAL_TIME") or None,
+            source_code=environ.get("METAFLOW_OPENLINEAGE_SOURCE_CODE", "").lower() != "false",
+            timeout=_seconds(environ, "METAFLOW_OPENLINEAGE_TIMEOUT", cls.timeout),
+        )
+
+
+def _run_ref(environ: Mapping[str, str], name: str) -> RunRef | None:
+    text = environ.get(name)
+    found = RunRef.parse(text) if text else None
+    if text and not found:
+        warn(f"{name}={text!r} is ignored: it is not namespace/job/runId with a UUID at the end")
+    return found
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    text = environ.get(name)
+    try:
+        return max(0.0, float(text)) if text else default
+    except ValueError:
+        warn(f"{name}={text!r} is ignored: it is not a number of seconds")
+        return default

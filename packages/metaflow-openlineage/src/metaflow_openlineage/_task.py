@@ -1,0 +1,213 @@
+"""One attempt at one task, in the process that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from metaflow.metadata_provider.metadata import MetaDatum
+
+from . import _facets as facets
+from ._artifacts import (
+    MAX_COMPARED_BYTES,
+    Loads,
+    Options,
+    Seen,
+    Stored,
+    WatchedStore,
+    dataset,
+    equal_content,
+    read_and_written,
+    stored_in,
+)
+from ._dataset import Dataset
+from ._emit import Emitter
+from ._helpers import Query
+from ._names import FlowNames, RunRef, instant_of
+from ._report import harmless
+from ._settings import Settings
+
+ENDED = "openlineage-ended-{attempt}"  # the task metadata that says an attempt's end was emitted
+
+
+@dataclass
+class TaskRun:
+    """The lineage of one attempt: what it is, what it touches, how it ends."""
+
+    settings: Settings
+    options: Options
+    flow: Any
+    metadata: Any
+    run_id: str
+    step: str
+    task_id: str
+    attempt: int
+    store: Any  # the task datastore being written
+    upstream: list[Any]  # the task datastores the step starts from
+    inputs: list[Dataset] = field(default_factory=list)
+    outputs: list[Dataset] = field(default_factory=list)
+    error: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
+        self.ref = self.names.attempt(self.step, self.task_id, self.attempt)
+        self.root = self.settings.root or self.names.flow_run()
+        deployment = self.settings.deployment or deployment_of(self.metadata)
+        self.artifact_namespace = f"metaflow://{deployment}"
+        self._emitter = Emitter(self.settings.timeout)
+        self._loads = Loads()
+        self._assigned: dict[str, Seen] = {}
+        self._queries: dict[str, int] = {}
+        self._run_facets: facets.RunFacets = {}
+        self._job_facets: facets.JobFacets = {}
+
+    def start(self, flow_datastore: Any, node: Any, location: Mapping[str, str]) -> None:
+        """Emit START and begin to watch."""
+        before = [each for each in self.upstream if each.step_name != "_parameters"]
+        after = [(self.names.namespace, f"{self.names.flow}.{step}") for step in node.out_funcs]
+        parameters = parameter_values(self.flow, self.upstream[0]) if self.upstream else {}
+        code = getattr(type(self.flow), self.step)
+        self._run_facets = {
+            **facets.parent(self.names.flow_run(), self.root),
+            **facets.nominal_time(nominal_time(self.settings, self.run_id)),
+            **facets.dependencies((self._origin(each, flow_datastore) for each in before), after),
+            **facets.parameters(parameters),
+        }
+        self._job_facets = {
+            **facets.job("STEP"),
+            **facets.source(code, location, with_code=self.settings.source_code),
+        }
+        self.watch(self.flow)
+        self._watch_persist()
+        self._emit("START", self.ref, self._run_facets, self._job_facets)
+
+    def _emit(self, *event: Any) -> None:
+        self._emitter.emit(facets.run_event(*event))
+
+    def _origin(self, store: Any, flow_datastore: Any) -> RunRef:
+        """The attempt that made an upstream task's data; a resumed run cloned it from another."""
+        step, task_id, attempt = store.step_name, str(store.task_id), store.attempt or 0
+        run_id = str(store.run_id)
+        while known := metadata_of(self.metadata, self.names.flow, run_id, step, task_id):
+            if "origin-task-id" not in known:
+                break
+            run_id, task_id = known["origin-run-id"], known["origin-task-id"]
+            attempt = flow_datastore.get_task_datastore(run_id, step, task_id).attempt or 0
+        return replace(self.names, run_id=run_id).attempt(step, task_id, attempt)
+
+    def watch(self, flow: Any) -> None:
+        """Note what is loaded from the artifacts behind a flow object."""
+        flow._set_datastore(WatchedStore(flow._datastore, self._loads))
+
+    def _watch_persist(self) -> None:
+        """Look at the flow just before Metaflow stores and forgets its artifacts, or fails to."""
+        persist = self.store.persist
+
+        def watched(flow: Any) -> None:
+            self._note_assigned()
+            try:
+                persist(flow)
+            except Exception as error:
+                self.end(ok=False, error=self.error or error)
+                raise
+
+        self.store.persist = watched
+
+    @harmless
+    def _note_assigned(self) -> None:
+        names = [name for name in vars(self.flow) if not name.startswith("_")]
+        self._assigned = {name: Seen.of(vars(self.flow)[name]) for name in names}
+
+    @harmless
+    def end(self, *, ok: bool | None, error: BaseException | None = None) -> None:
+        """Emit how the attempt ended with all it read and wrote, and leave word of it."""
+        state = "COMPLETE" if ok else facets.failure(error)
+        read, written = self._artifacts() or ([], [])
+        run_facets = {**self._run_facets, **facets.error(error)}
+        inputs, outputs = [*read, *self.inputs], [*(written if ok else ()), *self.outputs]
+        self._emit(state, self.ref, run_facets, self._job_facets, inputs, outputs)
+        self._emitter.close()
+        mark = MetaDatum(
+            ENDED.format(attempt=self.attempt),
+            self.ref.run_id,
+            "openlineage",
+            [f"attempt_id:{self.attempt}"],
+        )
+        self.metadata.register_metadata(self.run_id, self.step, self.task_id, [mark])
+
+    @harmless
+    def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:
+        parameters = {name for name, _ in self.flow._get_parameters()}
+        stored = {k: v for k, v in stored_in(self.store).items() if k not in parameters}
+        upstream: dict[str, dict[str, Stored]] = {}
+        for store in self.upstream:
+            for name, content in stored_in(store).items():
+                upstream.setdefault(name, {})[content.sha] = content
+        seen = self._loads.seen
+        read, written = read_and_written(upstream, seen, self._assigned, stored, self._unchanged)
+        inputs = ((key[0], replace(upstream[key[0]][key[1]], seen=seen[key])) for key in read)
+        outputs = ((name, replace(stored[name], seen=self._assigned.get(name))) for name in written)
+        return list(self._datasets(inputs)), list(self._datasets(outputs))
+
+    def _datasets(self, found: Iterator[tuple[str, Stored]]) -> Iterator[Dataset]:
+        for name, content in found:
+            if self.options.is_dataset(name, content.type):
+                flow = self.names.flow
+                yield dataset(self.artifact_namespace, flow, name, content, self.options)
+
+    def _unchanged(self, name: str, sha: str) -> bool:
+        """Compare an artifact before and after the step, unless loading it twice costs too much."""
+        origin = self._loads.stores[name, sha]
+        if (stored_in(origin)[name].size or 0) > MAX_COMPARED_BYTES:
+            return True
+        return equal_content(origin[name], self.store[name])
+
+    @harmless
+    def start_query(
+        self, sql: str, name: str, dialect: str | None, query: Query
+    ) -> Callable[[BaseException | None], None]:
+        """Emit a query's START; the function returned emits its end."""
+        nth = self._queries[name] = self._queries.get(name, -1) + 1
+        ref = self.names.query(self.step, self.task_id, self.attempt, name, nth)
+        run_facets = facets.parent(self.ref, self.root)
+        job_facets = {**facets.job("QUERY"), **facets.sql(sql, dialect)}
+
+        @harmless
+        def end(error: BaseException | None) -> None:
+            state = facets.failure(error) if error else "COMPLETE"
+            if not error:
+                self.inputs += query.inputs
+                self.outputs += query.outputs
+            facets_at_end = {**run_facets, **facets.error(error)}
+            self._emit(state, ref, facets_at_end, job_facets, query.inputs, query.outputs)
+
+        self._emit("START", ref, run_facets, job_facets, query.inputs, query.outputs)
+        return end
+
+
+def metadata_of(metadata: Any, flow: str, run_id: str, step: str, task_id: str) -> dict[str, str]:
+    """The metadata Metaflow keeps of one task."""
+    found = metadata.get_object("task", "metadata", {}, None, flow, run_id, step, task_id)
+    return {each["field_name"]: str(each["value"]) for each in found or ()}
+
+
+def deployment_of(metadata: Any) -> str:
+    """`local`, or the host of the metadata service."""
+    if metadata.TYPE == "local":
+        return "local"
+    return urlsplit(metadata.default_info()).netloc or str(metadata.TYPE)
+
+
+def nominal_time(settings: Settings, run_id: str) -> str | None:
+    """The time a run is for: as set, or when it was created."""
+    instant = instant_of(run_id)
+    return settings.nominal_time or (instant.isoformat() if instant else None)
+
+
+def parameter_values(flow: Any, store: Any) -> dict[str, object]:
+    """The flow's parameters and configs as stored with a task; included files are left out."""
+    stored = stored_in(store)
+    names = [name for name, _ in flow._get_parameters() if name in stored]
+    return {name: store[name] for name in names if "IncludedFile" not in stored[name].type}

@@ -1,0 +1,140 @@
+"""Real flows, run as subprocesses; their events are read from files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLOWS = Path(__file__).parent / "flows"
+Event = dict[str, Any]
+
+
+@dataclass
+class Launch:
+    """A finished launch of a flow."""
+
+    process: subprocess.CompletedProcess[str]
+    events: list[Event] = field(default_factory=list)
+
+    def of(self, job: str, *states: str) -> list[Event]:
+        """The events of one job, in these states if any are named."""
+        found = [event for event in self.events if event["job"]["name"] == job]
+        return [event for event in found if not states or event["eventType"] in states]
+
+    def one(self, job: str, state: str) -> Event:
+        """The only such event."""
+        (event,) = self.of(job, state)
+        return event
+
+    def ends(self, job: str) -> list[str]:
+        """How the runs of a job ended."""
+        return sorted(event["eventType"] for event in self.of(job) if event["eventType"] != "START")
+
+
+class Metaflow:
+    """A Metaflow installation of its own, and the way to run flows in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.launches: list[Launch] = []
+
+    def run(self, flow: Path, *args: str, **environ: str) -> Launch:
+        """Run a flow to its end, whatever that is."""
+        folder = self.home / f"events-{len(self.launches)}"
+        folder.mkdir()
+        transport = {"type": "folder_transport.FolderTransport", "folder": str(folder)}
+        inherited = {k: v for k, v in os.environ.items() if "OPENLINEAGE" not in k}
+        process = subprocess.run(
+            [sys.executable, str(flow), *(args or ("run",))],
+            env={
+                **inherited,
+                "METAFLOW_HOME": str(self.home / "home"),
+                "METAFLOW_DATASTORE_SYSROOT_LOCAL": str(self.home / "store"),
+                "METAFLOW_CARD_LOCALROOT": str(self.home / "cards"),
+                "METAFLOW_USER": "tester",
+                "PYTHONPATH": str(FLOWS),
+                "OPENLINEAGE_NAMESPACE": "tests",
+                "OPENLINEAGE__TRANSPORT": json.dumps(transport),
+                **environ,
+            },
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            start_new_session=True,
+            preexec_fn=_ctrl_c_works,
+        )
+        lines = [line for file in folder.iterdir() for line in file.read_text().splitlines()]
+        events = sorted(map(json.loads, lines), key=lambda event: event["eventTime"])
+        self.launches.append(Launch(process, events))
+        return self.launches[-1]
+
+    def small(self, trouble: str = "", *args: str, **environ: str) -> Launch:
+        """Run SmallFlow, which goes wrong as told."""
+        return self.run(FLOWS / "small.py", *args, SMALL_TROUBLE=trouble, **environ)
+
+
+def _ctrl_c_works() -> None:
+    """A shell that starts pytest in the background makes its children deaf to SIGINT."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def metaflow(tmp_path_factory: pytest.TempPathFactory) -> Metaflow:
+    return Metaflow(tmp_path_factory.mktemp("metaflow"))
+
+
+def repository(flow: Path, folder: Path) -> Path:
+    """A git repository with a flow in it; returns where the flow now is."""
+    file = folder / "flows" / flow.name
+    file.parent.mkdir(parents=True)
+    file.write_text(flow.read_text())
+    remote = "https://user:pa55@example.org/team/flows.git"
+    for command in (
+        "init -q -b main",
+        f"remote add origin {remote}",
+        "add .",
+        "-c user.name=t -c user.email=t@example.org commit -q -m flow",
+    ):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True)
+    return file
+
+
+@pytest.fixture(scope="session")
+def shapes(metaflow: Metaflow, tmp_path_factory: pytest.TempPathFactory) -> Launch:
+    """ShapesFlow, in a git repository, started by an Airflow task."""
+    run = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
+    return metaflow.run(
+        repository(FLOWS / "shapes.py", tmp_path_factory.mktemp("repository")),
+        OPENLINEAGE_PARENT_ID=f"https://airflow.example/a/dag.launch/{run}",
+        OPENLINEAGE_ROOT_PARENT_ID=f"https://airflow.example/a/dag/{run.replace('01a1', '01a0')}",
+        METAFLOW_OPENLINEAGE_NOMINAL_TIME="2026-11-01T00:00:00+00:00",
+    )
+
+
+@pytest.fixture(scope="session")
+def resumed(metaflow: Metaflow) -> list[Launch]:
+    """SmallFlow failing in train; resumed and failing in end; resumed again and done."""
+    launches = [metaflow.small("train:raise")]
+    for trouble in ("end:raise", ""):
+        origin = re.search(r"run-id (\d+)", launches[-1].process.stdout)
+        assert origin, launches[-1].process.stderr
+        launches.append(metaflow.small(trouble, "resume", "--origin-run-id", origin[1]))
+    return launches
+
+
+@pytest.fixture(scope="session")
+def troubled(metaflow: Metaflow) -> dict[str, Launch]:
+    """SmallFlow going wrong in each way."""
+    kinds = ("unpicklable", "kill", "exit", "terminate-launcher", "ctrl-c")
+    return {kind: metaflow.small(f"train:{kind}") for kind in kinds}

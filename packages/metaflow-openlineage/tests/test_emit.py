@@ -1,0 +1,83 @@
+"""Emitting: in order, never failing, and never waiting long."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from metaflow_openlineage._emit import Emitter
+
+
+class Backend:
+    """A client that remembers, and may refuse or hang."""
+
+    def __init__(self, error: Exception | None = None, gate: threading.Event | None = None) -> None:
+        self.error, self.gate = error, gate
+        self.seen: list[object] = []
+        self.closed = False
+
+    def emit(self, event: object) -> None:
+        if self.gate:
+            self.gate.wait(10)
+        if self.error:
+            raise self.error
+        self.seen.append(event)
+
+    def close(self, timeout: float) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def _unwarned(monkeypatch):
+    monkeypatch.setattr("metaflow_openlineage._report._warned", False)
+
+
+def test_events_are_sent_in_order_before_emit_returns():
+    backend = Backend()
+    emitter = Emitter(1, lambda: backend)
+    for event in range(20):
+        emitter.emit(event)
+        assert backend.seen[-1] == event
+    emitter.close()
+    assert backend.closed
+
+
+def test_a_backend_that_fails_is_one_warning_and_no_exception(capsys):
+    emitter = Emitter(1, lambda: Backend(OSError("refused")))
+    for event in range(3):
+        emitter.emit(event)
+    emitter.close()
+    assert capsys.readouterr().err.count("metaflow-openlineage: events are lost") == 1
+
+
+def test_a_client_that_cannot_be_made_is_one_warning_and_no_exception(capsys):
+    def connect() -> Backend:
+        raise ValueError("no such transport")
+
+    emitter = Emitter(1, connect)
+    emitter.emit(1)
+    emitter.emit(2)
+    assert capsys.readouterr().err.count("no such transport") == 1
+
+
+def test_a_backend_that_hangs_costs_its_patience_once_and_loses_no_order(capsys):
+    gate = threading.Event()
+    backend = Backend(gate=gate)
+    emitter = Emitter(0.2, lambda: backend)
+    began = time.monotonic()
+    for event in range(5):
+        emitter.emit(event)
+    emitter.close()
+    assert time.monotonic() - began < 1
+    assert capsys.readouterr().err.count("does not answer") == 1
+    gate.set()
+    emitter._last.join(10)
+    assert backend.seen == [0, 1, 2, 3, 4]
+
+
+def test_no_thread_is_left_when_the_backend_answers():
+    before = threading.active_count()
+    Emitter(1, Backend).emit(1)
+    assert threading.active_count() == before

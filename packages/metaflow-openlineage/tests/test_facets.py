@@ -1,0 +1,158 @@
+"""Facets, datasets and events, without a flow; and every emitted event against the schemas."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage.client.serde import Serde
+
+from metaflow_openlineage import Dataset
+from metaflow_openlineage import _facets as facets
+from metaflow_openlineage._dataset import MAX_VERSIONS, fields_of, merge
+from metaflow_openlineage._names import PRODUCER, RunRef
+
+# Metaflow's own import of a moved module; it depends on which packages are installed.
+pytestmark = pytest.mark.filterwarnings("ignore:The _yaml extension module")
+
+SPEC = Path(__file__).parents[4] / "shared" / "spec"
+REF = RunRef("ns", "Flow.step", "01a1fd4a-49ef-7259-9396-ffb99203fb3f")
+
+
+@cache
+def validator() -> Any:
+    if not SPEC.exists():
+        pytest.skip(f"the OpenLineage schemas are not at {SPEC}")
+    from jsonschema import Draft202012Validator, FormatChecker
+    from referencing import Registry, Resource
+
+    schemas = [json.loads(file.read_text()) for file in SPEC.rglob("*.json")]
+    registry = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas
+    )
+    known = {schema["$id"] for schema in schemas}
+
+    def validate(schema_url: str, instance: Any) -> None:
+        assert schema_url.partition("#")[0] in known, schema_url
+        checker = FormatChecker()
+        Draft202012Validator(
+            {"$ref": schema_url}, registry=registry, format_checker=checker
+        ).validate(instance)
+
+    return validate
+
+
+def facets_of(event: dict[str, Any]) -> dict[str, Any]:
+    found = {**event["run"]["facets"], **event["job"]["facets"]}
+    for kind in ("inputs", "outputs"):
+        for nth, each in enumerate(event[kind]):
+            for group in ("facets", "inputFacets", "outputFacets"):
+                found |= {f"{kind}{nth}{group}{k}": v for k, v in each.get(group, {}).items()}
+    return found
+
+
+def check(event: dict[str, Any]) -> None:
+    validate = validator()
+    validate(event["schemaURL"], event)
+    assert event["producer"] == PRODUCER
+    for name, facet in facets_of(event).items():
+        validate(facet["_schemaURL"], facet)
+        assert name == "tags" or facet["_producer"] == PRODUCER
+
+
+def test_an_event_with_every_facet_is_valid():
+    dataset = Dataset(
+        "file",
+        "/t",
+        version="1",
+        type="TABLE",
+        fields=(("a", "int"),),
+        rows=1,
+        size=2,
+        symlink=("hive://x", "a.b"),
+        column_lineage={"a": [(Dataset("file", "/s"), "b")]},
+    )
+    place = {"url": "https://h/r", "repoUrl": "https://h/r", "path": "p", "version": "c"}
+    event = facets.run_event(
+        "FAIL",
+        REF,
+        {
+            **facets.parent(REF, REF),
+            **facets.nominal_time("2026-11-21T00:00:00+00:00"),
+            **facets.error(ValueError("x")),
+            **facets.dependencies([REF], [("ns", "Flow.next")]),
+            **facets.parameters({"a": 1}),
+        },
+        {
+            **facets.job("QUERY"),
+            **facets.sql("SELECT 1", "duckdb"),
+            **facets.source(check, place, with_code=True),
+        },
+        [dataset],
+        [dataset],
+    )
+    check(json.loads(Serde.to_json(event)))
+
+
+@pytest.mark.metaflow
+def test_every_event_of_every_flow_is_valid(shapes, resumed, troubled):
+    for launch in (shapes, *resumed, *troubled.values()):
+        assert launch.events
+        for event in launch.events:
+            check(event)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("db_password", "x", "***"),
+        ("API_TOKEN", "x", "***"),
+        ("aws_secret", "x", "***"),
+        ("access_key", "x", "***"),
+        ("alpha", 0.5, "0.5"),
+        ("url", "https://me:pw@host/x?y=1", "https://me:***@host/x?y=1"),
+        ("conf", {"token": "x", "n": 1}, "{'token': '***', 'n': '1'}"),
+    ],
+)
+def test_secrets_are_redacted(name, value, shown):
+    assert facets.redacted(name, value) == shown
+
+
+def test_errors_and_code_are_cut_to_what_backends_take():
+    error = facets.error(ValueError("x" * 100_000))["errorMessage"]
+    assert len(error.message) == len(error.stackTrace) == facets.MAX_TRACE
+
+
+def test_source_code_can_be_left_out():
+    assert "sourceCode" not in facets.source(check, {}, with_code=False)
+    assert "sourceCode" not in facets.source(len, {}, with_code=True)
+
+
+def test_one_dataset_said_twice_is_one_and_keeps_all_that_is_known():
+    merged = merge(
+        [
+            Dataset("file", "/t", version="7", rows=3),
+            Dataset("file", "/t", symlink=("lake", "t")),
+            Dataset("file", "/t", version="7", fields=(("a", "int"),)),
+        ]
+    )
+    expected = Dataset(
+        "file", "/t", version="7", rows=3, fields=(("a", "int"),), symlink=("lake", "t")
+    )
+    assert merged == [expected]
+
+
+def test_a_dataset_read_in_many_versions_is_named_in_so_many_and_no_more():
+    versions = [Dataset("file", "/t", version=str(n)) for n in range(100)]
+    assert len(merge(versions)) == MAX_VERSIONS
+
+
+def test_fields_are_told_of_tables_and_nothing_else():
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    assert fields_of(pandas.DataFrame({"a": [1]})) == (("a", "int64"),)
+    assert fields_of(pyarrow.table({"a": [1]})) == (("a", "int64"),)
+    assert fields_of({"a": [1]}) == ()

@@ -1,0 +1,303 @@
+"""What real flows emit."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.metaflow
+
+Event = dict[str, Any]
+
+
+def names(datasets: list[Event]) -> set[str]:
+    return {each["name"] for each in datasets}
+
+
+def edges(launch: Any) -> dict[str, tuple[set[str], set[str]]]:
+    return {
+        event["job"]["name"].partition(".")[2]: (names(event["inputs"]), names(event["outputs"]))
+        for event in launch.events
+        if event["eventType"] == "COMPLETE" and "." in event["job"]["name"]
+    }
+
+
+def facet(event: Event, name: str) -> Any:
+    return event["run"]["facets"][name]
+
+
+def upstream(event: Event) -> set[tuple[str, str]]:
+    found = facet(event, "jobDependencies")["upstream"]
+    return {(each["job"]["name"], each["run"]["runId"]) for each in found}
+
+
+def run_id(event: Event) -> str:
+    return str(event["run"]["runId"])
+
+
+def test_the_flow_with_every_shape_succeeds_and_warns_of_nothing(shapes):
+    assert shapes.process.returncode == 0, shapes.process.stderr
+    assert "metaflow-openlineage:" not in shapes.process.stdout + shapes.process.stderr
+
+
+def test_the_flow_run_starts_and_completes_below_the_run_that_launched_it(shapes):
+    for event in (shapes.one("ShapesFlow", "START"), shapes.one("ShapesFlow", "COMPLETE")):
+        parent = facet(event, "parent")
+        assert parent["job"]["namespace"] == "https://airflow.example/a"
+        assert parent["job"]["name"] == "dag.launch"
+        assert parent["root"]["job"]["name"] == "dag"
+        assert facet(event, "nominalTime")["nominalStartTime"] == "2026-11-01T00:00:00+00:00"
+        assert event["job"]["facets"]["jobType"]["jobType"] == "FLOW"
+
+
+def test_every_task_and_query_has_its_parent_and_the_one_root(shapes):
+    flow_run = run_id(shapes.one("ShapesFlow", "START"))
+    steps = {run_id(event) for event in shapes.events if event["job"]["name"].count(".") == 1}
+    for event in shapes.events:
+        parent, depth = facet(event, "parent"), event["job"]["name"].count(".")
+        assert parent["root"]["run"]["runId"] == "01a0fd4a-49ef-7259-9396-ffb99203fb3f"
+        if depth == 1:
+            assert parent["run"]["runId"] == flow_run
+        if depth == 2:
+            assert parent["run"]["runId"] in steps
+
+
+def test_every_run_that_starts_ends_exactly_once(shapes):
+    started = [run_id(event) for event in shapes.events if event["eventType"] == "START"]
+    ended = [run_id(event) for event in shapes.events if event["eventType"] != "START"]
+    assert sorted(started) == sorted(ended)
+    assert len(set(started)) == len(started)
+
+
+def test_the_data_edges_are_those_of_the_code_and_no_more(shapes):
+    assert edges(shapes) == {
+        "start": (set(), {f"ShapesFlow/{n}" for n in ("training_data", "settings", "parts")}),
+        "train": ({"ShapesFlow/training_data"}, {"ShapesFlow/model", "ShapesFlow/metrics"}),
+        "ignore": ({"ShapesFlow/settings"}, {"ShapesFlow/settings"}),
+        "compare": ({"ShapesFlow/settings"}, set()),
+        "spread": ({"ShapesFlow/parts"}, set()),
+        "score": ({"ShapesFlow/model", "ShapesFlow/parts"}, {"ShapesFlow/scored"}),
+        "gather": ({"ShapesFlow/scored"}, {"ShapesFlow/scores"}),
+        "risky": (set(), {"ShapesFlow/half_done"}),
+        "end": (
+            {"/in.csv", "/warehouse/t", "/q.csv"},
+            {"/warehouse/forecast", "ShapesFlow/report", "/q.out"},
+        ),
+        "end.query_e004ebd5": ({"/q.csv"}, {"/q.out"}),
+    }
+
+
+def test_a_step_reads_the_very_version_that_another_one_wrote(shapes):
+    written = shapes.one("ShapesFlow.start", "COMPLETE")["outputs"]
+    (read,) = shapes.one("ShapesFlow.train", "COMPLETE")["inputs"]
+    (made,) = [each for each in written if each["name"] == read["name"]]
+    assert read["facets"]["version"] == made["facets"]["version"]
+    fields = [(each["name"], each["type"]) for each in read["facets"]["schema"]["fields"]]
+    assert fields[0] == ("hour", "int64")
+    assert fields[1] in (("zone", "object"), ("zone", "str"))  # pandas 2, pandas 3
+    assert read["inputFacets"]["inputStatistics"]["rowCount"] == 3
+    assert made["facets"]["schema"] == read["facets"]["schema"]
+
+
+def test_an_artifact_changed_in_place_is_read_in_one_version_and_written_in_another(shapes):
+    event = shapes.one("ShapesFlow.ignore", "COMPLETE")
+    (before,), (after,) = event["inputs"], event["outputs"]
+    assert before["facets"]["version"] != after["facets"]["version"]
+
+
+def test_models_are_told_from_other_artifacts(shapes):
+    outputs = shapes.one("ShapesFlow.train", "COMPLETE")["outputs"]
+    kinds = {each["name"]: each["facets"]["datasetType"]["datasetType"] for each in outputs}
+    assert kinds == {"ShapesFlow/model": "MODEL", "ShapesFlow/metrics": "JOB_OUTPUT"}
+    assert {each["namespace"] for each in outputs} == {"metaflow://local"}
+
+
+def test_a_foreach_gives_each_split_a_run_and_the_join_every_version(shapes):
+    completed = shapes.of("ShapesFlow.score", "COMPLETE")
+    gather = shapes.one("ShapesFlow.gather", "COMPLETE")
+    assert len({run_id(event) for event in completed}) == 2
+    assert upstream(gather) == {("ShapesFlow.score", run_id(event)) for event in completed}
+    assert len(gather["inputs"]) == 2
+
+
+def test_a_branch_and_its_join_depend_on_each_other_by_run(shapes):
+    (start,) = shapes.of("ShapesFlow.start", "COMPLETE")
+    after = facet(start, "jobDependencies")["downstream"]
+    assert [each["job"]["name"] for each in after] == ["ShapesFlow.train", "ShapesFlow.ignore"]
+    assert upstream(shapes.one("ShapesFlow.compare", "COMPLETE")) == {
+        (f"ShapesFlow.{step}", run_id(shapes.one(f"ShapesFlow.{step}", "COMPLETE")))
+        for step in ("train", "ignore")
+    }
+
+
+def test_a_retried_attempt_and_a_killed_one_fail_in_runs_of_their_own(shapes):
+    failed = shapes.of("ShapesFlow.score", "FAIL")
+    messages = sorted(facet(event, "errorMessage")["message"] for event in failed)
+    assert messages[0].endswith("it was killed or never started")
+    assert messages[1] == "ValueError: flaky postgresql://me:***@host/db"
+    completed = {run_id(event) for event in shapes.of("ShapesFlow.score", "COMPLETE")}
+    assert not completed & {run_id(event) for event in failed}
+
+
+def test_a_caught_exception_completes_the_step_and_keeps_its_message(shapes):
+    event = shapes.one("ShapesFlow.risky", "COMPLETE")
+    assert facet(event, "errorMessage")["message"] == "RuntimeError: this one is caught"
+
+
+def test_parameters_are_on_the_flow_and_its_tasks_without_secrets(shapes):
+    for job in ("ShapesFlow", "ShapesFlow.train", "ShapesFlow.gather"):
+        found = facet(shapes.one(job, "COMPLETE"), "executionParameters")["parameters"]
+        assert {each["key"]: each["value"] for each in found} == {
+            "alpha": "0.5",
+            "api_token": "***",
+            "store": "postgresql://me:***@host/db",
+            "options": "{'deep': 'True'}",
+        }
+
+
+def test_jobs_carry_their_source_documentation_and_place_in_git(shapes):
+    flow = shapes.one("ShapesFlow", "COMPLETE")["job"]["facets"]
+    step = shapes.one("ShapesFlow.train", "COMPLETE")["job"]["facets"]
+    assert flow["documentation"]["description"] == "Does a bit of everything."
+    assert step["documentation"]["description"] == "Train on it."
+    assert step["sourceCode"]["sourceCode"].startswith("@step\ndef train(self):")
+    place = step["sourceCodeLocation"]
+    assert place == flow["sourceCodeLocation"]
+    assert place["repoUrl"] == "https://example.org/team/flows.git"
+    assert place["path"] == "flows/shapes.py"
+    assert place["url"].endswith(f"/team/flows/blob/{place['version']}/flows/shapes.py")
+
+
+def test_declared_tables_carry_version_schema_symlink_and_column_lineage(shapes):
+    event = shapes.one("ShapesFlow.end", "COMPLETE")
+    (read,) = [each for each in event["inputs"] if each["name"] == "/warehouse/t"]
+    (written,) = [each for each in event["outputs"] if each["name"] == "/warehouse/forecast"]
+    for each in (read, written):
+        assert each["facets"]["version"]["datasetVersion"] == "5124986521368745127"
+        assert each["facets"]["schema"]["fields"][0]["name"] == "hour"
+    (symlink,) = read["facets"]["symlinks"]["identifiers"]
+    assert symlink == {"namespace": "lake", "name": "nyc.t", "type": "TABLE"}
+    assert written["outputFacets"]["outputStatistics"]["rowCount"] == 24
+    (origin,) = written["facets"]["columnLineage"]["fields"]["hour"]["inputFields"]
+    assert (origin["name"], origin["field"]) == ("/in.csv", "h")
+
+
+def test_what_is_declared_of_an_artifact_joins_what_is_known_of_it(shapes):
+    outputs = shapes.one("ShapesFlow.end", "COMPLETE")["outputs"]
+    (report,) = [each for each in outputs if each["name"] == "ShapesFlow/report"]
+    assert {"version", "datasetType", "columnLineage"} <= report["facets"].keys()
+
+
+def test_a_query_is_a_child_run_and_its_repetition_another_one(shapes):
+    job = "ShapesFlow.end.query_e004ebd5"
+    assert shapes.ends(job) == ["COMPLETE", "FAIL"]
+    done = shapes.one(job, "COMPLETE")
+    sql = done["job"]["facets"]["sql"]
+    assert (sql["query"], sql["dialect"]) == ("SELECT 1", "duckdb")
+    failed = facet(shapes.one(job, "FAIL"), "errorMessage")
+    assert failed["message"] == "LookupError: no such table"
+
+
+def test_spark_and_subprocesses_of_a_step_get_it_as_their_parent(shapes):
+    (line,) = [line for line in shapes.process.stdout.splitlines() if "REPORT" in line]
+    report = ast.literal_eval(line.partition("REPORT ")[2])
+    end = run_id(shapes.one("ShapesFlow.end", "COMPLETE"))
+    assert report["parent"] == f"tests/ShapesFlow.end/{end}"
+    assert report["conf"] == {
+        "spark.openlineage.namespace": "tests",
+        "spark.openlineage.parentJobNamespace": "tests",
+        "spark.openlineage.parentJobName": "ShapesFlow.end",
+        "spark.openlineage.parentRunId": end,
+        "spark.openlineage.rootParentJobNamespace": "https://airflow.example/a",
+        "spark.openlineage.rootParentJobName": "dag",
+        "spark.openlineage.rootParentRunId": "01a0fd4a-49ef-7259-9396-ffb99203fb3f",
+    }
+
+
+def test_a_failing_step_fails_with_its_exception_and_so_does_the_flow(resumed):
+    first, _, _ = resumed
+    failed = first.one("SmallFlow.train", "FAIL")
+    assert facet(failed, "errorMessage")["message"] == "ValueError: as asked"
+    assert "raise ValueError" in facet(failed, "errorMessage")["stackTrace"]
+    assert names(failed["inputs"]) == {"SmallFlow/data"}
+    assert failed["outputs"] == []
+    assert first.ends("SmallFlow") == ["FAIL"]
+
+
+def test_the_decorator_says_which_artifacts_are_models_and_datasets(resumed):
+    _, second, _ = resumed
+    outputs = second.one("SmallFlow.train", "COMPLETE")["outputs"]
+    kinds = {each["name"]: each["facets"]["datasetType"]["datasetType"] for each in outputs}
+    assert kinds == {"SmallFlow/fitted": "MODEL", "SmallFlow/count": "JOB_OUTPUT"}
+    assert names(resumed[0].one("SmallFlow.start", "COMPLETE")["outputs"]) == {"SmallFlow/data"}
+
+
+def test_a_flow_that_nothing_launched_has_no_parent_and_is_its_own_root(resumed):
+    first = resumed[0]
+    flow = first.one("SmallFlow", "START")
+    assert "parent" not in flow["run"]["facets"]
+    root = facet(first.one("SmallFlow.start", "START"), "parent")["root"]
+    assert root["run"]["runId"] == run_id(flow)
+
+
+def test_tasks_cloned_by_resume_are_silent(resumed):
+    _, second, third = resumed
+    assert not second.of("SmallFlow.start")
+    assert not third.of("SmallFlow.start")
+    assert not third.of("SmallFlow.train")
+    assert third.ends("SmallFlow") == ["COMPLETE"]
+
+
+def test_a_rerun_task_depends_on_the_run_that_really_made_its_input(resumed):
+    first, second, third = resumed
+    start = run_id(first.one("SmallFlow.start", "COMPLETE"))
+    train = run_id(second.one("SmallFlow.train", "COMPLETE"))
+    assert upstream(second.one("SmallFlow.train", "COMPLETE")) == {("SmallFlow.start", start)}
+    assert upstream(third.one("SmallFlow.end", "COMPLETE")) == {("SmallFlow.train", train)}
+    assert len({run_id(launch.one("SmallFlow", "START")) for launch in resumed}) == 3
+
+
+def test_an_artifact_that_cannot_be_stored_fails_the_step(troubled):
+    event = troubled["unpicklable"].one("SmallFlow.train", "FAIL")
+    assert '"lock"' in facet(event, "errorMessage")["message"]
+    assert troubled["unpicklable"].ends("SmallFlow") == ["FAIL"]
+
+
+def test_a_killed_task_is_failed_by_the_launcher(troubled):
+    event = troubled["kill"].one("SmallFlow.train", "FAIL")
+    assert run_id(event) == run_id(troubled["kill"].one("SmallFlow.train", "START"))
+    assert facet(event, "errorMessage")["message"].startswith("TaskDied: ")
+    assert troubled["kill"].ends("SmallFlow") == ["FAIL"]
+
+
+def test_a_step_that_exits_fails(troubled):
+    event = troubled["exit"].one("SmallFlow.train", "FAIL")
+    assert facet(event, "errorMessage")["message"] == "SystemExit: 3"
+
+
+@pytest.mark.parametrize("how", ["terminate-launcher", "ctrl-c"])
+def test_an_interrupted_flow_aborts_with_the_task_it_was_in(troubled, how):
+    launch = troubled[how]
+    assert launch.process.returncode != 0
+    assert launch.ends("SmallFlow") == ["ABORT"]
+    assert set(launch.ends("SmallFlow.train")) == {"ABORT"}
+
+
+def test_a_backend_that_refuses_costs_a_warning_per_process_and_less_time_in_each_task(metaflow):
+    launch = metaflow.small(
+        OPENLINEAGE__TRANSPORT='{"type": "http", "url": "http://127.0.0.1:9"}',
+        METAFLOW_OPENLINEAGE_TIMEOUT="1.5",
+    )
+    assert launch.process.returncode == 0
+    output = launch.process.stdout + launch.process.stderr
+    assert output.count("metaflow-openlineage: the lineage backend does not answer") == 4
+    assert output.count("metaflow-openlineage: ") == 4
+    assert "TIMEOUT 0.5" in output
+
+
+def test_a_disabled_flow_emits_nothing_and_runs(metaflow):
+    launch = metaflow.small(OPENLINEAGE_DISABLED="true")
+    assert launch.process.returncode == 0
+    assert launch.events == []

@@ -1,0 +1,93 @@
+"""Names, ids and settings: pure functions of what is given."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from metaflow_openlineage._names import FlowNames, RunRef, instant_of
+from metaflow_openlineage._settings import SETTINGS, Settings
+
+RUN = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
+NAMES = FlowNames("ns", "Flow", "1795259227314473")
+
+
+@pytest.mark.parametrize(
+    ("text", "namespace", "job"),
+    [
+        (f"ns/dag.task/{RUN}", "ns", "dag.task"),
+        (
+            f"https://airflow.example/prod/dag.task/{RUN}",
+            "https://airflow.example/prod",
+            "dag.task",
+        ),
+        (f"arn:aws:x/y/dag/{RUN}", "arn:aws:x/y", "dag"),
+        (f"ns/a job, with: anything/{RUN}", "ns", "a job, with: anything"),
+    ],
+    ids=["plain", "url", "arn", "odd job"],
+)
+def test_a_parent_is_read_from_the_right_so_that_its_namespace_may_hold_slashes(
+    text, namespace, job
+):
+    found = RunRef.parse(text)
+    assert found == RunRef(namespace, job, RUN)
+    assert str(found) == text
+
+
+@pytest.mark.parametrize("text", ["", "ns/job", f"job/{RUN}", f"/job/{RUN}", "ns/job/not-a-uuid"])
+def test_what_is_no_run_reference_is_not_guessed_at(text):
+    assert RunRef.parse(text) is None
+
+
+def test_run_ids_are_the_same_whoever_computes_them_and_are_uuids_of_version_7():
+    again = FlowNames("ns", "Flow", "1795259227314473")
+    assert NAMES.flow_run() == again.flow_run()
+    assert NAMES.attempt("train", "3", 0) == again.attempt("train", "3", 0)
+    assert uuid.UUID(NAMES.flow_run().run_id).version == 7
+
+
+def test_flow_steps_tasks_attempts_queries_and_runs_all_have_their_own_id():
+    runs = [
+        NAMES.flow_run(),
+        NAMES.attempt("train", "3", 0),
+        NAMES.attempt("train", "3", 1),
+        NAMES.attempt("train", "4", 0),
+        NAMES.attempt("end", "3", 0),
+        NAMES.query("train", "3", 0, "query_a", 0),
+        NAMES.query("train", "3", 0, "query_a", 1),
+        FlowNames("ns", "Flow", "1795259227314474").flow_run(),
+        FlowNames("other", "Flow", "1795259227314473").flow_run(),
+    ]
+    assert len({each.run_id for each in runs}) == len(runs)
+    assert runs[1].job == "Flow.train"
+    assert runs[5].job == "Flow.train.query_a"
+
+
+def test_a_local_run_id_tells_its_time_and_a_services_one_does_not():
+    assert instant_of("1795259227314473") == datetime(2026, 11, 21, 11, 7, 7, 314473, UTC)
+    assert instant_of("42") is None
+    assert instant_of("argo-flow-x7k2p") is None
+
+
+def test_settings_without_an_environment_are_the_defaults():
+    assert Settings.from_env({}) == Settings()
+
+
+def test_the_root_is_the_parent_where_only_the_parent_is_known():
+    settings = Settings.from_env({"OPENLINEAGE_PARENT_ID": f"ns/dag.task/{RUN}"})
+    assert settings.root == settings.parent == RunRef("ns", "dag.task", RUN)
+
+
+def test_settings_that_cannot_be_read_are_ignored_with_a_word(capsys, monkeypatch):
+    monkeypatch.setattr("metaflow_openlineage._report._warned", False)
+    environ = {"OPENLINEAGE_PARENT_ID": "nonsense", "METAFLOW_OPENLINEAGE_TIMEOUT": "soon"}
+    assert Settings.from_env(environ) == Settings()
+    assert capsys.readouterr().err.count("metaflow-openlineage: ") == 1
+
+
+def test_every_setting_is_documented_in_the_readme():
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    assert [name for name in SETTINGS if f"| `{name}` | {SETTINGS[name]} |" not in readme] == []

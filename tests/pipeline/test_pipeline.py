@@ -1,0 +1,286 @@
+"""What the reference promises, on one run of all of it (see conftest.py)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from lakehouse.catalog import load_table
+from lakehouse.forecasts import newest_forecasts
+from lakehouse.names import Table
+from lakehouse.sources import YELLOW
+from tests.pipeline.conftest import TAXI_DAG, TRAIN_DAG, Json, Pipeline
+
+pytestmark = pytest.mark.airflow
+
+FLOW = "TrainForecastModelFlow"
+TABLES = {"nyc_taxi." + name: name for name in (
+    "yellow_taxi_staging",
+    "yellow_taxi_raw",
+    "weather_staging",
+    "weather_raw",
+    "yellow_rides_hourly_actuals",
+    "yellow_rides_hourly_forecast",
+)}  # fmt: skip
+
+# DESIGN's table of data edges: (job, reads, writes). URL and landing stand for the files.
+EDGES: dict[str, tuple[set[str], set[str]]] = {
+    "ingest_yellow_taxi_data.download": ({"taxi URL"}, {"taxi landing file"}),
+    "ingest_yellow_taxi_data.stage": ({"taxi landing file"}, {"yellow_taxi_staging"}),
+    "ingest_yellow_taxi_data.check_staging": ({"yellow_taxi_staging"}, set()),
+    "ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow": (
+        {"yellow_taxi_staging"},
+        {"yellow_taxi_raw"},
+    ),
+    f"{FLOW}.compute_actuals": ({"yellow_taxi_raw"}, {"yellow_rides_hourly_actuals"}),
+    f"{FLOW}.prepare_training_data": (
+        {"yellow_rides_hourly_actuals"},
+        {f"{FLOW}/training_data"},
+    ),
+    f"{FLOW}.train": ({f"{FLOW}/training_data"}, {f"{FLOW}/model", f"{FLOW}/metrics"}),
+    f"{FLOW}.write_forecasts_to_table": ({f"{FLOW}/model"}, {"yellow_rides_hourly_forecast"}),
+}
+WEATHER_EDGES: dict[str, tuple[set[str], set[str]]] = {
+    "ingest_weather_data.download": ({"weather URL"}, {"weather landing file"}),
+    "ingest_weather_data.stage": ({"weather landing file"}, {"weather_staging"}),
+    "ingest_weather_data.check_staging": ({"weather_staging"}, set()),
+    "ingest_weather_data.merge_upsert_staging_into_raw_weather": (
+        {"weather_staging"},
+        {"weather_raw"},
+    ),
+}
+
+
+def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
+    """A dataset's name as the design's table has it."""
+    if name in TABLES:
+        return TABLES[name]
+    if namespace != "file":
+        return name
+    path = Path(name)
+    for kind in ("taxi", "weather"):
+        url = getattr(pipeline.settings, f"{kind}_url")
+        if path.is_relative_to(unquote(urlsplit(url).path)):
+            return f"{kind} URL"
+    folder = path.relative_to(pipeline.settings.landing_dir).parts[0]
+    return f"{'taxi' if folder == 'yellow' else folder} landing file"
+
+
+def weather_loaded(pipeline: Pipeline) -> bool:
+    return load_table(pipeline.settings, Table("weather_raw")) is not None
+
+
+def test_the_data_edges_between_tasks_are_the_designs_and_no_others(pipeline: Pipeline) -> None:
+    found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    for edge in pipeline.get("/api/v2/edges", level="task", kind="data"):
+        dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
+        found[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
+    expected = EDGES | (WEATHER_EDGES if weather_loaded(pipeline) else {})
+    assert dict(found) == expected
+
+
+def test_airflow_spark_and_pyiceberg_name_one_node_for_a_table(pipeline: Pipeline) -> None:
+    export = pipeline.get("/api/v1/search", q="yellow_taxi_raw")
+    nodes = {r["nodeId"] for r in export["results"] if r["type"] == "DATASET"}
+    assert len(nodes) == 1
+    named = {
+        event["producer"].split("/tree/")[0].rsplit("/", 1)[-1]
+        for event in pipeline.events()
+        for dataset in event.get("inputs", []) + event.get("outputs", [])
+        if "yellow_rides_hourly_actuals" in json.dumps(dataset)
+        or "yellow_taxi_raw" in dataset["name"]
+    }
+    assert len(named) >= 3, named
+
+
+def test_every_run_hangs_on_one_root_for_each_trigger(pipeline: Pipeline) -> None:
+    roots: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    parents: dict[str, str] = {}
+    jobs: dict[str, str] = {}
+    for event in pipeline.events():
+        run = event["run"]["runId"]
+        jobs[run] = event["job"]["name"]
+        parent = event["run"].get("facets", {}).get("parent")
+        if parent:
+            parents[run] = parent["run"]["runId"]
+            root = parent["root"]
+            roots[run].add((root["job"]["name"], root["run"]["runId"]))
+    for run, seen in roots.items():
+        assert len(seen) == 1, f"{jobs[run]} names several roots: {seen}"
+        top = run
+        while top in parents:
+            top = parents[top]
+            assert top in jobs, f"{jobs[run]} hangs on a run that nobody reported"
+        assert (jobs[top], top) == next(iter(seen))
+    tops = {jobs[run] for run in jobs if run not in parents}
+    assert tops == {"ingest_yellow_taxi_data", "ingest_weather_data", "train_forecast_model"}
+
+
+def test_the_flow_and_its_queries_are_below_the_dag_that_started_them(pipeline: Pipeline) -> None:
+    parents = {}
+    for event in pipeline.events():
+        parent = event["run"].get("facets", {}).get("parent")
+        if parent:
+            parents[event["job"]["name"]] = parent["job"]["name"]
+    query = next(job for job in parents if job.startswith("yellow_rides_hourly_actuals.overwrite"))
+    chain = [query]
+    while chain[-1] in parents:
+        chain.append(parents[chain[-1]])
+    assert chain[1:] == [
+        "yellow_rides_hourly_actuals",
+        f"{FLOW}.compute_actuals",
+        FLOW,
+        "train_forecast_model.run_flow",
+        "train_forecast_model",
+    ]
+
+
+def test_training_ran_once_for_the_new_data(pipeline: Pipeline) -> None:
+    runs = {
+        event["run"]["runId"]
+        for event in pipeline.events()
+        if event["job"]["name"] == FLOW and event["eventType"] == "START"
+    }
+    assert len(runs) == 1
+    dag_runs = {e["run"]["runId"] for e in pipeline.events() if e["job"]["name"] == TRAIN_DAG}
+    assert len(dag_runs) == 1
+
+
+def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
+    control = {
+        (edge["upstream"]["name"], edge["downstream"]["name"])
+        for edge in pipeline.get("/api/v2/edges", level="task", kind="control")
+    }
+    assert (f"{FLOW}.train", f"{FLOW}.write_forecasts_to_table") in control
+    assert any(up.startswith(TAXI_DAG) and down.startswith(TRAIN_DAG) for up, down in control), (
+        control
+    )
+
+
+def test_no_event_of_ours_breaks_openlineages_schemas(pipeline: Pipeline, shared: Path) -> None:
+    registry: Registry[Any] = Registry()
+    facets = {}
+    for path in (shared / "spec").rglob("*.json"):
+        schema = json.loads(path.read_text())
+        registry = registry.with_resource(schema["$id"], Resource.from_contents(schema))
+        for name in schema.get("properties", {}):
+            facets[name, schema["$id"].rsplit("/", 2)[-1]] = schema
+    core = json.loads((shared / "spec" / "OpenLineage.json").read_text())
+    validator = Draft202012Validator(core, registry=registry)
+    problems: Counter[str] = Counter()
+    checked: Counter[str] = Counter()
+    for event in pipeline.events():
+        if "integration/spark" in event["producer"] or "apache/airflow" in event["producer"]:
+            continue  # foreign events only have to be understood
+        checked[event["producer"]] += 1
+        for error in validator.iter_errors(event):
+            problems[f"{event['job']['name']}: {error.json_path}: {error.message}"] += 1
+        for name, facet in _facets(event):
+            assert facet["_producer"], name
+            document = facet["_schemaURL"].split("#")[0]
+            if (name, document.rsplit("/", 1)[-1]) in facets:
+                schema = facets[name, document.rsplit("/", 1)[-1]]
+                for error in Draft202012Validator(schema, registry=registry).iter_errors(
+                    {name: facet}
+                ):
+                    problems[f"{event['job']['name']}: {name}: {error.message}"] += 1
+    assert len(checked) == 2  # metaflow-openlineage, and the checks of the Spark jobs
+    assert not problems
+
+
+def _facets(event: Json) -> list[tuple[str, Json]]:
+    holders = [event["run"], event["job"], *event.get("inputs", []), *event.get("outputs", [])]
+    keys = ("facets", "inputFacets", "outputFacets")
+    return [item for h in holders for key in keys for item in (h.get(key) or {}).items()]
+
+
+def test_no_event_holds_a_secret(pipeline: Pipeline) -> None:
+    secret = (pipeline.settings.state_dir / "airflow" / "secret").read_text()
+    text = "\n".join(json.dumps(event) for event in pipeline.events())
+    assert secret not in text
+    assert not re.search(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|Bearer [\w.-]{20,}", text)
+    assert "airflow:airflow" not in text
+
+
+def test_raw_holds_every_distinct_trip_of_every_month(pipeline: Pipeline) -> None:
+    raw = load_table(pipeline.settings, Table("yellow_taxi_raw"))
+    assert raw is not None
+    loaded = Counter(raw.scan().to_arrow()["filename"].to_pylist())
+    expected = {}
+    for month in pipeline.months:
+        file = YELLOW.files(pipeline.settings, month)[0]
+        trips = pq.read_table(unquote(urlsplit(file.url).path))
+        expected[file.filename] = trips.group_by(trips.column_names).aggregate([]).num_rows
+    assert loaded == expected
+
+
+def test_actuals_are_the_trips_counted_independently(pipeline: Pipeline) -> None:
+    actuals = load_table(pipeline.settings, Table("yellow_rides_hourly_actuals"))
+    assert actuals is not None
+    rows = actuals.scan().to_arrow()
+    start = min(rows["datetime_hour"].to_pylist()).replace(hour=0)
+    files = [YELLOW.files(pipeline.settings, month)[0].url for month in pipeline.months]
+    trips = pa.concat_tables(
+        [pq.read_table(unquote(urlsplit(url).path)) for url in files],
+        promote_options="permissive",
+    )
+    trips = trips.group_by(trips.column_names).aggregate([])
+    end = _month_after(pipeline.months[-1])
+    counted = sum(start <= pickup < end for pickup in trips["tpep_pickup_datetime"].to_pylist())
+    assert sum(rows["total_rides"].to_pylist()) == counted
+
+
+def _month_after(month: str) -> Any:
+    from datetime import datetime, timedelta
+
+    return (datetime.strptime(month, "%Y-%m") + timedelta(days=31)).replace(day=1)
+
+
+def test_every_zone_is_forecast_for_every_hour_as_a_week_before(pipeline: Pipeline) -> None:
+    from datetime import timedelta
+
+    forecasts = newest_forecasts(pipeline.settings)
+    assert len(forecasts) == 50 * 24
+    assert forecasts[0]["as_of"] == _month_after(pipeline.months[-1])
+    actuals = load_table(pipeline.settings, Table("yellow_rides_hourly_actuals"))
+    assert actuals is not None
+    rides = {
+        (row["datetime_hour"], row["pulocationid"]): row["total_rides"]
+        for row in actuals.scan().to_arrow().to_pylist()
+    }
+    for row in forecasts:
+        before = row["datetime_hour"] - timedelta(days=7)
+        assert row["forecasted_total_rides"] == rides.get((before, row["pulocationid"]), 0)
+
+
+def test_the_same_again_changes_no_table(pipeline: Pipeline) -> None:
+    assert pipeline.after_first
+    assert pipeline.after_second == pipeline.after_first
+
+
+def test_nothing_is_missing_though_the_lineage_server_was_killed(pipeline: Pipeline) -> None:
+    assert pipeline.killed_after > 0
+    known = {run["runId"] for run in pipeline.get("/api/v2/export")["runs"]}
+    reported = {event["run"]["runId"] for event in pipeline.events()}
+    assert reported <= known
+
+
+def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> None:
+    types = {
+        dataset["name"]: dataset["facets"]["datasetType"]["datasetType"]
+        for event in pipeline.events()
+        for dataset in event.get("outputs", [])
+        if dataset["name"].startswith(FLOW)
+    }
+    assert types[f"{FLOW}/model"] == "MODEL"
+    assert types[f"{FLOW}/training_data"] != "MODEL"
