@@ -1,0 +1,1 @@
+"""throughline: an OpenLineage collector with a store, a Marquez-compatible API and a CLI."""

@@ -1,0 +1,5 @@
+"""The HTTP API: Marquez's under /api/v1, throughline's own under /api/v2."""
+
+from throughline.api.app import make_app
+
+__all__ = ["make_app"]

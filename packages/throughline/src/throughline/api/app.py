@@ -1,0 +1,70 @@
+"""The application: routes, access, and errors as Marquez words them."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from throughline.api import (
+    datasets,
+    events,
+    intake,
+    jobs,
+    lineage,
+    namespaces,
+    page,
+    runs,
+    search,
+    v2,
+)
+from throughline.api.access import ApiKey
+from throughline.api.http import RawPath, answer
+from throughline.errors import (
+    BodyError,
+    EventError,
+    LogError,
+    NotFoundError,
+    ThroughlineError,
+)
+from throughline.projection.live import Live
+
+_RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events, v2, page)
+
+
+def make_app(live: Live, api_key: str | None = None) -> FastAPI:
+    """The ASGI application over a live log."""
+    app = FastAPI(title="throughline", docs_url=None, redoc_url=None)
+    app.state.live = live
+    for resource in _RESOURCES:
+        app.include_router(resource.router)
+    app.add_exception_handler(ThroughlineError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    if api_key:
+        app.add_middleware(ApiKey, key=api_key)
+    app.add_middleware(RawPath)
+    return app
+
+
+def _on_error(_request: Request, error: Exception) -> Response:
+    if isinstance(error, NotFoundError):
+        body = {"code": 404, "message": str(error), "nearest": error.nearest}
+        return answer(body, 404)
+    if isinstance(error, EventError):
+        status = 400 if isinstance(error, BodyError) else 422
+        return answer({"code": status, "message": str(error), **intake.described(error)}, status)
+    status = 503 if isinstance(error, LogError) else 400
+    return answer({"code": status, "message": str(error)}, status)
+
+
+def _on_invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    lines = [f"{item['loc'][0]} param {item['loc'][-1]}: {item['msg']}" for item in error.errors()]
+    return answer({"code": 400, "message": "; ".join(lines), "errors": lines}, 400)
+
+
+def _on_http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    body = {"code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
+    return answer(body, error.status_code)

@@ -1,0 +1,65 @@
+"""What every resource needs: the live state, JSON answers, names with slashes in a path."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import orjson
+from fastapi import Depends, Query, Request, Response
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from throughline.projection.live import Live
+
+
+class _Segment(Convertor[str]):
+    """One segment of a path as it was sent, decoded only after it was matched."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        return unquote(value)
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("segment", _Segment())
+
+
+class RawPath:
+    """Match routes on the path as sent: `s3%3A%2F%2Flake` is one segment, not three."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Put the raw path in the place of the decoded one."""
+        if scope["type"] == "http" and scope["path"].startswith("/api/") and scope.get("raw_path"):
+            raw = scope["raw_path"].split(b"?", 1)[0].decode("ascii", "replace")
+            scope = {**scope, "path": raw}
+        await self._app(scope, receive, send)
+
+
+def _live(request: Request) -> Live:
+    live = request.app.state.live
+    assert isinstance(live, Live)
+    return live
+
+
+LiveState = Annotated[Live, Depends(_live)]
+Limit = Annotated[int, Query(ge=0)]
+Offset = Annotated[int, Query(ge=0)]
+
+
+def answer(payload: Any, status: int = 200) -> Response:
+    """A JSON answer."""
+    body = orjson.dumps(payload, default=_tuple)
+    return Response(body, status_code=status, media_type="application/json")
+
+
+def _tuple(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")

@@ -1,0 +1,98 @@
+"""Jobs: all, of a namespace, one, and the runs of one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from throughline.api.http import Limit, LiveState, Offset, answer
+from throughline.api.shapes import job_shape, parent_job, run_shape, runs_of
+from throughline.errors import ConfigError, NotFoundError
+from throughline.graph.walk import newest_run
+from throughline.projection import Job, RunState, State, outcome
+from throughline.spec import JobRef
+
+router = APIRouter(prefix="/api/v1")
+
+
+@router.get("/jobs")
+def list_jobs(
+    live: LiveState,
+    limit: Limit = 100,
+    offset: Offset = 0,
+    states: Annotated[list[str] | None, Query(alias="lastRunStates")] = None,
+) -> Response:
+    """Jobs of all namespaces, the last changed first."""
+    with live.reading() as state:
+        jobs = list(state.jobs.values())
+        if states:
+            wanted = {_run_state(text) for text in states}
+            jobs = [job for job in jobs if _last_state(state, job) in wanted]
+        return answer(_page(state, jobs, limit, offset))
+
+
+@router.get("/namespaces/{namespace:segment}/jobs")
+def list_jobs_of_namespace(
+    live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """Jobs of one namespace, the last changed first."""
+    with live.reading() as state:
+        jobs = [job for ref, job in state.jobs.items() if ref.namespace == namespace]
+        return answer(_page(state, jobs, limit, offset))
+
+
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}")
+def get_job(live: LiveState, namespace: str, job: str) -> Response:
+    """One job."""
+    with live.reading() as state:
+        return answer(job_shape(state, _find(state, namespace, job)))
+
+
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/runs")
+def list_runs(
+    live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """The runs of a job, the newest first."""
+    with live.reading() as state:
+        runs = runs_of(state, _find(state, namespace, job))
+        shapes = [run_shape(state, run) for run in runs[offset : offset + limit]]
+        return answer({"runs": shapes, "totalCount": len(runs)})
+
+
+def _page(state: State, jobs: list[Job], limit: int, offset: int) -> dict[str, Any]:
+    jobs.sort(key=lambda job: (-(job.last or 0), job.ref))
+    shapes = [job_shape(state, job) for job in jobs[offset : offset + limit]]
+    return {"totalCount": len(jobs), "jobs": shapes}
+
+
+def _find(state: State, namespace: str, name: str) -> Job:
+    job = state.jobs.get(JobRef(namespace, name))
+    if job is not None:
+        return job
+    for ref, candidate in state.jobs.items():
+        if name.endswith(ref.name.rsplit(".", 1)[-1]) and name == _marquez_name(state, candidate):
+            return candidate
+    raise NotFoundError(f"Job '{name}' not found.")
+
+
+def _marquez_name(state: State, job: Job, depth: int = 8) -> str:
+    """Marquez puts the parent's name before a job's; ask by that name and you find it, too."""
+    parent = parent_job(state, job)
+    if parent is None or depth == 0:
+        return job.ref.name
+    simple = job.ref.name.removeprefix(f"{parent.name}.")
+    return f"{_marquez_name(state, state.jobs[parent], depth - 1)}.{simple}"
+
+
+def _last_state(state: State, job: Job) -> RunState | None:
+    run = newest_run(state, job.ref)
+    return outcome(state, run).state if run else None
+
+
+def _run_state(text: str) -> RunState:
+    try:
+        return RunState[text.upper()]
+    except KeyError:
+        names = ", ".join(RunState)
+        raise ConfigError(f"lastRunStates: received {text!r}, expected one of {names}") from None

@@ -1,0 +1,28 @@
+"""Namespaces of jobs and datasets."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from throughline.api.http import LiveState, answer
+from throughline.api.shapes import namespace_shape
+from throughline.errors import NotFoundError
+
+router = APIRouter(prefix="/api/v1/namespaces")
+
+
+@router.get("")
+def list_namespaces(live: LiveState) -> Response:
+    """Every namespace that an event named."""
+    with live.reading() as state:
+        names = sorted(state.namespaces)
+        return answer({"namespaces": [namespace_shape(state, name) for name in names]})
+
+
+@router.get("/{namespace:segment}")
+def get_namespace(live: LiveState, namespace: str) -> Response:
+    """One namespace."""
+    with live.reading() as state:
+        if namespace not in state.namespaces:
+            raise NotFoundError(f"Namespace '{namespace}' not found.")
+        return answer(namespace_shape(state, namespace))

@@ -1,0 +1,66 @@
+"""throughline's own answers: trees and edges at a level, runs, the canonical export, health."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from throughline.api.http import Limit, LiveState, answer
+from throughline.graph.answers import edges_answer, runs_answer, tree_answer
+from throughline.projection import export
+
+router = APIRouter()
+
+
+@router.get("/api/v2/tree")
+def get_tree(
+    live: LiveState,
+    node: str,
+    direction: str = "up",
+    depth: Annotated[int, Query(ge=0)] = 20,
+    level: str = "task",
+) -> Response:
+    """The tree above or below the node of an id or a short name."""
+    with live.reading() as state:
+        return answer(tree_answer(state, node, direction, depth, level))
+
+
+@router.get("/api/v2/edges")
+def list_edges(live: LiveState, level: str = "task", kind: str = "data") -> Response:
+    """Every edge of the graph at a level."""
+    with live.reading() as state:
+        return answer(edges_answer(state, level, kind))
+
+
+@router.get("/api/v2/runs")
+def list_runs(live: LiveState, job: str | None = None, limit: Limit = 20) -> Response:
+    """The newest runs, of one job or of all."""
+    with live.reading() as state:
+        return answer(runs_answer(state, job, limit))
+
+
+@router.get("/api/v2/export")
+def get_export(live: LiveState) -> Response:
+    """The canonical export of the projection."""
+    with live.reading() as state:
+        return answer(export(state))
+
+
+@router.get("/api/v2/refused")
+def list_refused(live: LiveState) -> Response:
+    """Lines of spool files that could not be placed, and why."""
+    lines = live.log.refusals()
+    return answer([{"source": r.source, "reason": r.reason, "line": r.line} for r in lines])
+
+
+@router.get("/healthz")
+def healthz(live: LiveState) -> Response:
+    """Alive, and how much is known."""
+    with live.reading() as state:
+        counts = {
+            "jobs": len(state.jobs),
+            "runs": len(state.runs),
+            "datasets": len(state.datasets),
+        }
+        return answer({"status": "ok", **counts})

@@ -1,0 +1,111 @@
+"""`throughline serve`: the server, and the tail of the spool beside it."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import threading
+import time
+
+import uvicorn
+
+from throughline.api import make_app
+from throughline.cli.render import print_line
+from throughline.collect import SpoolTail
+from throughline.config import Settings
+from throughline.errors import ConfigError, ExposureError
+from throughline.log import EventLog
+from throughline.projection.live import Live
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.25
+_FOLLOW_SECONDS = 1.0
+
+
+def run_server(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; then finish what was begun."""
+    check_exposure(settings)
+    listener = _listen(settings)
+    event_log = EventLog(settings.database)
+    live = Live(event_log)
+    tail = None
+    if settings.spool:
+        tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
+    live.start()
+    stopping = threading.Event()
+    follower = threading.Thread(target=_follow, args=(live, tail, stopping), daemon=True)
+    follower.start()
+    # uvicorn raises the signal it caught once more when it is done: it must find us alive.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print_line(f"throughline listens on http://{shown}:{port}, log {settings.database}")
+    try:
+        config = uvicorn.Config(
+            make_app(live, settings.api_key),
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=10,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        stopping.set()
+        follower.join()
+        live.stop()
+        event_log.close()
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuse to be reachable from other machines without an API key."""
+    if settings.api_key or settings.host == "localhost":
+        return
+    try:
+        is_loopback = ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise ExposureError(
+            f"--host {settings.host} is reachable from other machines: set an API key with"
+            " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
+        )
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(128)  # from here on clients wait instead of being turned away
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"cannot listen on port {settings.port} of {settings.host} ({error.strerror}):"
+            " name another with --port or THROUGHLINE_PORT"
+        ) from None
+    return listener
+
+
+def _follow(live: Live, tail: SpoolTail | None, stopping: threading.Event) -> None:
+    """Tail the spool and pick up what other processes wrote, until told to stop."""
+    followed = time.monotonic()
+    is_warned = False
+    while True:
+        is_last = stopping.wait(_POLL_SECONDS)
+        try:
+            if tail is not None:
+                tail.poll()
+            if time.monotonic() - followed >= _FOLLOW_SECONDS:
+                live.follow()
+                followed = time.monotonic()
+            is_warned = False
+        except Exception as error:  # whatever it is, the next round may do better
+            if not is_warned:
+                log.warning("the spool or the log cannot be read, trying again: %s", error)
+            is_warned = True
+        if is_last:
+            return

@@ -1,0 +1,84 @@
+"""Where the reading commands get their answers: a server, or a log opened right here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from throughline.config import Settings
+from throughline.errors import NotFoundError, ServerError
+
+Source = Callable[[str, dict[str, Any]], Any]
+
+
+def open_source(settings: Settings, *, is_local: bool) -> Source:
+    """A function of path and parameters, as of /api/v2, that answers decoded JSON."""
+    return _log_source(settings) if is_local else _server_source(settings)
+
+
+def _server_source(settings: Settings) -> Source:
+    def ask(path: str, params: dict[str, Any]) -> Any:
+        from urllib.parse import urlencode
+
+        return request(settings, f"{path}?{urlencode(params)}")
+
+    return ask
+
+
+def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
+    """Ask the server of the settings; the decoded answer."""
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    headers = {"Content-Type": "application/json"}
+    if settings.api_key:
+        headers["Authorization"] = f"Bearer {settings.api_key}"
+    try:
+        query = Request(settings.url + path, data=body, headers=headers)
+        with urlopen(query, timeout=60) as response:
+            return json.loads(response.read() or b"null")
+    except HTTPError as error:
+        return _refused(settings, error.code, error.read())
+    except (URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise ServerError(
+            f"no server answers at {settings.url} ({reason}): start one with `throughline serve`,"
+            " or name another with --url, or a log with --database"
+        ) from None
+
+
+def _refused(settings: Settings, status: int, raw: bytes) -> Any:
+    try:
+        answer = json.loads(raw)
+        message = answer["message"]
+    except (ValueError, KeyError, TypeError):
+        if status == 422 and raw:  # an array of which a part was taken
+            return json.loads(raw)
+        answer, message = {}, f"HTTP {status}"
+    if status == 404 and "nearest" in answer:
+        raise NotFoundError(message, answer["nearest"])
+    if status == 401:
+        raise ServerError(f"{settings.url} wants an API key: --api-key or THROUGHLINE_API_KEY")
+    raise ServerError(f"{settings.url} answered {status}: {message}")
+
+
+def _log_source(settings: Settings) -> Source:
+    from throughline.graph import answers
+    from throughline.log import EventLog
+    from throughline.projection import export
+    from throughline.projection.live import Live
+
+    def ask(path: str, params: dict[str, Any]) -> Any:
+        log = EventLog(settings.database)
+        try:
+            with Live(log).reading() as state:
+                if path == "/api/v2/tree":
+                    return answers.tree_answer(state, **params)
+                if path == "/api/v2/runs":
+                    return answers.runs_answer(state, params.get("job"), params["limit"])
+                return export(state)
+        finally:
+            log.close()
+
+    return ask

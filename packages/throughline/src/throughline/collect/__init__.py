@@ -1,0 +1,7 @@
+"""What brings events in besides HTTP: the tail of a spool folder, and files read once."""
+
+from throughline.collect.files import read_files
+from throughline.collect.lines import Lines, sort_lines
+from throughline.collect.spool import SpoolTail
+
+__all__ = ["Lines", "SpoolTail", "read_files", "sort_lines"]

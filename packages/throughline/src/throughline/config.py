@@ -1,0 +1,94 @@
+"""Every setting, once: argument, then environment, then default.
+
+1. An argument of the command or the call.
+2. The environment: THROUGHLINE_ and the name in capitals, THROUGHLINE_API_KEY.
+3. The default in the table below.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from throughline.errors import ConfigError
+
+__all__ = ["SETTINGS", "Setting", "Settings", "resolve"]
+
+
+class Setting(NamedTuple):
+    """One setting: its name, its default as text, and what it is for."""
+
+    name: str
+    default: str
+    help: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of the setting."""
+        return f"THROUGHLINE_{self.name.upper()}"
+
+
+SETTINGS = (
+    Setting("host", "127.0.0.1", "address to listen on; other than loopback needs an API key"),
+    Setting("port", "9002", "port to listen on; 0 takes a free one"),
+    Setting("database", "", "file or SQLAlchemy URL of the log; empty: in the user's data folder"),
+    Setting("spool", "", "folder whose *.jsonl files are tailed; empty: none"),
+    Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
+    Setting("api_key", "", "bearer token that every request must show; empty: none"),
+    Setting("url", "http://localhost:9002", "server that the reading commands ask"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings as resolved."""
+
+    host: str
+    port: int
+    database: str
+    spool: Path | None
+    spool_remove_after: float
+    url: str
+    api_key: str | None = field(repr=False)
+
+
+def resolve(
+    given: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None
+) -> Settings:
+    """The settings of the arguments given (None means not given) and of the environment."""
+    source = os.environ if environment is None else environment
+    values: dict[str, str] = {}
+    for setting in SETTINGS:
+        argument = (given or {}).get(setting.name)
+        found = source.get(setting.variable, setting.default) if argument is None else str(argument)
+        values[setting.name] = found
+    return Settings(
+        host=values["host"],
+        port=int(_number("port", values["port"], most=65_535)),
+        database=values["database"] or str(_data_folder(source) / "throughline.db"),
+        spool=Path(values["spool"]).expanduser().absolute() if values["spool"] else None,
+        spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
+        url=values["url"].rstrip("/"),
+        api_key=values["api_key"] or None,
+    )
+
+
+def _number(name: str, text: str, most: float = float("inf")) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if 0 <= number <= most:
+        return number
+    raise ConfigError(f"{name}: received {text!r}, expected a number from 0 to {most:g}")
+
+
+def _data_folder(source: Mapping[str, str]) -> Path:
+    if sys.platform == "darwin":
+        return Path("~/Library/Application Support/throughline").expanduser()
+    base = source.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_DATA_HOME")
+    return Path(base or "~/.local/share").expanduser() / "throughline"

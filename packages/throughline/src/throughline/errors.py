@@ -1,0 +1,81 @@
+"""The errors of throughline.
+
+ThroughlineError
+  · EventError            an event that cannot be placed: path, value received, what was expected
+    · BodyError           a body that is no JSON at all
+  · ConfigError           a setting that cannot be used, and what to give instead
+    · ExposureError       a server open to the network without an API key
+  · LogError              the store cannot be opened or written
+  · NotFoundError         nothing of that name; carries what comes nearest
+    · AmbiguousError      a short name that fits several nodes
+  · ServerError           the server asked through --url did not answer as it should
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "AmbiguousError",
+    "BodyError",
+    "ConfigError",
+    "EventError",
+    "ExposureError",
+    "LogError",
+    "NotFoundError",
+    "ServerError",
+    "ThroughlineError",
+]
+
+
+class ThroughlineError(Exception):
+    """The root of every error that throughline raises on purpose."""
+
+
+class EventError(ThroughlineError):
+    """An event lacks what is needed to place it."""
+
+    def __init__(self, path: str, received: object, expected: str) -> None:
+        self.path = path
+        self.received = _shown(received)
+        self.expected = expected
+        super().__init__(f"{path}: received {self.received}, expected {expected}")
+
+
+class BodyError(EventError):
+    """A body or a line is not JSON."""
+
+
+class ConfigError(ThroughlineError):
+    """A setting has a value that cannot be used."""
+
+
+class ExposureError(ConfigError):
+    """The server would be reachable from other machines without an API key."""
+
+
+class LogError(ThroughlineError):
+    """The store cannot be opened, read or written."""
+
+
+class NotFoundError(ThroughlineError):
+    """Nothing has the name that was asked for."""
+
+    def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
+        self.nearest = tuple(nearest)
+        super().__init__(message)
+
+
+class AmbiguousError(NotFoundError):
+    """A short name fits more than one node."""
+
+
+class ServerError(ThroughlineError):
+    """The server did not answer, or not as a throughline server answers."""
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

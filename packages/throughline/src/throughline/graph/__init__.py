@@ -1,0 +1,21 @@
+"""What reads and writes what, at the level a reader looks at. Pure: the state in, values out."""
+
+from __future__ import annotations
+
+from throughline.graph.control import control_edges
+from throughline.graph.edges import Edges, LevelGraph
+from throughline.graph.levels import Level, Levels
+from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.walk import tree
+
+__all__ = [
+    "Edges",
+    "Level",
+    "LevelGraph",
+    "Levels",
+    "Node",
+    "control_edges",
+    "find_node",
+    "node_id",
+    "tree",
+]

@@ -1,0 +1,102 @@
+"""Answers to the questions of the command line and of /api/v2, as JSON-ready values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from throughline.errors import ConfigError, NotFoundError
+from throughline.graph.control import control_edges
+from throughline.graph.edges import LevelGraph
+from throughline.graph.levels import Level
+from throughline.graph.nodes import find_node
+from throughline.graph.walk import run_line, tree
+from throughline.identity import DatasetName
+from throughline.projection import State
+from throughline.projection.derived import begin_of
+from throughline.spec import JobRef
+
+DIRECTIONS = ("up", "down", "both")
+
+
+def level_of(text: str) -> Level:
+    """The level of a name."""
+    try:
+        return Level[text.upper()]
+    except KeyError:
+        names = ", ".join(level.name.lower() for level in reversed(Level))
+        raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
+
+
+def graph_of(state: State, level: Level | None) -> LevelGraph:
+    """The graph at a level, built once for each revision of the state."""
+    return _graph(_ById(state), state.revision, level)
+
+
+def tree_answer(state: State, node: str, direction: str, depth: int, level: str) -> dict[str, Any]:
+    """The tree around the node of an id or a short name."""
+    if direction not in DIRECTIONS:
+        raise ConfigError(f"direction: received {direction!r}, expected one of up, down, both")
+    chosen = level_of(level)
+    found = find_node(state, node)
+    return tree(state, graph_of(state, chosen), found, direction, depth, chosen)
+
+
+def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:
+    """Every edge of the graph at a level."""
+    if kind == "data":
+        return _data_edges(state, level_of(level))
+    if kind == "control":
+        pairs = sorted(control_edges(state, level_of(level)))
+        return [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in pairs]
+    raise ConfigError(f"kind: received {kind!r}, expected data or control")
+
+
+def runs_answer(state: State, job: str | None, limit: int) -> list[dict[str, Any]]:
+    """The newest runs, of one job or of all."""
+    if job is None:
+        runs = [run for run in state.runs.values() if run.is_known]
+    else:
+        node = find_node(state, job)
+        if node.type != "job":
+            raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
+        ref = JobRef(node.namespace, node.name)
+        runs = [state.runs[key] for key in state.jobs[ref].runs]
+    runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
+    return [run_line(state, run) for run in runs[:limit]]
+
+
+def _data_edges(state: State, level: Level) -> list[dict[str, Any]]:
+    graph = graph_of(state, level)
+    answer: list[dict[str, Any]] = []
+    for ref in sorted(graph.jobs):
+        for direction, names in (
+            ("reads", graph.jobs[ref].reads),
+            ("writes", graph.jobs[ref].writes),
+        ):
+            answer += [_edge(state, ref, name, direction) for name in sorted(names)]
+    return answer
+
+
+def _edge(state: State, ref: JobRef, name: DatasetName, direction: str) -> dict[str, Any]:
+    aliases = [alias._asdict() for alias in state.identity.names(name)[1:]]
+    dataset = {**name._asdict(), "aliases": aliases}
+    return {"job": ref._asdict(), "dataset": dataset, "direction": direction}
+
+
+class _ById:
+    """A state as a key: the same object, at the revision given beside it."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def __hash__(self) -> int:
+        return id(self.state)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.state is self.state
+
+
+@lru_cache(maxsize=4)
+def _graph(key: _ById, revision: int, level: Level | None) -> LevelGraph:
+    return LevelGraph.build(key.state, level)

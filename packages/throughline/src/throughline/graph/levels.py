@@ -1,0 +1,102 @@
+"""Levels: a reader looks at pipelines, at tasks, or at queries.
+
+A job's level comes from its jobType facet. A job without one is placed by the tree: whatever has a
+query right below it is a task, a root with children a pipeline, and else a job is one level finer
+than its parent. A lone job is a query; having nothing above it, it stands for itself at any level.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from throughline.projection import Job, Run, RunKey, State
+from throughline.projection.derived import lineage_of
+from throughline.spec import JobRef
+
+
+class Level(IntEnum):
+    """How fine a reader looks; a greater one is coarser."""
+
+    QUERY = 0
+    TASK = 1
+    PIPELINE = 2
+
+
+_PIPELINES = {"DAG", "FLOW", "PIPELINE", "WORKFLOW"}
+_TASKS = {"TASK", "STEP"}
+_HIGHEST_TREE = 50  # no real tree is; it keeps a chain of a thousand parents from the stack
+_OF_DBT = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
+
+
+class Levels:
+    """The level of every job, and the run that answers for a run at a level."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._known: dict[JobRef, Level] = {}
+        self._lineage: dict[RunKey, tuple[Run, ...]] = {}
+
+    def of(self, ref: JobRef) -> Level:
+        """The level of a job."""
+        level = self._known.get(ref)
+        if level is None:
+            level = self._known[ref] = self._infer(ref, frozenset())
+        return level
+
+    def lineage(self, run: Run) -> tuple[Run, ...]:
+        """The run and those above it, nearest first."""
+        lineage = self._lineage.get(run.key)
+        if lineage is None:
+            lineage = self._lineage[run.key] = tuple(lineage_of(self._state, run))
+        return lineage
+
+    def owner(self, run: Run, level: Level) -> Run:
+        """The nearest run at or above this one that is of the level.
+
+        Where there is none, the highest one that is finer (the application, for a query of an
+        application that nobody started); a run coarser than the level stands for itself.
+        """
+        finer = run
+        if self.of(run.key.job) > level:
+            return run
+        for above in self.lineage(run):
+            found = self.of(above.key.job)
+            if found == level:
+                return above
+            if found < level:
+                finer = above
+        return finer
+
+    def _infer(self, ref: JobRef, asking: frozenset[JobRef]) -> Level:
+        job = self._state.jobs.get(ref)
+        if job is None or len(asking) > _HIGHEST_TREE:
+            return Level.QUERY
+        stated = stated_level(job)
+        if stated is not None:
+            return stated
+        if any(self._is_query(child) for child in job.children - asking):
+            return Level.TASK
+        above = sorted((job.parents or (set() if job.first is not None else job.hints)) - asking)
+        if above:
+            coarser = self._infer(above[0], asking | {ref})
+            return Level(max(coarser - 1, Level.QUERY))
+        return Level.PIPELINE if job.children else Level.QUERY
+
+    def _is_query(self, ref: JobRef) -> bool:
+        return stated_level(self._state.jobs[ref]) is Level.QUERY
+
+
+def stated_level(job: Job) -> Level | None:
+    """The level that the jobType facet states, if it does."""
+    facet = job.facets.get("jobType")
+    name, integration = facet.get("jobType"), str(facet.get("integration", "")).upper()
+    if not isinstance(name, str) or not name:
+        return None
+    kind = name.upper()
+    if kind in _PIPELINES:
+        return Level.PIPELINE
+    if kind in _TASKS:
+        return Level.TASK
+    if integration == "DBT":
+        return _OF_DBT.get(kind, Level.TASK)
+    return Level.QUERY

@@ -1,0 +1,101 @@
+"""Nodes by their ids, and by the short names that people type."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import State
+from throughline.spec import JobRef
+
+
+class Node(NamedTuple):
+    """A job or a dataset."""
+
+    type: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of_job(cls, ref: JobRef) -> Node:
+        """The node of a job."""
+        return cls("job", *ref)
+
+    @classmethod
+    def of_dataset(cls, name: DatasetName) -> Node:
+        """The node of a dataset."""
+        return cls("dataset", *name)
+
+
+def node_id(node: Node) -> str:
+    """A node's id as Marquez writes it: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
+    return f"{node.type}:{node.namespace}:{node.name}"
+
+
+def find_node(state: State, text: str) -> Node:
+    """The node of an id, or of a short name that fits one node only.
+
+    Short names are tried from the most exact: the whole name of a job or of any name of a dataset,
+    then what follows a dot, slash or colon in it.
+    """
+    kind, _, rest = text.partition(":")
+    if kind in ("job", "dataset") and rest:
+        node = _by_id(state, kind, rest)
+        if node is not None:
+            return node
+        raise NotFoundError(f"no node has the id {text!r}", _nearest(state, text))
+    return _by_short_name(state, text)
+
+
+def _by_id(state: State, kind: str, rest: str) -> Node | None:
+    """Namespaces hold colons too (`arn:aws:glue:...`, `s3://...`): the known name decides."""
+    at = rest.find(":")
+    while at >= 0:
+        namespace, name = rest[:at], rest[at + 1 :]
+        if kind == "job":
+            if JobRef(namespace, name) in state.jobs:
+                return Node(kind, namespace, name)
+        else:
+            spelled = canonical_name(namespace, name)
+            if spelled in state.identity:
+                return Node.of_dataset(state.identity.primary(spelled))
+        at = rest.find(":", at + 1)
+    return None
+
+
+def _by_short_name(state: State, text: str) -> Node:
+    whole: set[Node] = set()
+    part: set[Node] = set()
+    for name, node in _all_names(state):
+        if text in (name, f"{node.namespace}/{name}"):
+            whole.add(node)
+        elif name.endswith(text) and name[-len(text) - 1] in "./:":
+            part.add(node)
+    found = sorted(whole or part)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = [node_id(node) for node in found]
+        raise AmbiguousError(f"{text!r} fits {len(ids)} nodes", ids[:10])
+    raise NotFoundError(f"no job or dataset is called {text!r}", _nearest(state, text))
+
+
+def _all_names(state: State) -> Iterator[tuple[str, Node]]:
+    for ref in state.jobs:
+        yield ref.name, Node.of_job(ref)
+    for primary in state.identity:
+        node = Node.of_dataset(primary)
+        for alias in state.identity.names(primary):
+            yield alias.name, node
+
+
+def _nearest(state: State, text: str) -> list[str]:
+    names: dict[str, str] = {}
+    for name, node in _all_names(state):
+        for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):
+            names.setdefault(key, name)
+    close = difflib.get_close_matches(text, names, n=5, cutoff=0.6)
+    return list(dict.fromkeys(names[key] for key in close))[:3]

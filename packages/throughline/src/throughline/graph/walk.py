@@ -1,0 +1,123 @@
+"""Walk the graph from a node, up to where the data comes from or down to where it goes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from throughline.graph.edges import LevelGraph
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, node_id
+from throughline.identity import DatasetName
+from throughline.projection import Run, State, outcome
+from throughline.projection.derived import begin_of
+from throughline.spec import JobRef, shown_time
+
+
+def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
+    """The nodes one step up or down."""
+    if node.type == "job":
+        edges = graph.jobs.get(JobRef(node.namespace, node.name))
+        names: Iterable[DatasetName] = ()
+        if edges is not None:
+            names = edges.reads if direction == "up" else edges.writes
+        return sorted(Node.of_dataset(name) for name in names)
+    side = graph.writers if direction == "up" else graph.readers
+    return sorted(Node.of_job(r) for r in side.get(DatasetName(node.namespace, node.name), ()))
+
+
+def tree(
+    state: State, graph: LevelGraph, root: Node, direction: str, depth: int, level: Level
+) -> dict[str, Any]:
+    """The tree that `throughline tree` prints, as JSON; `depth` counts steps along edges.
+
+    Each node within reach is expanded where it comes first; after that it is marked as repeated.
+    """
+    answer: dict[str, Any] = {
+        "node": node_id(root),
+        "direction": direction,
+        "depth": depth,
+        "level": level.name.lower(),
+    }
+    for way in ("up", "down"):
+        if direction in (way, "both"):
+            answer[way] = _grow(state, graph, root, way, depth)
+    return answer
+
+
+def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:
+    """Every node within `depth` steps, with the number of steps."""
+    steps = {root: 0}
+    open_ = deque([root])
+    while open_:
+        node = open_.popleft()
+        if steps[node] == depth:
+            continue
+        for other in neighbours(graph, node, direction):
+            if other not in steps:
+                steps[other] = steps[node] + 1
+                open_.append(other)
+    return steps
+
+
+def _grow(
+    state: State, graph: LevelGraph, root: Node, direction: str, depth: int
+) -> dict[str, Any]:
+    within = reach(graph, root, direction, depth)
+    top = _leaf(state, root)
+    seen: set[Node] = set()
+    open_ = [(root, top)]
+    while open_:
+        node, leaf = open_.pop()
+        others = neighbours(graph, node, direction)
+        if node in seen:
+            leaf["isRepeated"] = bool(others)
+            continue
+        seen.add(node)
+        grown = [(other, _leaf(state, other)) for other in others if other in within]
+        leaf["hasMore"] = len(grown) < len(others)
+        leaf["children"] = [child for _, child in grown]
+        open_ += reversed(grown)
+    return top
+
+
+def _leaf(state: State, node: Node) -> dict[str, Any]:
+    leaf: dict[str, Any] = {
+        "id": node_id(node),
+        "type": node.type,
+        "namespace": node.namespace,
+        "name": node.name,
+        "isRepeated": False,
+        "hasMore": False,
+        "children": [],
+    }
+    if node.type == "job":
+        run = newest_run(state, JobRef(node.namespace, node.name))
+        leaf["latestRun"] = run_line(state, run) if run else None
+    else:
+        names = state.identity.names(DatasetName(node.namespace, node.name))
+        leaf["aliases"] = [alias._asdict() for alias in names[1:]]
+    return leaf
+
+
+def newest_run(state: State, ref: JobRef) -> Run | None:
+    """The run of a job that started last."""
+    job = state.jobs.get(ref)
+    runs = [state.runs[key] for key in job.runs] if job else []
+    return max(runs, key=lambda run: (begin_of(state, run) or 0, run.key), default=None)
+
+
+def run_line(state: State, run: Run) -> dict[str, Any]:
+    """A run in one line: who, how, when, how long."""
+    condition, ended = outcome(state, run)
+    started = begin_of(state, run)
+    is_timed = ended is not None and started is not None
+    return {
+        "runId": run.key.run_id,
+        "job": run.key.job._asdict(),
+        "state": condition,
+        "startedAt": shown_time(started),
+        "endedAt": shown_time(ended),
+        "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
+    }

@@ -1,0 +1,96 @@
+"""Names joined into datasets, for good, with a result that no order of events can change.
+
+A union-find over canonical names. What is known of a name only grows (it was a TABLE symlink, it
+was used by a producer), and the shown name of a dataset is the least of its names by rank, then
+text; both are order-free, so the classes and their shown names are too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from throughline.identity.names import DatasetName, canonical_name, is_location
+from throughline.spec import Dataset
+
+_TABLE, _NAME, _LOCATION = range(3)
+
+
+class Identity:
+    """Which names mean one dataset."""
+
+    def __init__(self) -> None:
+        self._parent: dict[DatasetName, DatasetName] = {}
+        self._members: dict[DatasetName, list[DatasetName]] = {}
+        self._rank: dict[DatasetName, int] = {}
+        self._primary: dict[DatasetName, DatasetName] = {}
+
+    def __contains__(self, name: DatasetName) -> bool:
+        return name in self._parent
+
+    def __iter__(self) -> Iterator[DatasetName]:
+        """The shown name of every dataset."""
+        return iter(self._primary.values())
+
+    def add(self, dataset: Dataset) -> DatasetName:
+        """Note a dataset and its symlinks; answers its own name in canonical spelling."""
+        own = canonical_name(dataset.namespace, dataset.name)
+        self._note(own, _LOCATION if is_location(own) else _NAME)
+        identifiers = dataset.facets.get("symlinks", {}).get("identifiers")
+        for symlink in identifiers if isinstance(identifiers, list) else ():
+            self._link(own, symlink)
+        return own
+
+    def primary(self, name: DatasetName) -> DatasetName:
+        """The name under which a dataset is shown."""
+        return self._primary[self._find(name)] if name in self._parent else name
+
+    def names(self, name: DatasetName) -> list[DatasetName]:
+        """All names of a dataset, the shown one first."""
+        if name not in self._parent:
+            return [name]
+        root = self._find(name)
+        return sorted(self._members[root], key=self._order)
+
+    def _link(self, own: DatasetName, symlink: object) -> None:
+        if not isinstance(symlink, dict):
+            return
+        namespace, name = symlink.get("namespace"), symlink.get("name")
+        if not (isinstance(namespace, str) and isinstance(name, str) and namespace and name):
+            return
+        other = canonical_name(namespace, name)
+        kind = str(symlink.get("type", "")).upper()
+        is_place = kind == "LOCATION" or is_location(other)
+        self._note(other, _TABLE if kind == "TABLE" else _LOCATION if is_place else _NAME)
+        self._join(own, other)
+
+    def _note(self, name: DatasetName, rank: int) -> None:
+        if name not in self._parent:
+            self._parent[name] = name
+            self._members[name] = [name]
+            self._rank[name] = rank
+            self._primary[name] = name
+            return
+        self._rank[name] = min(rank, self._rank[name])
+        root = self._find(name)
+        self._primary[root] = min(self._primary[root], name, key=self._order)
+
+    def _join(self, one: DatasetName, other: DatasetName) -> None:
+        big, small = self._find(one), self._find(other)
+        if big == small:
+            return
+        if len(self._members[big]) < len(self._members[small]):
+            big, small = small, big
+        self._parent[small] = big
+        self._members[big] += self._members.pop(small)
+        self._primary[big] = min(self._primary[big], self._primary.pop(small), key=self._order)
+
+    def _find(self, name: DatasetName) -> DatasetName:
+        root = name
+        while (above := self._parent[root]) != root:
+            root = above
+        while self._parent[name] != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+    def _order(self, name: DatasetName) -> tuple[int, DatasetName]:
+        return self._rank[name], name

@@ -1,0 +1,92 @@
+"""The tables of the log. They are meant to last: change them only by a migration.
+
+`events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
+JSON of `body`), `kind` says how to read `body` (today only "openlineage"; aliases will be another
+kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
+`refused` keeps the lines that could not be placed, `meta` the version of this schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    insert,
+    select,
+    update,
+)
+
+from throughline.errors import LogError
+
+VERSION = 1
+OPENLINEAGE = "openlineage"
+
+metadata = MetaData()
+_Sequence = BigInteger().with_variant(Integer, "sqlite")
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+events = Table(
+    "events",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("kind", String(32), nullable=False),
+    Column("event_time", BigInteger, nullable=False, index=True),
+    Column("received_at", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+offsets = Table(
+    "offsets",
+    metadata,
+    Column("path", Text, primary_key=True),
+    Column("inode", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("head", String(64), nullable=False),
+)
+refused = Table(
+    "refused",
+    metadata,
+    Column("id", _Sequence, primary_key=True, autoincrement=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("received_at", BigInteger, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("line", Text, nullable=False),
+)
+
+# From version n to n + 1: a migration is a function of the connection, in the order of versions.
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
+
+
+def prepare(connection: Connection) -> None:
+    """Make the tables of an empty store, or bring those of an older version up to date."""
+    metadata.create_all(connection)
+    row = connection.execute(select(meta.c.value).where(meta.c.key == "schema_version")).first()
+    if row is None:
+        connection.execute(insert(meta).values(key="schema_version", value=str(VERSION)))
+        return
+    found = int(row.value)
+    if found > VERSION:
+        raise LogError(
+            f"the store has schema version {found}, this throughline knows {VERSION}:"
+            " install a newer throughline or name another database"
+        )
+    for migrate in MIGRATIONS[found - 1 :]:
+        migrate(connection)
+    connection.execute(
+        update(meta).where(meta.c.key == "schema_version").values(value=str(VERSION))
+    )

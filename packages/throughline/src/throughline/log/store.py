@@ -1,0 +1,243 @@
+"""Append to the log and read it back. One transaction an append: acknowledged means on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    bindparam,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from throughline.errors import LogError
+from throughline.log import schema
+from throughline.log.entry import Entry
+
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How far a spool file was read; `head` is a digest of its first bytes."""
+
+    path: str
+    inode: int
+    position: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A line that could not be placed, and why."""
+
+    source: str
+    reason: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did: hashes that were new, and the last `seq` before and after."""
+
+    new: frozenset[str]
+    before: int
+    after: int
+
+
+class EventLog:
+    """The event log behind a SQLAlchemy URL."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._engine = _engine(url)
+            with self._writing() as connection:
+                schema.prepare(connection)
+        except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
+            raise LogError(
+                f"cannot open the database {url!r}: {error}; expected a file path or a SQLAlchemy"
+                " URL such as sqlite:////var/lib/throughline/log.db"
+            ) from error
+
+    def append(
+        self,
+        entries: Sequence[Entry],
+        offsets: Sequence[Offset] = (),
+        refusals: Sequence[Refusal] = (),
+    ) -> Appended:
+        """Append what is new, with spool offsets and refused lines, in one durable transaction."""
+        unique = {entry.hash: entry for entry in entries}
+        now = time.time_ns() // 1_000
+        try:
+            with self._writing() as connection:
+                before = self._last_seq(connection)
+                fresh = unique.keys() - self._known(connection, list(unique))
+                rows = [_row(entry, now) for key, entry in unique.items() if key in fresh]
+                self._insert_new(connection, schema.events, rows, "hash")
+                self._save_offsets(connection, offsets)
+                lines = [_refused_row(refusal, now) for refusal in refusals]
+                self._insert_new(connection, schema.refused, lines, "hash")
+                after = self._last_seq(connection) if rows else before
+        except SQLAlchemyError as error:
+            raise LogError(f"cannot write to the database: {error}") from error
+        return Appended(frozenset(fresh), before, after)
+
+    def read(self, after: int = 0) -> Iterator[tuple[int, str]]:
+        """Every (seq, body) after a `seq`, in order of arrival, a page at a time."""
+        table = schema.events
+        query = (
+            select(table.c.seq, table.c.body)
+            .where(table.c.seq > bindparam("after"), table.c.kind == schema.OPENLINEAGE)
+            .order_by(table.c.seq)
+            .limit(_PAGE)
+        )
+        while True:
+            with self._reading() as connection:
+                page = connection.execute(query, {"after": after}).all()
+            yield from ((row.seq, row.body) for row in page)
+            if len(page) < _PAGE:
+                return
+            after = page[-1].seq
+
+    def newest(self, limit: int, offset: int, *, ascending: bool) -> tuple[int, list[str]]:
+        """How many events there are, and a page of their bodies by event time."""
+        table = schema.events
+        order = (table.c.event_time, table.c.seq)
+        with self._reading() as connection:
+            total = connection.execute(select(func.count()).select_from(table)).scalar_one()
+            query = select(table.c.body).order_by(*(c if ascending else c.desc() for c in order))
+            rows = connection.execute(query.limit(limit).offset(offset)).scalars().all()
+        return total, list(rows)
+
+    def offsets(self) -> dict[str, Offset]:
+        """How far each spool file was read."""
+        with self._reading() as connection:
+            rows = connection.execute(select(schema.offsets)).all()
+        return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
+
+    def refusals(self) -> list[Refusal]:
+        """The lines that could not be placed."""
+        table = schema.refused
+        with self._reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.id)).all()
+        return [Refusal(row.source, row.reason, row.line) for row in rows]
+
+    def forget_offset(self, path: str) -> None:
+        """Drop the offset of a spool file that is gone."""
+        with self._writing() as connection:
+            connection.execute(delete(schema.offsets).where(schema.offsets.c.path == path))
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._engine.connect() as connection:
+            if self._engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.exec_driver_sql("ROLLBACK")
+                    raise
+                connection.exec_driver_sql("COMMIT")
+                return
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise LogError(f"cannot read the database: {error}") from error
+
+    def _last_seq(self, connection: Connection) -> int:
+        last = connection.execute(select(func.max(schema.events.c.seq))).scalar()
+        return int(last or 0)
+
+    def _known(self, connection: Connection, hashes: list[str]) -> set[str]:
+        column = schema.events.c.hash
+        known: set[str] = set()
+        for start in range(0, len(hashes), 500):
+            part = hashes[start : start + 500]
+            known.update(connection.execute(select(column).where(column.in_(part))).scalars())
+        return known
+
+    def _insert_new(self, connection: Connection, table: Any, rows: list[Any], key: str) -> None:
+        if not rows:
+            return
+        if self._engine.dialect.name == "sqlite":
+            statement: Any = sqlite.insert(table).on_conflict_do_nothing(index_elements=[key])
+        elif self._engine.dialect.name == "postgresql":
+            statement = postgresql.insert(table).on_conflict_do_nothing(index_elements=[key])
+        else:
+            statement = insert(table)
+        connection.execute(statement, rows)
+
+    def _save_offsets(self, connection: Connection, offsets: Sequence[Offset]) -> None:
+        table = schema.offsets
+        for offset in offsets:
+            connection.execute(delete(table).where(table.c.path == offset.path))
+            row = {c.name: getattr(offset, c.name) for c in table.columns}
+            connection.execute(insert(table).values(row))
+
+
+def _engine(url: str) -> Engine:
+    if "://" not in url:
+        url = f"sqlite:///{Path(url).expanduser().absolute()}"
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(url)
+    if parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA busy_timeout = 30000")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def _row(entry: Entry, now: int) -> dict[str, Any]:
+    return {
+        "hash": entry.hash,
+        "kind": schema.OPENLINEAGE,
+        "event_time": entry.event.time,
+        "received_at": now,
+        "body": entry.body,
+    }
+
+
+def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
+    return {
+        "hash": hashlib.sha256(refusal.line.encode(errors="replace")).hexdigest(),
+        "received_at": now,
+        "source": refusal.source,
+        "reason": refusal.reason,
+        "line": refusal.line,
+    }

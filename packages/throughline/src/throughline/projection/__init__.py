@@ -1,0 +1,24 @@
+"""Events become jobs, runs, datasets and what ties them: a pure function of the set of events."""
+
+from throughline.projection.apply import apply, project
+from throughline.projection.derived import Outcome, RunState, outcome, start_of, version_of
+from throughline.projection.export import export
+from throughline.projection.state import DatasetRecord, Job, Run, RunKey, Stamp, State, Use
+
+__all__ = [
+    "DatasetRecord",
+    "Job",
+    "Outcome",
+    "Run",
+    "RunKey",
+    "RunState",
+    "Stamp",
+    "State",
+    "Use",
+    "apply",
+    "export",
+    "outcome",
+    "project",
+    "start_of",
+    "version_of",
+]

@@ -1,0 +1,183 @@
+"""Apply one event to the state: work in proportion to the event, whatever the state holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from throughline.identity import DatasetName
+from throughline.projection.state import (
+    DatasetRecord,
+    Declared,
+    Dependency,
+    Job,
+    Run,
+    RunKey,
+    Stamp,
+    State,
+    Use,
+)
+from throughline.spec import (
+    Dataset,
+    DatasetEvent,
+    Event,
+    EventType,
+    JobEvent,
+    JobRef,
+    RunEvent,
+    run_id_of,
+)
+
+
+def project(events: Iterable[Event]) -> State:
+    """The state of a set of events, in whatever order and however often they come."""
+    state = State()
+    for event in events:
+        apply(state, event)
+    return state
+
+
+def apply(state: State, event: Event) -> None:
+    """Apply one event."""
+    stamp = Stamp(event.time, event.hash)
+    if isinstance(event, DatasetEvent):
+        _dataset(state, event.dataset, stamp)
+    elif isinstance(event, JobEvent):
+        _declare(state, event, stamp)
+    else:
+        _run(state, event, stamp)
+    state.revision += 1
+
+
+def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
+    job = _own_job(state, event.job, event.job_facets, stamp)
+    outputs = frozenset(_dataset(state, item, stamp) for item in event.outputs)
+    inputs = frozenset(_dataset(state, item, stamp) for item in event.inputs)
+    for name in inputs | outputs:
+        state.datasets[name].declaring.add(event.job)
+    if job.declared is None or stamp > job.declared.stamp:
+        job.declared = Declared(stamp, inputs, outputs)
+
+
+def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
+    job = _own_job(state, event.job, event.job_facets, stamp)
+    run = _known_run(state, RunKey(event.run_id, event.job))
+    job.runs.add(run.key)
+    run.first = stamp.time if run.first is None else min(run.first, stamp.time)
+    run.last = stamp.time if run.last is None else max(run.last, stamp.time)
+    if event.type is EventType.START:
+        run.started = stamp.time if run.started is None else min(run.started, stamp.time)
+    run.is_running = run.is_running or event.type in (EventType.START, EventType.RUNNING)
+    if event.type.is_end and (run.end is None or stamp > run.end[0]):
+        run.end = (stamp, event.type)
+    run.facets.put(event.run_facets, stamp)
+    _place(state, run, event.run_facets.get("parent", {}), stamp)
+    _depend(run, event.run_facets.get("jobDependencies", {}))
+    # Outputs first: a register keeps the first of two values with one stamp, and what a run says
+    # of a table it writes is truer than what it says of the same table as an input.
+    for item in event.outputs:
+        _use(state, run.outputs, item, stamp).writers.add(run.key)
+    for item in event.inputs:
+        _use(state, run.inputs, item, stamp).readers.add(run.key)
+
+
+def _use(state: State, uses: dict[DatasetName, Use], item: Dataset, stamp: Stamp) -> DatasetRecord:
+    name = _dataset(state, item, stamp)
+    use = uses.setdefault(name, Use())
+    use.facets.put(item.io_facets, stamp)
+    version = item.facets.get("version", {}).get("datasetVersion")
+    if version is not None and (use.version is None or stamp > use.version[0]):
+        use.version = (stamp, str(version))
+    return state.datasets[name]
+
+
+def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+    name = state.identity.add(item)
+    record = state.datasets.get(name)
+    if record is None:
+        record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
+    record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
+    record.facets.put(item.facets, stamp)
+    _namespace(state, name.namespace, stamp)
+    return name
+
+
+def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp) -> None:
+    """Put the run under its parent, and a parent that is silent so far under the root."""
+    above = _reference(facet)
+    if above is None or above == run.key:
+        return
+    if run.parent is None or stamp > run.parent[0]:
+        run.parent = (stamp, above)
+    parent = _known_run(state, above)
+    parent.children.add(run.key)
+    _named_job(state, run.key.job).parents.add(above.job)
+    _named_job(state, above.job).children.add(run.key.job)
+    root = _reference(facet.get("root"))
+    if root is None or root in (above, run.key):
+        return
+    if parent.hint is None or stamp > parent.hint[0]:
+        parent.hint = (stamp, root)
+    _known_run(state, root).children.add(above)
+    _named_job(state, above.job).hints.add(root.job)
+    _named_job(state, root.job).children.add(above.job)
+
+
+def _depend(run: Run, facet: dict[str, Any]) -> None:
+    for key, found in (("upstream", run.upstream), ("downstream", run.downstream)):
+        entries = facet.get(key)
+        for entry in entries if isinstance(entries, list) else ():
+            job = _job_reference(entry)
+            if job is not None:
+                found.add(Dependency(job, _run_reference(entry)))
+
+
+def _reference(facet: Any) -> RunKey | None:
+    job, run_id = _job_reference(facet), _run_reference(facet)
+    return RunKey(run_id, job) if job and run_id else None
+
+
+def _job_reference(facet: Any) -> JobRef | None:
+    job = facet.get("job") if isinstance(facet, dict) else None
+    if not isinstance(job, dict):
+        return None
+    namespace, name = job.get("namespace"), job.get("name")
+    if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
+        return JobRef(namespace, name)
+    return None
+
+
+def _run_reference(facet: Any) -> str | None:
+    run = facet.get("run") if isinstance(facet, dict) else None
+    run_id = run.get("runId") if isinstance(run, dict) else None
+    return run_id_of(run_id) if isinstance(run_id, str) and run_id else None
+
+
+def _own_job(state: State, ref: JobRef, facets: dict[str, Any], stamp: Stamp) -> Job:
+    job = _named_job(state, ref)
+    job.first = stamp.time if job.first is None else min(job.first, stamp.time)
+    job.last = stamp.time if job.last is None else max(job.last, stamp.time)
+    job.facets.put(facets, stamp)
+    _namespace(state, ref.namespace, stamp)
+    return job
+
+
+def _named_job(state: State, ref: JobRef) -> Job:
+    job = state.jobs.get(ref)
+    if job is None:
+        job = state.jobs[ref] = Job(ref)
+    return job
+
+
+def _known_run(state: State, key: RunKey) -> Run:
+    run = state.runs.get(key)
+    if run is None:
+        run = state.runs[key] = Run(key)
+        state.runs_by_id.setdefault(key.run_id, set()).add(key)
+        _named_job(state, key.job).runs.add(key)
+    return run
+
+
+def _namespace(state: State, name: str, stamp: Stamp) -> None:
+    first, last = state.namespaces.get(name, (stamp.time, stamp.time))
+    state.namespaces[name] = (min(first, stamp.time), max(last, stamp.time))

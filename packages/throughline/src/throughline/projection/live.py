@@ -1,0 +1,155 @@
+"""The log and its projection kept together: one writer, any number of readers.
+
+Whoever brings events hands over a batch and gets a future. One thread takes all batches that wait,
+appends them in one transaction, applies what was new and only then resolves the futures: what is
+acknowledged is durable and visible. Events that another process appended are picked up with the
+next append, or by `follow`.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from throughline.errors import EventError, LogError
+from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_entry
+from throughline.projection.apply import apply
+from throughline.projection.state import State
+from throughline.spec import Event
+
+log = logging.getLogger(__name__)
+
+_MOST_BATCHES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one delivery brings: events, the lines it refused, and how far a file was read."""
+
+    entries: Sequence[Entry] = ()
+    refusals: Sequence[Refusal] = ()
+    offset: Offset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a batch."""
+
+    taken: int
+    repeated: int
+
+
+_Waiting = tuple[Batch, "Future[Receipt]"]
+
+
+class Live:
+    """An event log with its projection in memory."""
+
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self._state = State()
+        self._seq = 0
+        self._lock = threading.RLock()
+        self._writing = threading.Lock()
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self.follow()
+
+    def start(self) -> None:
+        """Start the writer; without it every `take` is its own transaction."""
+        self._thread = threading.Thread(target=self._write, name="throughline-writer", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what waits, then stop the writer."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def submit(self, batch: Batch) -> Future[Receipt]:
+        """Hand over a batch; the future resolves once it is durable and visible."""
+        future: Future[Receipt] = Future()
+        if self._thread is None:
+            self._store([(batch, future)])
+        else:
+            self._waiting.put((batch, future))
+        return future
+
+    def take(self, batch: Batch) -> Receipt:
+        """Hand over a batch and wait for it."""
+        return self.submit(batch).result()
+
+    def follow(self) -> None:
+        """Apply what other processes appended since."""
+        with self._writing:
+            self._catch_up()
+
+    @contextmanager
+    def reading(self) -> Iterator[State]:
+        """The state, standing still as long as it is read."""
+        with self._lock:
+            yield self._state
+
+    def _write(self) -> None:
+        is_open = True
+        while is_open:
+            waiting: list[_Waiting] = []
+            item = self._waiting.get()
+            while item is not None:
+                waiting.append(item)
+                if len(waiting) >= _MOST_BATCHES or self._waiting.empty():
+                    break
+                item = self._waiting.get()
+            is_open = item is not None
+            if waiting:
+                self._store(waiting)
+
+    def _store(self, waiting: Sequence[_Waiting]) -> None:
+        entries = [entry for batch, _ in waiting for entry in batch.entries]
+        offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
+        refusals = [refusal for batch, _ in waiting for refusal in batch.refusals]
+        try:
+            with self._writing:
+                appended = self.log.append(entries, offsets, refusals)
+                self._advance(entries, appended)
+        except Exception as error:
+            for _, future in waiting:
+                future.set_exception(error if isinstance(error, LogError) else LogError(str(error)))
+            return
+        unclaimed = set(appended.new)
+        for batch, future in waiting:
+            mine = {entry.hash for entry in batch.entries} & unclaimed
+            unclaimed -= mine
+            future.set_result(Receipt(len(mine), len(batch.entries) - len(mine)))
+
+    def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
+        if appended.before != self._seq:  # another process wrote in between
+            self._catch_up()
+            return
+        with self._lock:
+            for entry in entries:
+                if entry.hash in appended.new:
+                    self._show(entry.event)
+            self._seq = appended.after
+
+    def _catch_up(self) -> None:
+        for seq, body in self.log.read(self._seq):
+            with self._lock:
+                try:
+                    self._show(read_entry(body))
+                except EventError as error:  # taken by an older throughline that asked for less
+                    log.warning("event %d of the log cannot be read any more: %s", seq, error)
+                self._seq = seq
+
+    def _show(self, event: Event) -> None:
+        """Apply an event; one that trips the projection must not hold up all that follow."""
+        try:
+            apply(self._state, event)
+        except Exception:
+            log.exception("event %s is in the log, but the projection failed on it", event.hash)

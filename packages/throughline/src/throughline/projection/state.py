@@ -1,0 +1,149 @@
+"""What is known, in values that only grow: sets, minima, maxima, and registers.
+
+A register holds a value with the stamp (event time, event hash) of the event that said it, and the
+greatest stamp wins. Sets, minima, maxima and registers can be filled in any order, with any event
+repeated, and come out equal: rule 2 holds by construction. Nothing here is joined by dataset
+identity; records are kept under each name and joined when they are read, so that a symlink that
+comes late changes no record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from throughline.identity import DatasetName, Identity
+from throughline.spec import EventType, Facets, JobRef
+
+
+class Stamp(NamedTuple):
+    """The place of an event in the order that decides between two values: time, then hash."""
+
+    time: int
+    hash: str
+
+
+class RunKey(NamedTuple):
+    """The identity of a run; some producers use one run id for several jobs, hence the job."""
+
+    run_id: str
+    job: JobRef
+
+
+class Dependency(NamedTuple):
+    """One end of a control edge, as the jobDependencies facet names it."""
+
+    job: JobRef
+    run_id: str | None
+
+
+class FacetBook:
+    """Facets by name, each a register."""
+
+    __slots__ = ("_facets",)
+
+    def __init__(self) -> None:
+        self._facets: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+
+    def put(self, facets: Facets, stamp: Stamp) -> None:
+        """Note the facets of one event."""
+        for name, facet in facets.items():
+            held = self._facets.get(name)
+            if held is None or stamp > held[0]:
+                self._facets[name] = (stamp, facet)
+
+    def get(self, name: str) -> dict[str, Any]:
+        """The newest facet of that name, empty when there is none."""
+        held = self._facets.get(name)
+        return held[1] if held else {}
+
+    def stamped(self) -> dict[str, tuple[Stamp, dict[str, Any]]]:
+        """Every facet with the stamp of the event it came with."""
+        return self._facets
+
+    def plain(self) -> Facets:
+        """Every facet by its name."""
+        return {name: facet for name, (_, facet) in sorted(self._facets.items())}
+
+
+@dataclass(slots=True)
+class Use:
+    """A dataset as an input or output of one run."""
+
+    facets: FacetBook = field(default_factory=FacetBook)
+    version: tuple[Stamp, str] | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """A run; one without `first` is known only because another run names it."""
+
+    key: RunKey
+    first: int | None = None
+    last: int | None = None
+    started: int | None = None
+    is_running: bool = False
+    end: tuple[Stamp, EventType] | None = None
+    parent: tuple[Stamp, RunKey] | None = None
+    hint: tuple[Stamp, RunKey] | None = None  # the root that a child names: perhaps the parent
+    children: set[RunKey] = field(default_factory=set)  # whoever named it; the reader filters
+    upstream: set[Dependency] = field(default_factory=set)
+    downstream: set[Dependency] = field(default_factory=set)
+    facets: FacetBook = field(default_factory=FacetBook)
+    inputs: dict[DatasetName, Use] = field(default_factory=dict)
+    outputs: dict[DatasetName, Use] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the run has sent an event of its own."""
+        return self.first is not None
+
+
+@dataclass(slots=True)
+class Declared:
+    """The inputs and outputs of the newest JobEvent."""
+
+    stamp: Stamp
+    inputs: frozenset[DatasetName]
+    outputs: frozenset[DatasetName]
+
+
+@dataclass(slots=True)
+class Job:
+    """A job; one without `first` is known only as the parent of another."""
+
+    ref: JobRef
+    first: int | None = None
+    last: int | None = None
+    facets: FacetBook = field(default_factory=FacetBook)
+    runs: set[RunKey] = field(default_factory=set)
+    declared: Declared | None = None
+    parents: set[JobRef] = field(default_factory=set)
+    hints: set[JobRef] = field(default_factory=set)
+    children: set[JobRef] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class DatasetRecord:
+    """What was said about a dataset under one of its names."""
+
+    name: DatasetName
+    first: int
+    last: int
+    facets: FacetBook = field(default_factory=FacetBook)
+    readers: set[RunKey] = field(default_factory=set)
+    writers: set[RunKey] = field(default_factory=set)
+    declaring: set[JobRef] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class State:
+    """Everything that the events say."""
+
+    jobs: dict[JobRef, Job] = field(default_factory=dict)
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    runs_by_id: dict[str, set[RunKey]] = field(default_factory=dict)
+    datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
+    namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
+    identity: Identity = field(default_factory=Identity)
+    revision: int = 0  # grows with every event applied; caches key on it

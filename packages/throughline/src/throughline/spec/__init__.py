@@ -1,0 +1,35 @@
+"""The only door to the OpenLineage schema: bytes in, frozen events out."""
+
+from throughline.spec.canonical import canonical, identity_of
+from throughline.spec.event import (
+    Dataset,
+    DatasetEvent,
+    Event,
+    EventType,
+    Facets,
+    JobEvent,
+    JobRef,
+    RunEvent,
+)
+from throughline.spec.parse import load, parse_event, run_id_of
+from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
+
+__all__ = [
+    "Dataset",
+    "DatasetEvent",
+    "Event",
+    "EventType",
+    "Facets",
+    "JobEvent",
+    "JobRef",
+    "RunEvent",
+    "canonical",
+    "from_micros",
+    "identity_of",
+    "load",
+    "parse_event",
+    "parse_time",
+    "run_id_of",
+    "shown_time",
+    "to_micros",
+]

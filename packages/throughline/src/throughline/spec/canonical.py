@@ -1,0 +1,28 @@
+"""Canonical JSON and the identity of an event.
+
+The canonical form is UTF-8 JSON without white space, keys sorted by their bytes, as orjson writes
+it. The identity of an event is the SHA-256 of the canonical form of what the log keeps, so that the
+log can prove itself and the same event is the same row whoever delivers it, and however often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import orjson
+
+from throughline.errors import EventError
+
+
+def canonical(body: Any) -> bytes:
+    """The canonical JSON of a body."""
+    try:
+        return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:
+        raise EventError("$", str(error), "Unicode JSON nested at most 254 levels deep") from error
+
+
+def identity_of(body: Any) -> str:
+    """The identity of a body: 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(body)).hexdigest()

@@ -1,0 +1,129 @@
+"""Parse what real producers send; refuse only what cannot be placed.
+
+Taken as they come: 1.x events, lower-case and unknown event types (as OTHER), a missing `producer`,
+`_producer` or `schemaURL`, null facets, times without a zone. Refused, with path, value and what
+was expected: no time, no run id, no name or namespace of a job or a dataset.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import orjson
+
+from throughline.errors import BodyError, EventError
+from throughline.spec.event import (
+    Dataset,
+    DatasetEvent,
+    Event,
+    EventType,
+    Facets,
+    JobEvent,
+    JobRef,
+    RunEvent,
+)
+from throughline.spec.times import parse_time, to_micros
+
+
+def load(raw: bytes | str) -> Any:
+    """Decode JSON; also Python's dialect, whose NaN a careless producer lets through."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            head = raw[:80].decode(errors="replace") if isinstance(raw, bytes) else raw[:80]
+            raise BodyError("$", head, f"JSON ({error})") from None
+
+
+def parse_event(body: Any, digest: str) -> Event:
+    """The event of a decoded body whose identity is `digest`."""
+    event = _object(body, "$")
+    time = _time(event.get("eventTime"))
+    kind = _kind(event)
+    if kind == "dataset":
+        return DatasetEvent(time, digest, _dataset(event.get("dataset"), "dataset", None))
+    job = _object(event.get("job"), "job")
+    ref = JobRef(_text(job.get("namespace"), "job.namespace"), _text(job.get("name"), "job.name"))
+    facets = _facets(job.get("facets"))
+    inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
+    outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
+    if kind == "job":
+        return JobEvent(time, digest, ref, facets, inputs, outputs)
+    run = _object(event.get("run"), "run")
+    run_id = run_id_of(_text(run.get("runId"), "run.runId"))
+    run_facets = _facets(run.get("facets"))
+    type_ = _type(event.get("eventType"))
+    return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
+
+
+def _kind(event: dict[str, Any]) -> str:
+    if event.get("run") is not None:
+        return "run"
+    schema = event.get("schemaURL")
+    named = schema.rsplit("/", 1)[-1] if isinstance(schema, str) else ""
+    if named == "DatasetEvent" or ("dataset" in event and "job" not in event):
+        return "dataset"
+    if named == "JobEvent" or ("eventType" not in event and named != "RunEvent"):
+        return "job"
+    return "run"
+
+
+def _object(value: Any, path: str) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise EventError(path, value, "an object")
+
+
+def _text(value: Any, path: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise EventError(path, value, "a text that is not empty")
+
+
+def _time(value: Any) -> int:
+    try:
+        return to_micros(parse_time(value))
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        expected = "an ISO 8601 time such as 2026-11-21T08:30:00Z"
+        raise EventError("eventTime", value, expected) from None
+
+
+def _type(value: Any) -> EventType:
+    name = value.strip().upper() if isinstance(value, str) else ""
+    return EventType(name) if name in EventType.__members__ else EventType.OTHER
+
+
+def run_id_of(text: str) -> str:
+    """A run id in its one spelling; what is no UUID stays as it is."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        return text
+
+
+def _facets(value: Any) -> Facets:
+    if not isinstance(value, dict):
+        return {}
+    return {name: facet for name, facet in value.items() if isinstance(facet, dict)}
+
+
+def _datasets(value: Any, path: str, io_facets: str) -> tuple[Dataset, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise EventError(path, value, "a list of datasets")
+    return tuple(_dataset(item, f"{path}[{i}]", io_facets) for i, item in enumerate(value))
+
+
+def _dataset(value: Any, path: str, io_facets: str | None) -> Dataset:
+    item = _object(value, path)
+    return Dataset(
+        _text(item.get("namespace"), f"{path}.namespace"),
+        _text(item.get("name"), f"{path}.name"),
+        _facets(item.get("facets")),
+        _facets(item.get(io_facets)) if io_facets else {},
+    )

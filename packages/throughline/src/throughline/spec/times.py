@@ -1,0 +1,36 @@
+"""Event times: anything ISO 8601 in, microseconds since the epoch inside, Marquez's form out."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+# Java's ZonedDateTime prints the region after the offset: 2020-12-28T09:52:00+01:00[Europe/Paris]
+_REGION = re.compile(r"\[[^\]]*\]$")
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 time; one without a zone is UTC. Raises ValueError or OverflowError."""
+    moment = datetime.fromisoformat(_REGION.sub("", text.strip()))
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICRO
+
+
+def from_micros(micros: int) -> datetime:
+    """The moment of so many microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def shown_time(micros: int | None) -> str | None:
+    """As Marquez prints an instant: Z, no fraction or one without trailing zeros."""
+    if micros is None:
+        return None
+    moment = from_micros(micros)
+    fraction = f".{moment.microsecond:06d}".rstrip("0").rstrip(".")
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"

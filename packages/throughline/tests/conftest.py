@@ -1,0 +1,116 @@
+"""Fixtures of all tests: a clean environment, events to order, and the shared real events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.log import Entry, EventLog, entry_of
+from throughline.projection import State, project
+from throughline.projection.live import Live
+
+_SHARED = Path(__file__).resolve().parents[4] / "shared"
+_DAY = "2026-11-21T"
+
+
+class Build:
+    """Makes events in few words; a dataset is "namespace|name", a time is "08:30:00"."""
+
+    @staticmethod
+    def run(
+        type_: str,
+        run: str,
+        job: str,
+        time: str,
+        *,
+        reads: tuple[str, ...] = (),
+        writes: tuple[str, ...] = (),
+        parent: tuple[str, str] | None = None,
+        root: tuple[str, str] | None = None,
+        kind: str | None = None,
+        facets: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """A run event; `kind` is "INTEGRATION/TYPE", parent and root are (run, job)."""
+        run_facets = dict(facets or {})
+        if parent:
+            run_facets["parent"] = _reference(*parent)
+            if root:
+                run_facets["parent"]["root"] = _reference(*root)
+        job_facets = {}
+        if kind:
+            integration, job_type = kind.split("/")
+            job_facets["jobType"] = {"integration": integration, "jobType": job_type}
+        return {
+            "eventType": type_,
+            "eventTime": f"{_DAY}{time}Z",
+            "producer": "https://example.org/tests",
+            "run": {"runId": run, "facets": run_facets},
+            "job": {"namespace": "demo", "name": job, "facets": job_facets},
+            "inputs": [Build.dataset(name) for name in reads],
+            "outputs": [Build.dataset(name) for name in writes],
+        }
+
+    @staticmethod
+    def dataset(name: str, **facets: Any) -> dict[str, Any]:
+        """A dataset; `symlinks=[(namespace, name, type)]` becomes the facet."""
+        if "symlinks" in facets:
+            keys = ("namespace", "name", "type")
+            links = [dict(zip(keys, link, strict=True)) for link in facets["symlinks"]]
+            facets["symlinks"] = {"identifiers": links}
+        namespace, own = name.split("|")
+        return {"namespace": namespace, "name": own, "facets": facets}
+
+    @staticmethod
+    def entry(body: Any) -> Entry:
+        """An event ready for the log."""
+        return entry_of(orjson.dumps(body))
+
+    @staticmethod
+    def state(*bodies: Any) -> State:
+        """The projection of events."""
+        return project(Build.entry(body).event for body in bodies)
+
+
+def _reference(run: str, job: str) -> dict[str, Any]:
+    return {"run": {"runId": run}, "job": {"namespace": "demo", "name": job}}
+
+
+@pytest.fixture(scope="session")
+def build() -> type[Build]:
+    """The maker of events."""
+    return Build
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("THROUGHLINE_", "OPENLINEAGE")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real events beside the repository; without it the test is skipped."""
+    if not (_SHARED / "data").is_dir():
+        pytest.skip("the shared folder of real events is not there")
+    return _SHARED / "data"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    """An empty log in a real SQLite file."""
+    log = EventLog(str(tmp_path / "log.db"))
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def live(log: EventLog) -> Live:
+    """A live log; every take is its own transaction."""
+    return Live(log)

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import make_app
+from throughline.projection.live import Live
+
+_ARN = "arn:aws:glue:eu-west-1:1"
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[TestClient]:
+    live.start()
+    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+        yield client
+    live.stop()
+
+
+def _post(client: TestClient, *bodies: Any) -> None:
+    for body in bodies:
+        assert client.post("/api/v1/lineage", json=body).status_code == 201
+
+
+def test_an_event_is_visible_as_soon_as_it_is_acknowledged(client: TestClient, build: Any) -> None:
+    _post(client, build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|a",)))
+    job = client.get("/api/v1/namespaces/demo/jobs/j").json()
+    assert job["latestRun"]["state"] == "COMPLETED"
+    assert job["inputs"] == [{"namespace": "db", "name": "a"}]
+
+
+def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build: Any) -> None:
+    good = build.run("START", "r", "j", "08:00:00")
+    answer = client.post("/api/v1/lineage", json=[good, {"eventTime": "x"}, good])
+    assert answer.status_code == 422
+    body = answer.json()
+    assert (body["taken"], body["repeated"], body["refused"]) == (1, 1, 1)
+    assert body["errors"][0] | {"expected": ""} == {
+        "index": 1,
+        "path": "eventTime",
+        "received": "'x'",
+        "expected": "",
+    }
+    assert client.post("/api/v1/lineage", json=[good]).status_code == 201
+
+
+def test_gzip_is_understood_and_what_is_not_gzip_is_refused(client: TestClient, build: Any) -> None:
+    raw = orjson.dumps(build.run("START", "r", "j", "08:00:00"))
+    headers = {"Content-Encoding": "gzip"}
+    zipped = gzip.compress(raw)
+    assert client.post("/api/v1/lineage", content=zipped, headers=headers).status_code == 201
+    for broken in (raw, zipped[:-4], b""):
+        answer = client.post("/api/v1/lineage", content=broken, headers=headers)
+        assert answer.status_code == 400, broken
+    headers = {"Content-Encoding": "br"}
+    assert client.post("/api/v1/lineage", content=raw, headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "path"),
+    [
+        (b"", 400, "$"),
+        (b"{", 400, "$"),
+        (b"\xff\xfe", 400, "$"),
+        (b"3", 422, "$"),
+        (b"{}", 422, "eventTime"),
+        (b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"r"}}', 422, "job"),
+        (b'{"eventTime":"2026-01-01T00:00:00Z","run":1,"job":{}}', 422, "job.namespace"),
+        (b'{"eventTime":"9999-12-31T23:59:59-23:59"}', 422, "eventTime"),
+        (b'{"a":"\\ud800"}', 422, "$"),
+    ],
+)
+def test_a_bad_body_is_answered_with_path_value_and_expectation(
+    raw: bytes, status: int, path: str, client: TestClient
+) -> None:
+    answer = client.post("/api/v1/lineage", content=raw)
+    assert (answer.status_code, answer.json()["path"]) == (status, path)
+    assert answer.json()["received"]
+    assert answer.json()["expected"]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        (_ARN, "table/db/trips"),
+        ("s3://lake", "a/b c?d=1#e%2F.parquet"),
+        ("file", "/a/jobs/b"),
+        ("https://host:8080/x", "y:z"),
+        ("ü", "名"),
+    ],
+)
+def test_names_with_slashes_and_colons_are_found(
+    namespace: str, name: str, client: TestClient, build: Any
+) -> None:
+    run = build.run("COMPLETE", "r", f"{name}/job", "08:00:00")
+    run["job"]["namespace"] = namespace
+    run["outputs"] = [{"namespace": namespace, "name": name}]
+    _post(client, run)
+    from urllib.parse import quote
+
+    ns, ds, job = (quote(text, safe="") for text in (namespace, name, f"{name}/job"))
+    found = client.get(f"/api/v1/namespaces/{ns}/datasets/{ds}")
+    assert found.json()["id"] == {"namespace": namespace, "name": name}
+    assert client.get(f"/api/v1/namespaces/{ns}/jobs/{job}/runs").json()["totalCount"] == 1
+    assert client.get(f"/api/v1/namespaces/{ns}").json()["name"] == namespace
+    answer = client.get(
+        "/api/v1/lineage", params={"nodeId": f"dataset:{namespace}:{name}", "depth": 0}
+    )
+    assert [node["id"] for node in answer.json()["graph"]] == [
+        f"dataset:{namespace}:{name}",
+        f"job:{namespace}:{name}/job",
+    ]
+
+
+def test_the_edges_of_a_level_are_listed_as_the_contract_says(
+    client: TestClient, build: Any
+) -> None:
+    table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
+    run = build.run("COMPLETE", "r", "dag.t", "08:00:00", parent=("d", "dag"), kind="AIRFLOW/TASK")
+    _post(client, {**run, "outputs": [table]})
+    edges = client.get("/api/v2/edges", params={"level": "pipeline", "kind": "data"}).json()
+    assert edges == [
+        {
+            "job": {"namespace": "demo", "name": "dag"},
+            "dataset": {
+                "namespace": "hive://h",
+                "name": "db.t",
+                "aliases": [{"namespace": "file", "name": "/wh/t"}],
+            },
+            "direction": "writes",
+        }
+    ]
+    assert client.get("/api/v2/edges?kind=control").json() == []
+    wrong = client.get("/api/v2/edges?level=galaxy")
+    assert (wrong.status_code, wrong.json()["message"]) == (
+        400,
+        "level: received 'galaxy', expected one of pipeline, task, query",
+    )
+
+
+def test_what_is_not_there_is_404_and_what_is_wrong_is_400(client: TestClient) -> None:
+    for path in (
+        "/api/v1/nope",
+        "/api/v1/namespaces/nope",
+        "/api/v1/namespaces/nope/datasets",
+        "/api/v1/namespaces/nope/jobs/x",
+        "/api/v1/jobs/runs/x",
+        "/api/v1/lineage?nodeId=nonsense",
+        "/api/v1/lineage?nodeId=job:a:b",
+        "/api/v2/tree?node=x",
+    ):
+        assert client.get(path).status_code == 404, path
+        assert client.get(path).json()["code"] == 404
+    for path in (
+        "/api/v1/lineage",
+        "/api/v1/search",
+        "/api/v1/search?q=",
+        "/api/v1/jobs?limit=-1",
+        "/api/v1/jobs?lastRunStates=ODD",
+        "/api/v2/tree?node=x&direction=left",
+        "/api/v1/events/lineage?sortDirection=x",
+    ):
+        assert client.get(path).status_code == 400, path
+    assert client.get("/api/v1/namespaces/nope/jobs").json() == {"totalCount": 0, "jobs": []}
+
+
+def test_a_job_is_found_by_the_name_that_marquez_would_give_it(
+    client: TestClient, build: Any
+) -> None:
+    _post(client, build.run("COMPLETE", "r", "load", "08:00:00", parent=("d", "dag")))
+    assert client.get("/api/v1/namespaces/demo/jobs/dag.load").json()["name"] == "load"
+
+
+def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> None:
+    events = [build.run("START", "r", "j", f"0{hour}:00:00") for hour in (7, 8, 9)]
+    _post(client, events[1], events[0], events[2])
+    answer = client.get("/api/v1/events/lineage?limit=2&offset=1&sortDirection=asc").json()
+    assert answer == {"totalCount": 3, "events": events[1:]}
+
+
+def test_the_page_lists_runs_and_asks_nothing_of_other_hosts(
+    client: TestClient, build: Any
+) -> None:
+    _post(client, build.run("COMPLETE", "r", "<b>job", "08:00:00"))
+    html = client.get("/").text
+    assert "&lt;b&gt;job" in html
+    assert "http://" not in html
+    assert "https://" not in html
+
+
+def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
+    client = TestClient(make_app(live, api_key="right"))
+    assert client.get("/healthz").status_code == 200
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "right"}):
+        assert client.get("/api/v1/jobs", headers=headers).status_code == 401
+        assert client.post("/api/v1/lineage", json={}, headers=headers).status_code == 401
+    good = {"Authorization": "Bearer right"}
+    assert client.get("/api/v1/jobs", headers=good).status_code == 200

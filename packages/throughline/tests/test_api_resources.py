@@ -1,0 +1,206 @@
+"""Jobs, runs, datasets and the rest, one answer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import make_app
+from throughline.collect import SpoolTail
+from throughline.projection.live import Batch, Live
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[TestClient]:
+    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+        yield client
+
+
+def _take(live: Live, build: Any, *bodies: Any) -> None:
+    live.take(Batch([build.entry(body) for body in bodies]))
+
+
+def _versioned(build: Any, name: str, version: str) -> Any:
+    return build.dataset(name, version={"datasetVersion": version})
+
+
+def test_namespaces_are_those_of_jobs_and_datasets(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(live, build, build.run("START", "r", "j", "08:00:00", reads=("s3a://b|k",)))
+    found = client.get("/api/v1/namespaces").json()["namespaces"]
+    assert [item["name"] for item in found] == ["demo", "s3://b"]
+    assert found[0]["createdAt"] == "2026-11-21T08:00:00Z"
+
+
+def test_jobs_come_in_pages_the_last_changed_first(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(live, build, *(build.run("START", f"r{i}", f"j{i}", f"0{i}:00:00") for i in range(5)))
+    page = client.get("/api/v1/jobs?limit=2&offset=1").json()
+    assert page["totalCount"] == 5
+    assert [job["name"] for job in page["jobs"]] == ["j3", "j2"]
+    assert client.get("/api/v1/namespaces/demo/jobs?limit=1").json()["totalCount"] == 5
+
+
+def test_jobs_are_filtered_by_the_state_of_their_last_run(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        build.run("FAIL", "1", "broken", "08:00:00"),
+        build.run("COMPLETE", "2", "mended", "09:00:00"),
+        build.run("FAIL", "3", "mended", "08:00:00"),
+        build.run("START", "4", "going", "08:00:00"),
+    )
+    for states, names in (("FAILED", ["broken"]), ("completed", ["mended"])):
+        found = client.get("/api/v1/jobs", params={"lastRunStates": states}).json()
+        assert [job["name"] for job in found["jobs"]] == names
+    both = client.get("/api/v1/jobs?lastRunStates=FAILED&lastRunStates=RUNNING").json()
+    assert {job["name"] for job in both["jobs"]} == {"broken", "going"}
+
+
+def test_the_runs_of_a_job_come_newest_first(live: Live, client: TestClient, build: Any) -> None:
+    _take(live, build, *(build.run("START", f"r{i}", "j", f"0{i}:00:00") for i in range(4)))
+    answer = client.get("/api/v1/namespaces/demo/jobs/j/runs?limit=2&offset=1").json()
+    assert ([run["id"] for run in answer["runs"]], answer["totalCount"]) == (["r2", "r1"], 4)
+
+
+def test_the_facets_of_a_run_and_of_its_job_are_kept_from_all_events(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    start = build.run("START", "r", "j", "08:00:00", facets={"nominalTime": {"a": 1}})
+    start["job"]["facets"] = {"sql": {"query": "old"}, "documentation": {"description": "d"}}
+    end = build.run("COMPLETE", "r", "j", "08:01:00", facets={"errorMessage": {"message": "m"}})
+    end["job"]["facets"] = {"sql": {"query": "new"}}
+    _take(live, build, end, start)
+    run = client.get("/api/v1/jobs/runs/r/facets?type=run").json()["facets"]
+    job = client.get("/api/v1/jobs/runs/r/facets?type=job").json()["facets"]
+    assert set(run) == {"nominalTime", "errorMessage"}
+    assert job == {"sql": {"query": "new"}, "documentation": {"description": "d"}}
+    assert client.get("/api/v1/jobs/runs/r/facets?type=odd").status_code == 400
+
+
+def test_versions_of_a_table_are_those_of_the_version_facet_newest_first(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    bodies = []
+    for hour, version in ((8, "111"), (9, "222"), (10, "222")):
+        run = build.run("COMPLETE", f"r{hour}", "j", f"{hour:02}:00:00")
+        bodies.append({**run, "outputs": [_versioned(build, "db|t", version)]})
+    _take(live, build, *bodies[::-1])
+    answer = client.get("/api/v1/namespaces/db/datasets/t/versions").json()
+    found = [(v["datasetVersion"], v["createdByRun"]["id"]) for v in answer["versions"]]
+    assert found == [("222", "r9"), ("111", "r8")]
+    current = client.get("/api/v1/namespaces/db/datasets/t").json()["currentVersion"]
+    assert current == answer["versions"][0]["version"]
+    (written,) = client.get("/api/v1/jobs/runs/r9").json()["outputDatasetVersions"]
+    assert written["datasetVersionId"]["version"] == current
+
+
+def test_iceberg_commit_reports_never_become_a_version(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    run = build.run("COMPLETE", "r", "j", "08:00:00")
+    table = build.dataset("db|t", version={"datasetVersion": "2425603946090305288"})
+    table["outputFacets"] = {"icebergCommitReport": {"snapshotId": 2.4256039460903053e18}}
+    _take(live, build, {**run, "outputs": [table]})
+    (version,) = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
+    assert version["datasetVersion"] == "2425603946090305288"
+
+
+def test_facets_of_all_names_of_a_dataset_are_shown_together(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    path = build.dataset(
+        "file|/wh/t",
+        symlinks=[("hive", "db.t", "TABLE")],
+        schema={"fields": [{"name": "a", "type": "int"}]},
+    )
+    table = build.dataset("hive|db.t", documentation={"description": "trips"})
+    first, second = (build.run("COMPLETE", r, "j", "08:00:00") for r in "ab")
+    _take(live, build, {**first, "outputs": [path]}, {**second, "inputs": [table]})
+    found = client.get("/api/v1/namespaces/hive/datasets").json()["datasets"]
+    assert len(found) == 1
+    assert (found[0]["description"], found[0]["physicalName"]) == ("trips", "/wh/t")
+    assert [field["name"] for field in found[0]["fields"]] == ["a"]
+    assert client.get("/api/v1/namespaces/file/datasets").json()["totalCount"] == 0
+
+
+def test_a_dataset_event_describes_without_a_job(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    dataset = build.dataset("db|t", lifecycleStateChange={"lifecycleStateChange": "DROP"})
+    _take(live, build, {"eventTime": "2026-11-21T08:00:00Z", "dataset": dataset})
+    found = client.get("/api/v1/namespaces/db/datasets/t").json()
+    assert (found["deleted"], found["lastLifecycleState"]) == (True, "DROP")
+
+
+def test_search_finds_jobs_and_datasets_by_any_of_their_names(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    run = build.run("COMPLETE", "r", "load_trips", "08:00:00")
+    table = build.dataset("file|/wh/xyz", symlinks=[("hive", "db.trips", "TABLE")])
+    _take(live, build, {**run, "outputs": [table]})
+    found = client.get("/api/v1/search", params={"q": "TRIPS"}).json()
+    assert [item["nodeId"] for item in found["results"]] == [
+        "dataset:hive:db.trips",
+        "job:demo:load_trips",
+    ]
+    assert client.get("/api/v1/search?q=xyz").json()["totalCount"] == 1
+    assert client.get("/api/v1/tags").json() == {"tags": []}
+
+
+def test_lineage_reaches_as_far_as_its_depth_and_can_be_rolled_up(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    bodies = [
+        build.run("COMPLETE", f"r{i}", f"dag.j{i}", "08:00:00", parent=("d", "dag"),
+                  kind="AIRFLOW/TASK", reads=(f"db|d{i}",), writes=(f"db|d{i + 1}",))
+        for i in range(4)
+    ]  # fmt: skip
+    _take(live, build, *bodies)
+    params: dict[str, str | int] = {"nodeId": "job:demo:dag.j0", "depth": 1}
+    graph = client.get("/api/v1/lineage", params=params).json()["graph"]
+    names = {node["data"]["name"] for node in graph}
+    assert names == {"d0", "d1", "d2", "dag.j0", "dag.j1"}
+    rolled = client.get("/api/v1/lineage?nodeId=dataset:db:d2&level=pipeline").json()["graph"]
+    assert {node["id"] for node in rolled if node["type"] == "JOB"} == {"job:demo:dag"}
+
+
+def test_refused_lines_are_listed_with_their_reason(
+    live: Live, client: TestClient, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"eventTime": 1}\n')
+    SpoolTail(live, tmp_path).poll()
+    (refused,) = client.get("/api/v2/refused").json()
+    assert refused["line"] == '{"eventTime": 1}'
+    assert refused["reason"].startswith("eventTime: received 1, expected an ISO 8601 time")
+
+
+def test_the_export_is_the_same_after_a_rebuild_from_the_log(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    table = build.dataset("file|/wh/t", symlinks=[("hive", "db.t", "TABLE")])
+    late = build.run("START", "r", "j", "07:00:00", reads=("hive|db.t",), parent=("p", "dag"))
+    _take(live, build, {**build.run("COMPLETE", "r", "j", "08:00:00"), "outputs": [table]})
+    _take(live, build, late)
+    rebuilt = TestClient(make_app(Live(live.log)))
+    assert rebuilt.get("/api/v2/export").content == client.get("/api/v2/export").content
+    assert orjson.loads(rebuilt.get("/healthz").content)["runs"] == 2
+
+
+def test_a_log_that_cannot_be_written_is_503_and_not_acknowledged(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    with live.log._writing() as connection:
+        connection.exec_driver_sql("DROP TABLE events")
+    body = build.run("START", "r", "j", "08:00:00")
+    assert client.post("/api/v1/lineage", json=body).status_code == 503
+    assert client.get("/healthz").json()["runs"] == 0

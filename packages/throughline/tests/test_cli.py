@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.cli import main
+from throughline.config import SETTINGS, resolve
+from throughline.errors import ConfigError, ExposureError
+
+_README = Path(__file__).resolve().parents[1] / "README.md"
+_COMMANDS = ("serve", "tree", "runs", "ingest", "export")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command answered."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run a command as its entry point does; the exit code is as much its answer as the text."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> Answer:
+        monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Answer(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def database(tmp_path: Path, build: Any, call: Call) -> str:
+    lines = [
+        build.run("START", "1", "Flow.train", "08:00:00", reads=("hive://h|db.trips",)),
+        build.run("COMPLETE", "1", "Flow.train", "08:01:30", writes=("metaflow|Flow/model",)),
+        build.run(
+            "FAIL", "2", "Flow.write", "08:02:00",
+            reads=("metaflow|Flow/model",), writes=("hive://h|db.forecast",),
+        ),
+    ]  # fmt: skip
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(b"\n".join(map(orjson.dumps, lines)) + b"\nbroken\n")
+    found = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
+    assert found.stdout == "taken 3, repeated 3, refused 2\n"
+    assert "events.jsonl:4: $: received 'broken', expected JSON" in found.stderr
+    assert found.returncode == 0
+    return str(tmp_path / "log.db")
+
+
+def test_a_tree_shows_names_states_and_durations_without_colour_in_a_pipe(
+    database: str, call: Call
+) -> None:
+    found = call("tree", "forecast", "--database", database)
+    text = re.sub(r"  (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "  TIME", found.stdout)
+    assert text.splitlines() == [
+        "db.forecast  (hive://h)",
+        "└─ Flow.write  FAILED  TIME  0.0 s",
+        "   └─ Flow/model  (metaflow)",
+        "      └─ Flow.train  COMPLETED  TIME  1 min 30 s",
+        "         └─ db.trips  (hive://h)",
+    ]
+    assert "\x1b" not in found.stdout
+
+
+def test_a_tree_goes_down_to_a_depth_and_prints_json(database: str, call: Call) -> None:
+    found = call("tree", "db.trips", "--down", "--depth", "1", "--json", "--database", database)
+    answer = orjson.loads(found.stdout)
+    assert (answer["direction"], answer["level"], answer["depth"]) == ("down", "task", 1)
+    assert [child["name"] for child in answer["down"]["children"]] == ["Flow.train"]
+    assert answer["down"]["children"][0]["latestRun"]["durationMs"] == 90_000
+
+
+def test_an_unknown_node_suggests_the_nearest_with_exit_code_1(database: str, call: Call) -> None:
+    found = call("tree", "forcast", "--database", database)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.splitlines()[1] == "Did you mean: db.forecast"
+
+
+def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call) -> None:
+    assert "Flow.write  FAILED" in call("runs", "--database", database).stdout.splitlines()[0]
+    of_one = orjson.loads(call("runs", "train", "--json", "--database", database).stdout)
+    assert [run["runId"] for run in of_one] == ["1"]
+    assert call("runs", "trips", "--database", database).returncode == 1
+
+
+def test_an_export_is_equal_after_a_rebuild_from_the_log(
+    database: str, tmp_path: Path, call: Call
+) -> None:
+    first = call("export", "--database", database).stdout
+    again = call("ingest", "-", "--database", str(tmp_path / "b.db"), stdin=_events(database))
+    assert again.stdout == "taken 3, repeated 0, refused 0\n"
+    assert call("export", "--database", str(tmp_path / "b.db")).stdout == first
+    assert [job["name"] for job in orjson.loads(first)["jobs"]] == ["Flow.train", "Flow.write"]
+
+
+def _events(database: str) -> bytes:
+    from throughline.log import EventLog
+
+    log = EventLog(database)
+    bodies = [body.encode() for _, body in log.read()]
+    log.close()
+    return b"\n".join(reversed(bodies))
+
+
+def test_wrong_usage_is_exit_code_2(call: Call) -> None:
+    for arguments in (("tree",), ("tree", "x", "--level", "galaxy"), ("nosuch",)):
+        assert call(*arguments).returncode == 2
+
+
+def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
+    found = call("runs", "--url", "http://127.0.0.1:9")
+    assert found.returncode == 1
+    assert "no server answers at http://127.0.0.1:9" in found.stderr
+    assert "throughline serve" in found.stderr
+
+
+def test_asking_a_server_loads_nothing_of_the_servers() -> None:
+    heavy = ("fastapi", "sqlalchemy", "uvicorn", "starlette", "orjson", "httpx")
+    script = (
+        "import sys\nfrom throughline.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    arguments = ["tree", "x", "--url", "http://127.0.0.1:9"]
+    found = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_command_has_help_with_an_example_and_is_in_the_readme(
+    command: str, call: Call
+) -> None:
+    found = call(command, "--help")
+    assert f"Example: throughline {command}" in found.stdout
+    assert f"`{command}`" in _README.read_text()
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_in_the_readme(setting: Any) -> None:
+    assert f"`{setting.variable}`" in _README.read_text()
+
+
+def test_every_route_is_in_the_readme() -> None:
+    from throughline.api.app import _RESOURCES
+
+    text = _README.read_text()
+    for resource in _RESOURCES:
+        for route in resource.router.routes:
+            path = route.path.replace(":segment", "")
+            assert f"`{path}`" in text, path
+
+
+def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> None:
+    environment = {"THROUGHLINE_PORT": "1234", "THROUGHLINE_API_KEY": "hunter2"}
+    assert resolve({}, {}).port == 9002
+    assert resolve({"port": None}, environment).port == 1234
+    assert resolve({"port": 5}, environment).port == 5
+    assert "hunter2" not in repr(resolve({}, environment))
+    with pytest.raises(ConfigError, match="port: received 'x', expected a number"):
+        resolve({}, {"THROUGHLINE_PORT": "x"})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
+def test_a_server_open_to_others_needs_a_key(host: str) -> None:
+    from throughline.cli.serve import check_exposure
+
+    with pytest.raises(ExposureError, match="--api-key or THROUGHLINE_API_KEY"):
+        check_exposure(resolve({"host": host}, {}))
+    check_exposure(resolve({"host": host, "api_key": "k"}, {}))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
+def test_loopback_needs_no_key(host: str) -> None:
+    from throughline.cli.serve import check_exposure
+
+    check_exposure(resolve({"host": host}, {}))

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.collect import SpoolTail
+from throughline.log import EventLog
+from throughline.projection.live import Live
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    return folder
+
+
+def _line(build: Any, run: str) -> bytes:
+    return orjson.dumps(build.run("COMPLETE", run, "j", "08:00:00")) + b"\n"
+
+
+def _append(path: Path, raw: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(raw)
+
+
+def _runs(live: Live) -> set[str]:
+    with live.reading() as state:
+        return set(state.runs_by_id)
+
+
+def test_every_file_below_the_folder_is_taken(live: Live, spool: Path, build: Any) -> None:
+    _append(spool / "a.jsonl", _line(build, "a1") + b"\n" + _line(build, "a2"))
+    _append(spool / "deep/er/b.jsonl", _line(build, "b"))
+    _append(spool / "c.txt", _line(build, "c"))
+    tail = SpoolTail(live, spool)
+    assert tail.poll() > 0
+    assert _runs(live) == {"a1", "a2", "b"}
+    assert tail.poll() == 0
+
+
+def test_a_partial_last_line_waits_for_its_end(live: Live, spool: Path, build: Any) -> None:
+    tail, line = SpoolTail(live, spool), _line(build, "whole")
+    _append(spool / "a.jsonl", _line(build, "first") + line[:40])
+    tail.poll()
+    tail.poll()
+    assert _runs(live) == {"first"}
+    _append(spool / "a.jsonl", line[40:])
+    tail.poll()
+    assert _runs(live) == {"first", "whole"}
+    assert live.log.refusals() == []
+
+
+def test_reading_goes_on_where_it_stopped_in_a_new_process(
+    live: Live, spool: Path, build: Any
+) -> None:
+    _append(spool / "a.jsonl", _line(build, "one"))
+    first = SpoolTail(live, spool).poll()
+    _append(spool / "a.jsonl", _line(build, "two"))
+    again = Live(live.log)
+    second = SpoolTail(again, spool).poll()
+    assert _runs(again) == {"one", "two"}
+    assert first == second == len(_line(build, "one"))
+
+
+def test_a_line_that_cannot_be_placed_is_kept_aside_and_blocks_nothing(
+    live: Live, spool: Path, build: Any
+) -> None:
+    bad = b'{"eventTime": "soon", "password": "hunter2"}\nnot json\n'
+    _append(spool / "a.jsonl", bad + _line(build, "good"))
+    SpoolTail(live, spool).poll()
+    assert _runs(live) == {"good"}
+    first, second = live.log.refusals()
+    assert first.source == f"{spool / 'a.jsonl'}@0"
+    assert "eventTime: received 'soon', expected an ISO 8601 time" in first.reason
+    assert "hunter2" not in first.line
+    assert second.line == "not json"
+
+
+@pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten"])
+def test_a_file_that_became_another_one_is_read_from_its_start(
+    how: str, live: Live, spool: Path, build: Any
+) -> None:
+    file, tail = spool / "a.jsonl", SpoolTail(live, spool)
+    _append(file, _line(build, "before-1") + _line(build, "before-2"))
+    tail.poll()
+    if how == "replaced":
+        file.unlink()
+        _append(spool / "other", b"")  # so that the inode is not given out again at once
+    filler = b"" if how == "truncated" else _line(build, "filler") * 4
+    file.write_bytes(_line(build, "after") + filler)
+    tail.poll()
+    assert "after" in _runs(live)
+
+
+def test_a_line_longer_than_a_chunk_is_taken(
+    live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.collect.spool._CHUNK", 64)
+    _append(spool / "a.jsonl", _line(build, "long") + _line(build, "next"))
+    SpoolTail(live, spool).poll()
+    assert _runs(live) == {"long", "next"}
+
+
+def test_idle_drained_files_go_and_what_came_meanwhile_stays(
+    live: Live, spool: Path, build: Any
+) -> None:
+    idle, busy = spool / "idle.jsonl", spool / "busy.jsonl"
+    for file in (idle, busy):
+        _append(file, _line(build, file.stem))
+    _append(spool / "partial.jsonl", b'{"event')
+    past = time.time() - 3_601
+    for file in (idle, spool / "partial.jsonl"):
+        os.utime(file, (past, past))
+    tail = SpoolTail(live, spool, remove_after=3_600, grace=0)
+    tail.poll()
+    aside = spool / "idle.jsonl.drained"
+    assert (idle.exists(), aside.exists(), busy.exists()) == (False, True, True)
+    _append(aside, _line(build, "late"))  # a producer that had the file open already
+    tail.poll()
+    assert not aside.exists()
+    assert (spool / "partial.jsonl").exists()
+    assert _runs(live) == {"idle", "busy", "late"}
+    assert set(live.log.offsets()) == {str(busy)}
+
+
+def test_nothing_is_removed_unless_asked(live: Live, spool: Path, build: Any) -> None:
+    _append(spool / "a.jsonl", _line(build, "a"))
+    os.utime(spool / "a.jsonl", (0, 0))
+    tail = SpoolTail(live, spool)
+    tail.poll()
+    tail.poll()
+    assert (spool / "a.jsonl").exists()
+
+
+def test_an_offset_never_runs_ahead_of_its_events(tmp_path: Path, spool: Path, build: Any) -> None:
+    """A crash between the two would lose events: the offset must be in the same transaction."""
+    _append(spool / "a.jsonl", _line(build, "a"))
+    log = EventLog(str(tmp_path / "log.db"))
+    statements: list[str] = []
+    from sqlalchemy import event
+
+    @event.listens_for(log._engine, "before_cursor_execute")
+    def _note(*arguments: Any) -> None:
+        statements.append(str(arguments[2]).split("(")[0].strip())
+
+    SpoolTail(Live(log), spool).poll()
+    begins = [i for i, text in enumerate(statements) if text.startswith("BEGIN")]
+    commits = [i for i, text in enumerate(statements) if text == "COMMIT"]
+    inserts = [i for i, text in enumerate(statements) if text.startswith("INSERT INTO events")]
+    moves = [i for i, text in enumerate(statements) if text.startswith("INSERT INTO offsets")]
+    assert begins[-1] < inserts[0] < moves[0] < commits[-1]
+    assert not [i for i in commits if inserts[0] < i < moves[0]]
+    log.close()
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(
+    live: Live, spool: Path, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (spool / "a.jsonl").symlink_to("a.jsonl")  # points at itself: even root cannot read it
+    _append(spool / "b.jsonl", _line(build, "b"))
+    tail = SpoolTail(live, spool)
+    tail.poll()
+    tail.poll()
+    assert _runs(live) == {"b"}
+    assert len(caplog.records) == 1

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph import Level, Levels, find_node, node_id
+from throughline.graph.answers import edges_answer, tree_answer
+from throughline.log import entry_of
+from throughline.projection import project
+from throughline.spec import JobRef
+
+_DAG, _TASK = "AIRFLOW/DAG", "AIRFLOW/TASK"
+_FLOW, _STEP = "METAFLOW/FLOW", "METAFLOW/STEP"
+_APP, _SQL = "SPARK/APPLICATION", "SPARK/SQL_JOB"
+
+
+def _edges(state: Any, level: str) -> set[str]:
+    marks = {"reads": "<", "writes": ">"}
+    return {
+        f"{edge['job']['name']} {marks[edge['direction']]} {edge['dataset']['name']}"
+        for edge in edges_answer(state, level, "data")
+    }
+
+
+def _two_orchestrators(build: Any) -> Any:
+    """A DAG whose task runs Spark and whose other task starts a flow that runs Spark as well."""
+    dag, flow = ("d", "dag"), ("f", "Flow")
+    load, step = ("t", "dag.load"), ("s", "Flow.train")
+    app = {"parent": load, "root": dag, "kind": _APP}
+    step_app = {"parent": step, "root": dag, "kind": _APP}
+    return build.state(
+        build.run("COMPLETE", "d", "dag", "08:30:00", kind=_DAG),
+        build.run("COMPLETE", "t", "dag.load", "08:10:00", parent=dag, root=dag, kind=_TASK),
+        build.run("COMPLETE", "a", "app", "08:09:00", **app),
+        build.run(
+            "COMPLETE", "q", "app.q", "08:08:00", parent=("a", "app"), root=dag, kind=_SQL,
+            reads=("file|/in",), writes=("hive|raw",),
+        ),
+        build.run("COMPLETE", "rf", "dag.run_flow", "08:29:00", parent=dag, root=dag, kind=_TASK),
+        build.run("COMPLETE", "f", "Flow", "08:28:00", parent=("rf", "dag.run_flow"), kind=_FLOW),
+        build.run(
+            "COMPLETE", "s", "Flow.train", "08:27:00", parent=flow, root=dag, kind=_STEP,
+            writes=("metaflow|Flow/model",),
+        ),
+        build.run("COMPLETE", "b", "spark", "08:26:00", **step_app),
+        build.run(
+            "COMPLETE", "p", "spark.q", "08:25:00", parent=("b", "spark"), root=dag, kind=_SQL,
+            reads=("hive|raw",),
+        ),
+    )  # fmt: skip
+
+
+def test_inputs_and_outputs_are_rolled_up_to_the_nearest_job_of_the_level(build: Any) -> None:
+    state = _two_orchestrators(build)
+    assert _edges(state, "task") == {
+        "dag.load < /in",
+        "dag.load > raw",
+        "Flow.train < raw",
+        "Flow.train > Flow/model",
+    }
+    assert _edges(state, "pipeline") == {
+        "dag < /in",
+        "dag > raw",
+        "Flow < raw",
+        "Flow > Flow/model",
+    }
+
+
+def test_a_container_is_shown_finer_only_with_what_its_parts_do_not_account_for(
+    build: Any,
+) -> None:
+    assert _edges(_two_orchestrators(build), "query") == {
+        "app.q < /in",
+        "app.q > raw",
+        "spark.q < raw",
+        "Flow.train > Flow/model",
+    }
+
+
+def test_outlets_that_a_task_repeats_of_its_spark_job_are_shown_once_at_query_level(
+    build: Any,
+) -> None:
+    task, app = ("t", "dag.t"), ("a", "app")
+    state = build.state(
+        build.run("COMPLETE", "t", "dag.t", "08:05:00", kind=_TASK, writes=("db|t", "db|extra")),
+        build.run("COMPLETE", "a", "app", "08:04:00", parent=task, kind=_APP),
+        build.run("COMPLETE", "q", "app.q", "08:03:00", parent=app, kind=_SQL, writes=("db|t",)),
+    )
+    assert _edges(state, "query") == {"app.q > t", "dag.t > extra"}
+    assert _edges(state, "task") == {"dag.t > t", "dag.t > extra"}
+
+
+def test_what_no_step_owns_goes_to_the_next_task_above(build: Any) -> None:
+    task, flow = ("t", "dag.run_flow"), ("f", "Flow")
+    state = build.state(
+        build.run("COMPLETE", "t", "dag.run_flow", "08:05:00", kind=_TASK),
+        build.run("COMPLETE", "f", "Flow", "08:04:00", parent=task, kind=_FLOW),
+        build.run("COMPLETE", "q", "app", "08:03:00", parent=flow, kind=_APP, reads=("db|t",)),
+    )
+    assert _edges(state, "task") == {"dag.run_flow < t"}
+    assert _edges(state, "pipeline") == {"Flow < t"}
+
+
+def test_an_application_that_nobody_started_answers_for_its_queries(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "a", "app", "08:04:00", kind=_APP),
+        build.run("COMPLETE", "q", "app.q", "08:03:00", parent=("a", "app"), kind=_SQL,
+                  reads=("db|t",)),
+    )  # fmt: skip
+    assert _edges(state, "task") == _edges(state, "pipeline") == {"app < t"}
+    assert _edges(state, "query") == {"app.q < t"}
+
+
+def test_a_lone_job_stands_for_itself_at_every_level(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "r", "alone", "08:00:00", reads=("db|a",)))
+    for level in ("query", "task", "pipeline"):
+        assert _edges(state, level) == {"alone < a"}
+
+
+def test_levels_of_silent_parents_follow_from_the_tree(build: Any) -> None:
+    state = build.state(
+        build.run("START", "a", "app", "08:00:00", parent=("t", "d.t"), root=("d", "d"), kind=_APP),
+        build.run("START", "x", "old.task", "08:00:00", parent=("o", "old")),
+    )
+    levels = Levels(state)
+    found = {ref.name: levels.of(ref) for ref in state.jobs}
+    assert found == {
+        "app": Level.QUERY,
+        "d.t": Level.TASK,
+        "d": Level.PIPELINE,
+        "old": Level.PIPELINE,
+        "old.task": Level.TASK,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [
+        (_DAG, Level.PIPELINE),
+        (_TASK, Level.TASK),
+        (_FLOW, Level.PIPELINE),
+        (_STEP, Level.TASK),
+        (_APP, Level.QUERY),
+        (_SQL, Level.QUERY),
+        ("SPARK/RDD_JOB", Level.QUERY),
+        ("DBT/JOB", Level.PIPELINE),
+        ("DBT/MODEL", Level.TASK),
+        ("FLINK/JOB", Level.QUERY),
+    ],
+)
+def test_the_job_type_facet_states_the_level(kind: str, level: Level, build: Any) -> None:
+    state = build.state(build.run("START", "r", "j", "08:00:00", kind=kind))
+    assert Levels(state).of(JobRef("demo", "j")) is level
+
+
+def _daily(build: Any, *runs: dict[str, Any]) -> set[str]:
+    """Edges of a task with one run a day, each under its own DAG run and with the given edges."""
+    events = []
+    for day, run in enumerate(runs):
+        type_ = run.pop("type", "COMPLETE")
+        parent = (f"d{day}", "dag")
+        events.append(
+            build.run(type_, f"r{day}", "dag.t", f"1{day}:00:00", parent=parent, kind=_TASK, **run)
+        )
+    return _edges(build.state(*events), "task")
+
+
+def test_a_skipped_run_takes_no_edge_away(build: Any) -> None:
+    first = {"reads": ("db|a",), "writes": ("db|b",)}
+    assert _daily(build, dict(first), {}) == {"dag.t < a", "dag.t > b"}
+    assert _daily(build, dict(first), {"reads": ("db|b",)}) == {"dag.t < a", "dag.t > b"}
+
+
+def test_a_dataset_no_longer_read_is_gone_with_the_newest_finished_run(build: Any) -> None:
+    before = {"reads": ("db|a", "db|x"), "writes": ("db|b",)}
+    after = {"reads": ("db|a",), "writes": ("db|b",)}
+    assert _daily(build, before, after) == {"dag.t < a", "dag.t > b"}
+
+
+def test_a_run_that_failed_after_the_last_good_one_adds_what_it_touched(build: Any) -> None:
+    runs: list[dict[str, Any]] = [
+        {"reads": ("db|old",), "writes": ("db|b",), "type": "FAIL"},
+        {"reads": ("db|a",), "writes": ("db|b",)},
+        {"reads": ("db|new",), "type": "FAIL"},
+    ]
+    assert _daily(build, *runs) == {"dag.t < a", "dag.t < new", "dag.t > b"}
+
+
+def test_foreach_runs_under_one_parent_run_are_united(build: Any) -> None:
+    parent = ("f", "Flow")
+    events = [
+        build.run("COMPLETE", f"r{i}", "Flow.s", f"08:0{i}:00", parent=parent, kind=_STEP,
+                  reads=(f"db|a{i}",), writes=("db|b",))
+        for i in range(3)
+    ]  # fmt: skip
+    expected = {"Flow.s < a0", "Flow.s < a1", "Flow.s < a2", "Flow.s > b"}
+    assert _edges(build.state(*events), "task") == expected
+
+
+def test_an_old_run_heard_of_late_does_not_become_the_current_one(build: Any) -> None:
+    new = build.run("COMPLETE", "n", "j", "10:00:00", reads=("db|new",), writes=("db|o",))
+    old = build.run("COMPLETE", "o", "j", "09:00:00", reads=("db|old",), writes=("db|o",))
+    assert _edges(build.state(new, old), "task") == {"j < new", "j > o"}
+
+
+def test_create_table_as_select_counts_once(build: Any) -> None:
+    app = {"parent": ("a", "app"), "kind": _SQL}
+    outer, inner = "app.atomic_create_table_as_select.t", "app.append_data.t"
+    state = build.state(
+        build.run("START", "o", outer, "08:00:00", reads=("file|/in",), **app),
+        build.run("START", "i", inner, "08:00:01", reads=("file|/in",), writes=("db|t",), **app),
+        build.run("COMPLETE", "i", inner, "08:00:02", writes=("db|t",), **app),
+        build.run("COMPLETE", "o", outer, "08:00:03", writes=("db|t",), **app),
+        build.run("COMPLETE", "a", "app", "08:00:04", kind=_APP),
+    )
+    assert _edges(state, "query") == {"app.append_data.t < /in", "app.append_data.t > t"}
+    assert _edges(state, "task") == {"app < /in", "app > t"}
+
+
+def test_a_merge_that_reads_its_target_keeps_the_edge_to_itself(build: Any) -> None:
+    run = build.run("COMPLETE", "r", "merge", "08:00:00", reads=("db|t",), writes=("db|t",))
+    assert _edges(build.state(run), "task") == {"merge < t", "merge > t"}
+
+
+def test_a_declared_job_has_its_edges_until_a_run_says_better(build: Any) -> None:
+    job = {"namespace": "demo", "name": "j"}
+    declared = {
+        "eventTime": "2026-11-21T08:00:00Z",
+        "job": job,
+        "inputs": [build.dataset("db|declared")],
+    }
+    ran = build.run("COMPLETE", "r", "j", "07:00:00", reads=("db|real",))
+    assert _edges(build.state(declared), "task") == {"j < declared"}
+    assert _edges(build.state(declared, ran), "task") == {"j < real"}
+
+
+def test_control_edges_are_rolled_up_and_never_data(build: Any) -> None:
+    def depends(**ends: Any) -> dict[str, Any]:
+        return {"jobDependencies": {k: [{"job": j, "run": r}] for k, (j, r) in ends.items()}}
+
+    load = ({"namespace": "demo", "name": "ingest.load"}, {"runId": "t"})
+    end = ({"namespace": "demo", "name": "Flow.end"}, None)
+    state = build.state(
+        build.run("COMPLETE", "t", "ingest.load", "08:00:00", parent=("d", "ingest"), kind=_TASK),
+        build.run("COMPLETE", "e", "Flow.end", "08:09:00", parent=("f", "Flow"), kind=_STEP),
+        build.run("COMPLETE", "f", "Flow", "08:05:00", kind=_FLOW, facets=depends(upstream=load)),
+        build.run(
+            "COMPLETE", "s", "Flow.start", "08:06:00", parent=("f", "Flow"), kind=_STEP,
+            facets=depends(downstream=end),
+        ),
+    )  # fmt: skip
+    pairs = {
+        level: {
+            (edge["upstream"]["name"], edge["downstream"]["name"])
+            for edge in edges_answer(state, level, "control")
+        }
+        for level in ("task", "pipeline")
+    }
+    assert pairs["task"] == {("ingest.load", "Flow"), ("Flow.start", "Flow.end")}
+    assert pairs["pipeline"] == {("ingest", "Flow")}
+    assert _edges(state, "task") == set()
+
+
+def _names(leaf: dict[str, Any]) -> Any:
+    mark = "*" if leaf["isRepeated"] else "+" if leaf["hasMore"] else ""
+    return {leaf["name"] + mark: [_names(child) for child in leaf["children"]]}
+
+
+def test_a_tree_prints_each_node_once_and_marks_it_after_that(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j1", "08:00:00", reads=("db|a",), writes=("db|b", "db|c")),
+        build.run("COMPLETE", "2", "j2", "08:00:00", reads=("db|b", "db|c"), writes=("db|d",)),
+    )
+    up = tree_answer(state, "d", "up", 20, "task")["up"]
+    assert _names(up) == {"d": [{"j2": [{"b": [{"j1": [{"a": []}]}]}, {"c": [{"j1*": []}]}]}]}
+    short = tree_answer(state, "d", "up", 2, "task")["up"]
+    assert _names(short) == {"d": [{"j2": [{"b+": []}, {"c+": []}]}]}
+    both = tree_answer(state, "j2", "both", 1, "task")
+    assert (_names(both["up"]), _names(both["down"])) == (
+        {"j2": [{"b+": []}, {"c+": []}]},
+        {"j2": [{"d": []}]},
+    )
+
+
+def test_a_long_chain_is_walked_without_a_limit_of_the_stack(build: Any) -> None:
+    events = [
+        build.run("COMPLETE", f"r{i}", f"j{i}", "08:00:00", reads=(f"db|d{i}",),
+                  writes=(f"db|d{i + 1}",))
+        for i in range(1_200)
+    ]  # fmt: skip
+    leaf = tree_answer(build.state(*events), "d1200", "up", 5_000, "task")["up"]
+    count = 0
+    while leaf["children"]:
+        (leaf,) = leaf["children"]
+        count += 1
+    assert count == 2_400
+
+
+def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
+    arn = "arn:aws:glue:eu-west-1:1"
+    table = build.dataset("s3a://lake|wh/t", symlinks=[(arn, "table/db/trips", "TABLE")])
+    run = build.run("COMPLETE", "r", "Flow.train", "08:00:00", reads=("postgres://h:5432|a.b",))
+    run["outputs"] = [table]
+    state = build.state(run)
+    expected = f"dataset:{arn}:table/db/trips"
+    for text in (expected, "dataset:s3n://lake:/wh/t", "table/db/trips", "trips", "wh/t"):
+        assert node_id(find_node(state, text)) == expected
+    assert node_id(find_node(state, "train")) == "job:demo:Flow.train"
+    assert node_id(find_node(state, "dataset:postgres://h:5432:a.b")).endswith(":a.b")
+
+
+def test_an_unknown_name_suggests_the_nearest_and_an_ambiguous_one_lists_all(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|x.trips", "db|y.trips"))
+    )
+    with pytest.raises(NotFoundError) as caught:
+        find_node(state, "x.tripz")
+    assert caught.value.nearest[0] == "x.trips"
+    with pytest.raises(AmbiguousError) as several:
+        find_node(state, "trips")
+    assert several.value.nearest == ("dataset:db:x.trips", "dataset:db:y.trips")
+
+
+def test_this_stacks_events_give_the_right_edges_at_task_level(shared: Path) -> None:
+    folder = shared / "openlineage-events" / "this-stack"
+    files = ("metaflow219-spike-spk.jsonl", "metaflow219-spike-spk-spark-side.jsonl")
+    lines = [line for f in files for line in (folder / f).read_bytes().splitlines()]
+    state = project(entry_of(line).event for line in lines)
+    assert _edges(state, "task") == {
+        "SpkFlow.start < /data/data/b",
+        "SpkFlow.start > /data/data/c",
+        "SpkFlow.start > SpkFlow/n",
+        "SpkFlow.end < SpkFlow/n",
+    }
+    assert {e.split()[0] for e in _edges(state, "pipeline")} == {"SpkFlow"}
+
+
+def test_iceberg_tables_join_on_their_symlink_in_this_stacks_events(shared: Path) -> None:
+    file = shared / "openlineage-events/this-stack/spark41-iceberg112-jdbc-workaround.jsonl"
+    state = project(entry_of(line).event for line in file.read_bytes().splitlines())
+    datasets = {
+        (e["dataset"]["namespace"], e["dataset"]["name"]): [
+            a["name"] for a in e["dataset"]["aliases"]
+        ]
+        for e in edges_answer(state, "task", "data")
+    }
+    assert datasets["hive://lake:9083", "nyc.trips_raw"] == ["/data/wh2/data/nyc/trips_raw"]
+    assert {e["job"]["name"] for e in edges_answer(state, "task", "data")} == {
+        "taxi_dag.spark_merge"
+    }
+    assert not any(name.startswith("/data/wh2/data") for _, name in datasets)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from throughline.identity import DatasetName, Identity, canonical_name
+from throughline.spec import Dataset
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("s3a://lake", "sales/2025"), ("s3://lake", "sales/2025")),
+        (("s3n://lake", "/sales/2025/"), ("s3://lake", "sales/2025")),
+        (("file", "/a/b"), ("file", "/a/b")),
+        (("file://", "/a/b"), ("file", "/a/b")),
+        (("file", "file:///a/b"), ("file", "/a/b")),
+        (("file:", "file:/a/b"), ("file", "/a/b")),
+        (("file:///", "a/b/"), ("file", "/a/b")),
+        (("file://localhost", "/a/b"), ("file", "/a/b")),
+        (("file://nas", "/a/b"), ("file://nas", "/a/b")),
+        (("arn:aws:glue:eu-west-1:1", "table/db/t"), ("arn:aws:glue:eu-west-1:1", "table/db/t")),
+        (("postgres://db:5432", "a.b.C"), ("postgres://db:5432", "a.b.C")),
+    ],
+)
+def test_every_spelling_of_a_location_is_one_name(
+    given: tuple[str, str], meant: tuple[str, str]
+) -> None:
+    assert canonical_name(*given) == meant
+
+
+def _linked(name: str, *links: tuple[str, str, str]) -> Dataset:
+    keys = ("namespace", "name", "type")
+    identifiers = [dict(zip(keys, link, strict=True)) for link in links]
+    facets = {"symlinks": {"identifiers": identifiers}} if links else {}
+    namespace, own = name.split("|")
+    return Dataset(namespace, own, facets)
+
+
+def test_a_table_symlink_gives_the_shown_name_and_the_path_stays_an_alias() -> None:
+    identity = Identity()
+    path = identity.add(_linked("file|/wh/t", ("hive://lake:9083", "nyc.t", "TABLE")))
+    assert identity.primary(path) == ("hive://lake:9083", "nyc.t")
+    assert identity.names(path) == [("hive://lake:9083", "nyc.t"), ("file", "/wh/t")]
+
+
+def test_a_table_symlink_is_shown_rather_than_any_other_name() -> None:
+    identity = Identity()
+    name = identity.add(_linked("aaa|t", ("zzz", "t", "TABLE"), ("bbb", "view", "VIEW")))
+    assert identity.names(name) == [("zzz", "t"), ("aaa", "t"), ("bbb", "view")]
+
+
+def test_a_name_is_shown_rather_than_the_location_that_it_points_to() -> None:
+    identity = Identity()
+    name = identity.add(_linked("hive://a|zz.t", ("s3://aa", "t", "LOCATION")))
+    assert identity.primary(name) == name
+
+
+def test_joins_are_the_same_whichever_name_came_first() -> None:
+    datasets = [
+        _linked("s3a://lake|t", ("arn:aws:glue:eu-west-1:1", "table/db/t", "TABLE")),
+        _linked("arn:aws:glue:eu-west-1:1|table/db/t"),
+        _linked("s3://lake|t"),
+        _linked("file|/x", ("db", "view", "VIEW"), ("db", "table", "TABLE")),
+        _linked("db|view", ("s3n://lake", "/t/", "LOCATION")),
+        _linked("db|alone"),
+    ]
+    found = set()
+    for seed in range(60):
+        order = datasets * 2
+        Random(seed).shuffle(order)
+        identity = Identity()
+        for dataset in order:
+            identity.add(dataset)
+        found.add(tuple(tuple(identity.names(name)) for name in sorted(identity)))
+    assert len(found) == 1
+    (classes,) = found
+    assert len(classes) == 2
+    assert classes[0][0] == ("arn:aws:glue:eu-west-1:1", "table/db/t")
+
+
+def test_a_symlink_without_a_name_joins_nothing() -> None:
+    identity = Identity()
+    broken = {"identifiers": [{"namespace": "a"}, "text", {"namespace": "", "name": ""}]}
+    name = identity.add(Dataset("db", "t", {"symlinks": broken}))
+    assert identity.names(name) == [DatasetName("db", "t")]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.errors import LogError
+from throughline.log import EventLog, Offset, Refusal, entry_of, redact, redact_text
+
+
+def test_an_event_is_stored_once_and_byte_for_byte(log: EventLog, build: Any) -> None:
+    body = build.run("START", "r1", "j", "08:00:00")
+    raw = orjson.dumps(body, option=orjson.OPT_INDENT_2)
+    entry = entry_of(raw)
+    assert log.append([entry, entry]).new == {entry.hash}
+    assert log.append([entry_of(orjson.dumps(body))]).new == frozenset()
+    assert [text for _, text in log.read()] == [raw.decode()]
+
+
+def test_an_append_says_where_the_log_stood_before_and_after(log: EventLog, build: Any) -> None:
+    first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
+    assert log.append([first]).after == 1
+    appended = log.append([first, second])
+    assert (appended.before, appended.after, appended.new) == (
+        1,
+        2,
+        frozenset({second.hash}),
+    )
+
+
+def test_what_is_acknowledged_is_synced_to_the_disk(log: EventLog) -> None:
+    with log._reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_offsets_are_stored_with_the_events_or_not_at_all(log: EventLog, build: Any) -> None:
+    offset = Offset("/spool/a.jsonl", 7, 10, "head")
+    broken = Refusal("x", "y", None)  # type: ignore[arg-type]
+    with pytest.raises((LogError, AttributeError)):
+        log.append([build.entry(build.run("START", "r", "j", "08:00:00"))], [offset], [broken])
+    assert (list(log.read()), log.offsets()) == ([], {})
+    log.append([], [offset], [Refusal("a:1", "why", "line"), Refusal("b:2", "why", "line")])
+    assert log.offsets() == {offset.path: offset}
+    assert log.refusals() == [Refusal("a:1", "why", "line")]
+
+
+def test_a_store_of_a_newer_version_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    EventLog(str(tmp_path / "log.db")).close()
+    with sqlite3.connect(tmp_path / "log.db") as connection:
+        connection.execute("UPDATE meta SET value = '999'")
+    connection.close()
+    with pytest.raises(LogError, match="schema version 999.*newer throughline"):
+        EventLog(str(tmp_path / "log.db"))
+
+
+def test_a_database_that_cannot_be_opened_names_the_url() -> None:
+    with pytest.raises(LogError, match=r"nosuch://x.*sqlite:///"):
+        EventLog("nosuch://x")
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("jdbc:postgresql://u:hunter2@db:5432/x", "jdbc:postgresql://u:***@db:5432/x"),
+        ("https://h/p?user=a&password=hunter2&x=1", "https://h/p?user=a&password=***&x=1"),
+        ("create user x identified by 'hunter2'", "create user x identified by '***'"),
+        ("COPY t FROM 's3://b' CREDENTIALS 'x'", "COPY t FROM 's3://b' CREDENTIALS 'x'"),
+        ("with (secret = 'hunter2', n = 1)", "with (secret = '***', n = 1)"),
+        ('{"api_key": "hunter2"}', '{"api_key": "***"}'),
+        (
+            "--conf spark.hadoop.fs.s3a.secret.key=hunter2 x",
+            "--conf spark.hadoop.fs.s3a.secret.key=*** x",
+        ),
+        ("Authorization: Bearer abcdefghijklmnop123", "Authorization: Bearer ***"),
+        ("AKIAABCDEFGHIJKLMNOP", "***"),
+        ("https://b.blob/x?sv=1&sig=hunter2%3D", "https://b.blob/x?sv=1&sig=***"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "***"),
+        ("select token, password from users where max_tokens = 5", None),
+        ("s3://bucket/key=2024-01/part-0.parquet", None),
+        ("select count(*) from secrets join keys using (id)", None),
+        ("postgres://db.example.org:5432/shop", None),
+    ],
+)
+def test_secrets_go_and_everything_else_stays(text: str, clean: str | None) -> None:
+    assert redact_text(text) == (text if clean is None else clean)
+
+
+def test_values_go_where_their_key_says_that_they_are_secret() -> None:
+    given = {
+        "properties": {"spark.ssl.keyPassword": "hunter2", "spark.app.name": "x", "dbToken": ""},
+        "environmentVariables": [{"name": "DB_PASSWORD", "value": "hunter2"}],
+        "fields": [{"name": "token", "type": "string"}],
+        "columns": {"password": {"inputFields": []}},
+    }
+    clean = redact(given)
+    assert b"hunter2" not in orjson.dumps(clean)
+    assert clean["properties"]["spark.app.name"] == "x"
+    assert clean["fields"] is given["fields"]
+    assert clean["columns"] == given["columns"]
+
+
+def test_a_secret_never_reaches_the_file(log: EventLog, tmp_path: Path, build: Any) -> None:
+    body = build.run("START", "r", "j", "08:00:00", reads=("postgres://u:hunter2@db|t",))
+    log.append([build.entry(body)])
+    log.close()
+    files = list(tmp_path.glob("log.db*"))
+    assert files
+    assert not any(b"hunter2" in file.read_bytes() for file in files)
+
+
+def test_nothing_of_the_real_events_is_redacted_but_secrets(shared: Path) -> None:
+    for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
+        for line in file.read_bytes().splitlines():
+            assert entry_of(line).body == line.decode()

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.projection import RunState, outcome, start_of
+from throughline.projection.derived import begin_of
+from throughline.projection.live import Batch, Live
+from throughline.spec import shown_time
+
+
+def _run(state: Any, run_id: str) -> Any:
+    (key,) = state.runs_by_id[run_id]
+    return state.runs[key]
+
+
+def test_a_late_start_never_reopens_a_finished_run(build: Any) -> None:
+    end = build.run("COMPLETE", "r", "j", "08:05:00")
+    late = build.run("START", "r", "j", "08:00:00")
+    state = build.state(end, late, build.run("RUNNING", "r", "j", "08:06:00"))
+    condition, ended = outcome(state, _run(state, "r"))
+    assert condition is RunState.COMPLETED
+    assert shown_time(ended) == "2026-11-21T08:06:00Z"
+    assert shown_time(start_of(_run(state, "r"))) == "2026-11-21T08:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (["START", "FAIL"], RunState.FAILED),
+        (["START", "ABORT"], RunState.ABORTED),
+        (["RUNNING"], RunState.RUNNING),
+        (["OTHER"], RunState.NEW),
+        (["COMPLETE", "FAIL"], RunState.FAILED),
+        (["FAIL", "COMPLETE"], RunState.COMPLETED),
+    ],
+)
+def test_the_state_is_that_of_the_last_end_by_event_time(
+    types: list[str], expected: RunState, build: Any
+) -> None:
+    events = [build.run(t, "r", "j", f"08:0{i}:00") for i, t in enumerate(types)]
+    assert outcome(build.state(*events[::-1]), _run(build.state(*events), "r")).state is expected
+
+
+def test_inputs_and_outputs_are_the_union_of_all_events_of_a_run(build: Any) -> None:
+    state = build.state(
+        build.run("START", "r", "j", "08:00:00", reads=("db|a",)),
+        build.run("RUNNING", "r", "j", "08:01:00", writes=("db|b",)),
+        build.run("COMPLETE", "r", "j", "08:02:00", reads=("db|c",)),
+    )
+    run = _run(state, "r")
+    assert {name.name for name in run.inputs} == {"a", "c"}
+    assert {name.name for name in run.outputs} == {"b"}
+
+
+def test_a_run_without_an_end_takes_it_from_the_run_above_however_far(build: Any) -> None:
+    state = build.state(
+        build.run("START", "q", "app.query", "08:02:00", parent=("a", "app")),
+        build.run("START", "a", "app", "08:01:00", parent=("t", "dag.task")),
+        build.run("START", "t", "dag.task", "08:00:00"),
+        build.run("FAIL", "t", "dag.task", "08:05:00"),
+    )
+    assert outcome(state, _run(state, "q")).state is RunState.FAILED
+    assert shown_time(outcome(state, _run(state, "q")).ended) == "2026-11-21T08:05:00Z"
+
+
+def test_a_run_id_used_for_two_jobs_keeps_their_datasets_apart(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "r", "one", "08:00:00", reads=("db|a",)),
+        build.run("COMPLETE", "r", "two", "08:01:00", reads=("db|b",)),
+    )
+    inputs = {key.job.name: {n.name for n in state.runs[key].inputs} for key in state.runs}
+    assert inputs == {"one": {"a"}, "two": {"b"}}
+
+
+def test_parents_in_a_circle_end_where_they_close(build: Any) -> None:
+    state = build.state(
+        build.run("START", "a", "x", "08:00:00", parent=("b", "y")),
+        build.run("START", "b", "y", "08:00:00", parent=("a", "x")),
+    )
+    assert outcome(state, _run(state, "a")).state is RunState.RUNNING
+
+
+def test_taking_the_same_batch_again_changes_nothing(live: Live, build: Any) -> None:
+    entries = [build.entry(build.run("START", run, "j", "08:00:00")) for run in ("a", "b")]
+    assert (live.take(Batch(entries)).taken, live.take(Batch(entries)).repeated) == (2, 2)
+
+
+def test_what_another_process_appends_is_followed_without_gaps(live: Live, build: Any) -> None:
+    other = Live(live.log)
+    other.take(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
+    live.take(Batch([build.entry(build.run("START", "b", "j", "08:00:00"))]))
+    other.follow()
+    for each in (live, other):
+        with each.reading() as state:
+            assert set(state.runs_by_id) == {"a", "b"}
+
+
+def test_many_writers_at_once_lose_nothing(live: Live, build: Any) -> None:
+    live.start()
+    futures = [
+        live.submit(Batch([build.entry(build.run("START", f"r{i % 50}", "j", "08:00:00"))]))
+        for i in range(200)
+    ]
+    live.stop()
+    assert sum(future.result().taken for future in futures) == 50
+    assert len(list(live.log.read())) == 50
+
+
+def test_a_run_that_never_spoke_lasts_as_long_as_what_it_started(build: Any) -> None:
+    above = ("t", "dag.task")
+    state = build.state(
+        build.run("START", "a", "app", "08:01:00", parent=above),
+        build.run("COMPLETE", "a", "app", "08:03:00", parent=above),
+    )
+    silent = _run(state, "t")
+    assert outcome(state, silent).state is RunState.COMPLETED
+    assert shown_time(outcome(state, silent).ended) == "2026-11-21T08:03:00Z"
+    assert shown_time(begin_of(state, silent)) == "2026-11-21T08:01:00Z"

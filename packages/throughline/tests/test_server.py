@@ -1,0 +1,184 @@
+"""A real server process: killed, stopped, met by a taken port."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import orjson
+import pytest
+
+pytestmark = pytest.mark.server
+
+_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
+
+
+class Server:
+    """A `throughline serve` process on a free port."""
+
+    def __init__(self, database: Path, *options: str) -> None:
+        command = [*_MAIN, "serve", "--port", "0", "--database", str(database), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.greeting = self.process.stdout.readline()
+        self.url = self.greeting.split()[3].rstrip(",")
+
+    def get(self, path: str) -> Any:
+        with urlopen(self.url + path, timeout=10) as response:
+            return json.loads(response.read())
+
+    def post(self, body: Any) -> int:
+        request = Request(self.url + "/api/v1/lineage", data=orjson.dumps(body))
+        with urlopen(request, timeout=10) as response:
+            return int(response.status)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=15)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def start(database: Path, *options: str) -> Server:
+        servers.append(Server(database, *options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.stop(signal.SIGKILL)
+
+
+def _until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for a condition of another process; it has no event to wait on."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        threading.Event().wait(0.02)
+
+
+def test_every_acknowledged_event_is_there_after_kill_9(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    server = serve(tmp_path / "log.db")
+    acknowledged: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def post(worker: int) -> None:
+        for number in range(10_000):
+            run = f"{worker}-{number}"
+            try:
+                if server.post(build.run("START", run, "j", "08:00:00")) == 201:
+                    acknowledged.put(run)
+            except (URLError, OSError):
+                return
+
+    workers = [threading.Thread(target=post, args=(worker,)) for worker in range(4)]
+    for worker in workers:
+        worker.start()
+    _until(lambda: acknowledged.qsize() >= 150)
+    server.stop(signal.SIGKILL)
+    for worker in workers:
+        worker.join()
+    runs = {acknowledged.get() for _ in range(acknowledged.qsize())}
+    found = {run["runId"] for run in serve(tmp_path / "log.db").get("/api/v2/runs?limit=100000")}
+    assert len(runs) >= 150
+    assert runs <= found
+
+
+def test_what_was_spooled_while_the_server_was_down_is_there_after_its_start(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    spool = tmp_path / "spool"
+    options = ("--spool", str(spool))
+    first = serve(tmp_path / "log.db", *options)
+    _append(spool / "a.jsonl", build, "a")
+    _until(lambda: first.get("/healthz")["runs"] == 1)
+    assert first.stop() == 0
+    _append(spool / "a.jsonl", build, "b")
+    _append(spool / "deep" / "c.jsonl", build, "c")
+    second = serve(tmp_path / "log.db", *options)
+    _until(lambda: second.get("/healthz")["runs"] == 3)
+
+
+def _append(path: Path, build: Any, run: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(orjson.dumps(build.run("COMPLETE", run, "j", "08:00:00")) + b"\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_server_with_exit_code_0(
+    number: int, serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    server = serve(tmp_path / "log.db")
+    server.post(build.run("START", "r", "j", "08:00:00"))
+    assert server.stop(number) == 0
+
+
+def test_a_taken_port_is_named_with_the_option_to_change_it(
+    serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    port = serve(tmp_path / "a.db").url.rsplit(":", 1)[1]
+    second = subprocess.run(
+        [*_MAIN, "serve", "--port", port, "--database", str(tmp_path / "b.db")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert second.returncode == 1
+    assert f"cannot listen on port {port}" in second.stderr
+    assert "--port" in second.stderr
+
+
+def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    server = serve(tmp_path / "log.db")
+    _append(tmp_path / "events.jsonl", build, "r")
+    command = [*_MAIN, "ingest", str(tmp_path / "events.jsonl"), "--database"]
+    subprocess.run([*command, str(tmp_path / "log.db")], check=True, capture_output=True)
+    _until(lambda: server.get("/healthz")["runs"] == 1)
+    command[-1:] = ["--url", server.url]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert found.stdout == "taken 0, repeated 1, refused 0\n"
+
+
+def test_reads_are_answered_while_events_arrive(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    server = serve(tmp_path / "log.db")
+    failures: list[Exception] = []
+
+    def read() -> None:
+        try:
+            for _ in range(25):
+                server.get("/api/v2/edges?level=task")
+                server.get("/api/v1/jobs?limit=5")
+        except Exception as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(60):
+        run = build.run("START", f"r{number}", f"j{number}", "08:00:00", reads=("db|a",))
+        assert server.post(run) == 201
+    for reader in readers:
+        reader.join()
+    assert failures == []
+    assert server.get("/healthz")["jobs"] == 60
+    assert os.path.exists(tmp_path / "log.db")

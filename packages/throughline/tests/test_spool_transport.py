@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+
+from throughline.log import entry_of
+from throughline.spool import SpoolConfig, SpoolTransport
+
+_RUN = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
+
+
+def _event(name: str = "job") -> Any:
+    return RunEvent(
+        eventType=RunState.START,
+        eventTime="2026-11-21T08:00:00Z",
+        run=Run(runId=_RUN),
+        job=Job(namespace="demo", name=name),
+        producer="https://example.org/tests",
+    )
+
+
+def _lines(folder: Path) -> list[bytes]:
+    return [line for file in folder.glob("*.jsonl") for line in file.read_bytes().splitlines()]
+
+
+def test_openlineages_client_finds_the_transport_by_its_import_path(tmp_path: Path) -> None:
+    transport = {"type": "throughline.spool.SpoolTransport", "directory": str(tmp_path / "new")}
+    client = OpenLineageClient(config={"transport": transport})
+    client.emit(_event())
+    client.emit(_event())
+    (file,) = (tmp_path / "new").iterdir()
+    first, second = file.read_bytes().splitlines(keepends=True)
+    assert first == second
+    assert first.endswith(b"\n")
+    assert entry_of(first).event.time
+
+
+def test_two_transports_never_share_a_file(tmp_path: Path) -> None:
+    for _ in range(3):
+        SpoolTransport(SpoolConfig(str(tmp_path))).emit(_event())
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from throughline.spool import SpoolConfig, SpoolTransport\n"
+        "from test_event import event\n"
+        "transport = SpoolTransport(SpoolConfig(sys.argv[1]))\n"
+        "transport.emit(event())\n"
+        "child = os.fork()\n"
+        "transport.emit(event())\n"
+        "if child: os.waitpid(child, 0)\n"
+    )
+    (tmp_path / "test_event.py").write_text(
+        "from openlineage.client.event_v2 import Job, Run, RunEvent\n"
+        "def event():\n"
+        f"    return RunEvent(eventTime='2026-11-21T08:00:00Z', run=Run(runId='{_RUN}'),\n"
+        "        job=Job(namespace='demo', name='j'), producer='https://example.org')\n"
+    )
+    spool = tmp_path / "spool"
+    subprocess.run([sys.executable, "-c", script, str(spool)], check=True, cwd=tmp_path)
+    counts = sorted(len(file.read_bytes().splitlines()) for file in spool.iterdir())
+    assert counts == [1, 2]
+
+
+def test_threads_of_one_process_never_tear_a_line(tmp_path: Path) -> None:
+    transport = SpoolTransport(SpoolConfig(str(tmp_path)))
+
+    def emit() -> None:
+        for _ in range(20):
+            transport.emit(_event("x" * 9_000))
+
+    threads = [threading.Thread(target=emit) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len([orjson.loads(line) for line in _lines(tmp_path)]) == 80
+
+
+def test_a_disk_error_is_one_warning_and_never_an_exception(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    transport = SpoolTransport(SpoolConfig(str(tmp_path / "file" / "spool")))
+    with caplog.at_level(logging.WARNING):
+        transport.emit(_event())
+        transport.emit(_event())
+    assert len(caplog.records) == 1
+
+
+def test_a_missing_directory_is_named_with_an_example() -> None:
+    with pytest.raises(
+        ValueError, match=r"directory: received None, expected the spool folder.*SpoolTransport"
+    ):
+        SpoolConfig.from_dict({})
+
+
+def test_the_producers_side_loads_nothing_of_the_servers() -> None:
+    heavy = ("fastapi", "sqlalchemy", "pydantic", "uvicorn", "starlette", "orjson", "typer", "rich")
+    script = f"import sys, throughline.spool; print([m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=os.environ
+    )
+    assert found.stdout.strip() == "[]"
