@@ -11,6 +11,7 @@ from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
+from spark_jobs.archive import ensure_archive
 from spark_jobs.runtime import jars, java_home
 
 DAGS = ("ingest_yellow_taxi_data", "ingest_weather_data", "train_forecast_model")
@@ -18,9 +19,10 @@ START_SECONDS = 300
 
 
 def prepare(settings: Settings) -> None:
-    """Java, jars and the catalog, so that nothing is set up by two tasks at once."""
+    """Java, jars, class archive and catalog, so that nothing is set up by two tasks at once."""
     java_home(settings)
     jars(settings)
+    ensure_archive(settings)
     settings.spool_dir.mkdir(parents=True, exist_ok=True)
     open_catalog(settings).create_namespace_if_not_exists(DATABASE)
 
@@ -52,7 +54,7 @@ def lineage_caught_up(settings: Settings) -> bool:
         health = httpx.get(f"{settings.throughline_url}/healthz", timeout=5).json()
     except (httpx.HTTPError, ValueError):
         return False
-    return bool(health["spool"]["lag_bytes"] == 0)
+    return bool(health["spool"]["lagBytes"] == 0)
 
 
 def start_airflow(settings: Settings) -> Service:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lakehouse.backends import spark_transport
 from lakehouse.names import CATALOG, LOCAL_NAMESPACE
 from lakehouse.settings import Settings
+from spark_jobs.archive import java_options
 from spark_jobs.runtime import classpath, java_home
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         **(loopback if settings.spark_master.startswith("local") else {}),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraClassPath": path,
+        "spark.driver.extraJavaOptions": java_options(settings),
         "spark.executor.extraClassPath": path,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

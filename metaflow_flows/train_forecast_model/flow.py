@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
+from typing import Any
 
 from metaflow import FlowSpec, Parameter, current, step
-from metaflow_openlineage import Dataset, openlineage, spark_conf, table_read, table_written
 
 from lakehouse.names import Table
 from lakehouse.settings import load_settings
 from metaflow_flows.train_forecast_model import forecasting, tables
+from metaflow_openlineage import Dataset, openlineage, spark_conf, table_read, table_written
 
 BUSIEST_ZONES = 50
 
@@ -31,14 +32,15 @@ class TrainForecastModelFlow(FlowSpec):
     5. Write the forecasts of the next hours to the lakehouse.
     """
 
-    as_of_datetime = Parameter(
+    # Any: in a step, the attribute is the parameter's value, which Metaflow's types do not say.
+    as_of_datetime: Any = Parameter(
         "as_of_datetime",
         default="",
         help="Forecast from here (ISO 8601, New York time); the end of the newest loaded month.",
     )
-    lookback_days = Parameter("lookback_days", default=30, help="Days of history to train on.")
-    predict_horizon_hours = Parameter("predict_horizon_hours", default=24, help="Hours ahead.")
-    locations = Parameter(
+    lookback_days: Any = Parameter("lookback_days", default=30, help="Days of history to train on.")
+    predict_horizon_hours: Any = Parameter("predict_horizon_hours", default=24, help="Hours ahead.")
+    locations: Any = Parameter(
         "locations",
         default="",
         help=f"Pickup zones, separated by commas; the {BUSIEST_ZONES} busiest.",
@@ -94,7 +96,7 @@ class TrainForecastModelFlow(FlowSpec):
         """Forecast the next hours and replace those forecast as of the same moment."""
         forecasts = forecasting.predict(self.model, self.predict_horizon_hours)
         table = tables.write_forecasts(
-            load_settings(), forecasts, self.as_of, "seasonal_naive", current.run_id
+            load_settings(), forecasts, self.as_of, "seasonal_naive", str(current.run_id)
         )
         table_written(table, dataset(tables.FORECAST))
         self.next(self.end)
@@ -105,4 +107,4 @@ class TrainForecastModelFlow(FlowSpec):
 
 
 if __name__ == "__main__":
-    TrainForecastModelFlow()
+    TrainForecastModelFlow()  # type: ignore[no-untyped-call]  # Metaflow's own is not typed

@@ -51,13 +51,8 @@ def read_actuals(
     settings: Settings, start: datetime, end: datetime
 ) -> tuple[IcebergTable, pd.DataFrame]:
     """The table as of now and its rows of [start, end)."""
-    from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
-
     table = open_catalog(settings).load_table(ACTUALS.identifier)
-    hours = And(
-        GreaterThanOrEqual("datetime_hour", start.isoformat()),
-        LessThan("datetime_hour", end.isoformat()),
-    )
+    hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
     rows: pd.DataFrame = table.scan(row_filter=hours).to_pandas()
     return table, rows
 
@@ -70,7 +65,6 @@ def write_forecasts(
     `forecasts` has `unique_id`, `ds` and `forecast`. Rides are whole, so they are rounded.
     """
     import pyarrow as pa
-    from pyiceberg.expressions import EqualTo
 
     hour = forecasts["ds"].dt
     columns = {
@@ -90,7 +84,7 @@ def write_forecasts(
     table = catalog.create_table_if_not_exists(FORECAST.identifier, schema=rows.schema)
     table.overwrite(
         rows,
-        overwrite_filter=EqualTo("as_of", as_of.isoformat()),
+        overwrite_filter=f"as_of = '{as_of.isoformat()}'",
         snapshot_properties={SLICE: as_of.isoformat()},
     )
     return table

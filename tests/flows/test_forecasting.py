@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -32,6 +33,13 @@ def test_an_hour_is_forecast_as_the_same_hour_seven_days_before(training: pd.Dat
     assert len(both) == len(predicted) == 48
     assert (both["forecast"] == both["y"]).all()
     assert predicted["ds"].min() == pd.Timestamp(END)
+
+
+def test_forecasting_does_not_change_the_model(training: pd.DataFrame) -> None:
+    model = forecasting.fit(training)
+    before = pickle.dumps(model)
+    forecasting.predict(model, 24)
+    assert pickle.dumps(model) == before
 
 
 def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:

@@ -170,3 +170,13 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(
     tail.poll()
     assert _runs(live) == {"b"}
     assert len(caplog.records) == 1
+
+
+def test_the_lag_is_what_was_written_and_not_yet_taken(live: Live, spool: Path, build: Any) -> None:
+    tail, line = SpoolTail(live, spool), _line(build, "a")
+    assert tail.lag() == 0
+    _append(spool / "a.jsonl", line)
+    _append(spool / "deep/b.jsonl", line)
+    assert tail.lag() == 2 * len(line)
+    tail.poll()
+    assert tail.lag() == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -32,10 +34,13 @@ from throughline.projection.live import Live
 _RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events, v2, page)
 
 
-def make_app(live: Live, api_key: str | None = None) -> FastAPI:
-    """The ASGI application over a live log."""
+def make_app(
+    live: Live, api_key: str | None = None, spool_lag: Callable[[], int] | None = None
+) -> FastAPI:
+    """The ASGI application over a live log; `spool_lag` tells the bytes not yet taken in."""
     app = FastAPI(title="throughline", docs_url=None, redoc_url=None)
     app.state.live = live
+    app.state.spool_lag = spool_lag
     for resource in _RESOURCES:
         app.include_router(resource.router)
     app.add_exception_handler(ThroughlineError, _on_error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Limit, LiveState, answer
 from throughline.graph.answers import edges_answer, runs_answer, tree_answer
@@ -55,12 +55,14 @@ def list_refused(live: LiveState) -> Response:
 
 
 @router.get("/healthz")
-def healthz(live: LiveState) -> Response:
-    """Alive, and how much is known."""
+def healthz(request: Request, live: LiveState) -> Response:
+    """Alive, how much is known, and how many bytes of the spool are still to be read."""
+    spool_lag = request.app.state.spool_lag
+    spool = {} if spool_lag is None else {"spool": {"lagBytes": spool_lag()}}
     with live.reading() as state:
         counts = {
             "jobs": len(state.jobs),
             "runs": len(state.runs),
             "datasets": len(state.datasets),
         }
-        return answer({"status": "ok", **counts})
+    return answer({"status": "ok", **counts, **spool})

@@ -46,7 +46,7 @@ def run_server(settings: Settings) -> None:
     print_line(f"throughline listens on http://{shown}:{port}, log {settings.database}")
     try:
         config = uvicorn.Config(
-            make_app(live, settings.api_key),
+            make_app(live, settings.api_key, tail.lag if tail else None),
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=10,

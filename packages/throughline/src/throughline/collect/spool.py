@@ -65,6 +65,18 @@ class SpoolTail:
             self._complained.add(path)
             log.warning("spool file %s cannot be read: %s", path, error)
 
+    def lag(self) -> int:
+        """Bytes in the folder that are not yet taken in."""
+        behind = 0
+        for entry in _spool_files(self._folder):
+            try:
+                size = entry.stat().st_size
+            except FileNotFoundError:
+                continue  # removed since the folder was listed
+            offset = self._offsets.get(entry.path)
+            behind += size if offset is None else max(size - offset.position, 0)
+        return behind
+
     def _drain(self, path: str) -> int:
         taken = 0
         with open(path, "rb") as file:

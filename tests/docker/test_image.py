@@ -1,0 +1,106 @@
+"""The Dockerfile: every file, version and program that it names exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+
+import yaml
+
+from commands.docker import COMPOSE_FILE
+from lakehouse.settings import REPOSITORY, Settings
+from spark_jobs.runtime import JAVA_VERSIONS
+
+DOCKERFILE = (REPOSITORY / "docker" / "Dockerfile").read_text()
+IGNORED = (REPOSITORY / "docker" / "Dockerfile.dockerignore").read_text().splitlines()
+PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+JOINED = DOCKERFILE.replace("\\\n", "")
+
+
+def test_everything_that_is_copied_exists_and_is_let_in() -> None:
+    sources = [
+        source
+        for line in re.findall(r"^COPY (?!--from)(.+) \S+$", JOINED, re.MULTILINE)
+        for source in line.split()
+    ]
+    assert "uv.lock" in sources
+    for source in sources:
+        assert (REPOSITORY / source).exists(), source
+        assert source == "." or f"!{source.split('/')[0]}" in IGNORED, source
+
+
+def test_every_package_of_the_workspace_is_locked_before_its_code_is_copied() -> None:
+    files = (REPOSITORY / "packages").glob("*/pyproject.toml")
+    members = {f"packages/{file.parent.name}/" for file in files}
+    assert members == set(re.findall(r"^COPY \S+pyproject.toml (packages/\S+)$", DOCKERFILE, re.M))
+
+
+def test_the_image_holds_the_code_and_nothing_private() -> None:
+    assert next(line for line in IGNORED if line and not line.startswith("#")) == "*"
+    let_in = {line[1:] for line in IGNORED if line.startswith("!")}
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert set(wheel) | {"airflow", "packages"} <= let_in
+    assert all((REPOSITORY / name).exists() for name in let_in)
+    assert let_in.isdisjoint({".state", ".venv", ".git", "settings.yaml", "tests"})
+    assert IGNORED.index("**/.*") > max(n for n, line in enumerate(IGNORED) if line[:1] == "!")
+
+
+def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
+    for line in re.findall(r"^(?:ARG|ENV) .+$", JOINED, re.MULTILINE):
+        assert not re.search("PASSWORD|SECRET|TOKEN|KEY", line), line
+
+
+def test_the_image_runs_as_a_user_of_its_own() -> None:
+    last_stage = DOCKERFILE.rsplit("\nFROM ", 1)[1]
+    users = re.findall(r"^USER (\w+)$", last_stage, re.MULTILINE)
+    assert users == ["pipeline"]
+    assert "useradd --create-home --uid 10001 pipeline" in last_stage
+
+
+def test_uv_has_the_version_that_run_installs() -> None:
+    run = (REPOSITORY / "run").read_text()
+    wanted = re.search(r"^UV_VERSION=(\S+)$", run, re.MULTILINE)
+    used = re.search(r"uv==(\S+)", DOCKERFILE)
+    assert wanted is not None
+    assert used is not None
+    assert used[1] == wanted[1]
+
+
+def test_python_and_java_are_versions_that_the_project_supports() -> None:
+    python = re.search(r"^ARG PYTHON=3\.(\d+)$", DOCKERFILE, re.MULTILINE)
+    java = re.search(r"openjdk-(\d+)-jre-headless", DOCKERFILE)
+    assert python is not None
+    assert java is not None
+    assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.14"
+    assert 11 <= int(python[1]) < 14
+    assert int(java[1]) in JAVA_VERSIONS
+
+
+def test_the_exposed_ports_are_the_defaults_of_the_settings() -> None:
+    exposed = re.search(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)
+    assert exposed is not None
+    fields = Settings.model_fields
+    defaults = {fields["airflow_port"].default, fields["throughline_port"].default}
+    assert {int(port) for port in exposed[1].split()} == defaults
+
+
+def test_the_commands_of_the_containers_exist() -> None:
+    command = re.search(r"^CMD (\[.+\])$", JOINED, re.MULTILINE)
+    assert command is not None
+    services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
+    assert json.loads(command[1]) == services["airflow"]["command"]
+    assert find_spec(services["airflow"]["command"][-1]) is not None
+    program = services["throughline"]["command"][0]
+    assert [script.name for script in entry_points(group="console_scripts", name=program)]
+
+
+def test_the_image_s_health_check_is_a_program_that_python_takes() -> None:
+    check = re.search(r"HEALTHCHECK.+?CMD (\[.+?\])$", JOINED, re.MULTILINE)
+    assert check is not None
+    python, option, program = json.loads(check[1])
+    assert (python, option) == ("python", "-c")
+    compile(program, "healthcheck", "exec")
+    assert "/api/v2/monitor/health" in program
