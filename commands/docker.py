@@ -21,12 +21,14 @@ import typer
 
 from commands.environment import child_environ, script, write_airflow_password
 from commands.services import prepare
-from lakehouse.errors import SettingsError, SetupError
+from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 COMPOSE_FILE = REPOSITORY / "docker" / "compose.yaml"
 PROJECT = "two-orchestrators-one-lineage"
 SECRETS = ("POSTGRES_PASSWORD", "THROUGHLINE_API_KEY")
+
+DATABASE_VARIABLE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 
 DATAHUB_VERSION = "v1.7.0"
 DATAHUB_PORT = 9002
@@ -51,7 +53,7 @@ def airflow_docker(settings: Settings, backend: str | None = None) -> NoReturn:
     typer.echo(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
     typer.echo(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
     if inside.throughline_port != settings.throughline_port:
-        typer.echo(f"         not on {DATAHUB_PORT}, which is DataHub's: http://localhost:9002")
+        typer.echo(f"DataHub  http://localhost:{DATAHUB_PORT}  (if it runs: ./run datahub-docker)")
     arguments = ["--project-name", PROJECT, "--env-file", str(secrets_file)]
     arguments += ["--file", str(COMPOSE_FILE), "up", "--build"]
     # The first compose needs to be told to build as the second does.
@@ -139,7 +141,9 @@ def datahub_docker() -> NoReturn:
         SetupError: there is no Docker engine, no Compose, or no DataHub command line.
     """
     typer.echo(f"DataHub {DATAHUB_VERSION}: http://localhost:{DATAHUB_PORT}  (datahub / datahub)")
-    typer.echo("A lineage server on this port has to move: THROUGHLINE_PORT=9003 ./run airflow")
+    typer.echo(
+        f"The lineage server has to leave that port: THROUGHLINE_PORT={DATAHUB_PORT + 1} ./run ..."
+    )
     _datahub("docker", "quickstart", "--version", DATAHUB_VERSION)
 
 
@@ -176,7 +180,16 @@ def airflow_environ(settings: Settings) -> dict[str, str]:
 
 
 def serve_airflow() -> NoReturn:
-    """The Airflow container: set up the volume, then become Airflow."""
+    """The Airflow container: set up the volume, then become Airflow.
+
+    Raises:
+        SetupError: this is no such container; Airflow would be reachable from other machines.
+    """
+    if DATABASE_VARIABLE not in os.environ:
+        raise SetupError(
+            f"This is the command of the Airflow container, which {COMPOSE_FILE.name} gives "
+            f"{DATABASE_VARIABLE}; it is not set here. On this machine it is `./run airflow`."
+        )
     settings = load_settings()
     prepare(settings)
     write_airflow_password(settings)
@@ -190,4 +203,7 @@ def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve_airflow()
+    try:
+        serve_airflow()
+    except PipelineError as error:
+        sys.exit(f"{type(error).__name__}: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ FORECAST = Table("yellow_rides_hourly_forecast")
 
 def newest_forecasts(settings: Settings) -> list[dict[str, Any]]:
     """Rows (datetime_hour, pulocationid, forecasted_total_rides, as_of, model_version) of the
-    newest as_of, by zone and hour; none while nothing was forecast."""
+    newest as_of, the busiest zone first and by hour; none while nothing was forecast."""
     table = load_table(settings, FORECAST)
     if table is None:
         return []
@@ -31,4 +32,10 @@ def newest_forecasts(settings: Settings) -> list[dict[str, Any]]:
         for row in rows
         if row["as_of"] == newest
     ]
-    return sorted(found, key=lambda row: (row["pulocationid"], row["datetime_hour"]))
+    rides: Counter[int] = Counter()
+    for row in found:
+        rides[row["pulocationid"]] += row["forecasted_total_rides"]
+    return sorted(
+        found,
+        key=lambda row: (-rides[row["pulocationid"]], row["pulocationid"], row["datetime_hour"]),
+    )

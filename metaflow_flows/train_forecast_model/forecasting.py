@@ -7,7 +7,7 @@ A training frame has the columns of Nixtla's libraries: `unique_id` (pickup zone
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ def predict(model: StatsForecast, hours: int) -> pd.DataFrame:
     On a copy, because `predict` leaves traces in the object: a step that only forecasts would
     otherwise hand on a changed model, and lineage would rightly say that it wrote one.
     """
-    predicted = copy(model).predict(h=hours)
+    predicted = deepcopy(model).predict(h=hours)
     name = next(column for column in predicted if column not in ("unique_id", "ds"))
     return predicted.rename(columns={name: "forecast"})
 

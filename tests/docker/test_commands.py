@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from commands.docker import (
+    COMPOSE_FILE,
+    DATAHUB_PORT,
     DATAHUB_VERSION,
+    PROJECT,
     SECRETS,
     airflow_environ,
     datahub_docker_nuke,
@@ -152,6 +155,18 @@ def test_airflow_in_its_container_differs_from_any_other_by_its_address_only(
     assert inside == outside
 
 
+def test_the_container_s_command_does_not_open_airflow_to_the_network_elsewhere(
+    tmp_path: Path,
+) -> None:
+    environ = os.environ | {"STATE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "commands.docker"], env=environ, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("SetupError: This is the command of the Airflow container")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_datahub_s_data_is_not_deleted_without_being_asked_or_told() -> None:
     with pytest.raises(SetupError, match="--yes"):
         datahub_docker_nuke(yes=False)
@@ -176,3 +191,12 @@ def test_the_quickstart_takes_the_pinned_version_for_a_release() -> None:
     versioning = pytest.importorskip("datahub.cli.quickstart_versioning")
     assert versioning._is_release_like_version(DATAHUB_VERSION)
     assert versioning.is_minimum_supported_version(DATAHUB_VERSION)
+
+
+def test_the_readme_names_the_versions_ports_and_files_of_the_code() -> None:
+    readme = (COMPOSE_FILE.parent / "README.md").read_text()
+    assert f"release {DATAHUB_VERSION}: http://localhost:{DATAHUB_PORT}" in readme
+    assert f":{DATAHUB_PORT + 1}" in readme
+    assert f"--project-name {PROJECT} " in readme
+    assert "`.state/docker.env`" in readme
+    assert "Nothing here was ever run on a Docker engine" in readme

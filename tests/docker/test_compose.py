@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from commands.docker import COMPOSE_FILE, SECRETS, write_secrets
+from commands.docker import COMPOSE_FILE, DATABASE_VARIABLE, SECRETS, write_secrets
 from lakehouse.settings import Settings, load_settings
 from throughline.config import SETTINGS as THROUGHLINE_SETTINGS
 
@@ -109,6 +109,7 @@ def test_airflow_is_given_every_setting_and_nothing_that_it_does_not_know(
     settings = _names(load_settings())
     assert settings - given == set()
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
+    assert DATABASE_VARIABLE in airflow
     assert given - settings - airflow - AWS_CREDENTIALS == set()
     options = _airflow_options()
     for name in airflow:

@@ -114,16 +114,25 @@ def test_create_makes_a_role_for_this_bucket_and_this_database_only(
     }
 
 
-def test_who_may_assume_the_role_can_be_named_and_stays_until_another_is(
-    aws: Aws, settings: Settings
+@pytest.fixture
+def earlier_template(tmp_path: Path) -> Path:
+    """The template as it was when old versions were kept for a week only."""
+    path = tmp_path / "earlier.yaml"
+    path.write_text(TEMPLATE.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7"))
+    return path
+
+
+def test_who_may_assume_the_role_can_be_named_and_stays_through_an_update(
+    aws: Aws, settings: Settings, earlier_template: Path
 ) -> None:
     someone = "arn:aws:iam::222222222222:role/airflow"
-    apply_stack(aws, Talk().dialogue, trusted_principal=someone)
-    talk = Talk()
-    outputs = apply_stack(aws, talk.dialogue)
-    assert "nothing to change" in talk.text
+    outputs = apply_stack(
+        aws, Talk().dialogue, trusted_principal=someone, template=earlier_template
+    )
     assert outputs is not None
     assert _role(settings, outputs)[0]["Statement"][0]["Principal"] == {"AWS": someone}
+    apply_stack(aws, Talk().dialogue)
+    assert the_stack(aws).parameters["TrustedPrincipal"] == someone
 
 
 def test_create_shows_the_changes_and_then_what_happens(aws: Aws) -> None:
@@ -152,14 +161,6 @@ def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry
     assert find_stack(aws, STACK) is None
     assert aws.s3.list_buckets()["Buckets"] == []
     assert aws.glue.get_databases()["DatabaseList"] == []
-
-
-@pytest.fixture
-def earlier_template(tmp_path: Path) -> Path:
-    """The template as it was when old versions were kept for a week only."""
-    path = tmp_path / "earlier.yaml"
-    path.write_text(TEMPLATE.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7"))
-    return path
 
 
 def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
