@@ -130,6 +130,73 @@ def lineage(context: typer.Context) -> None:
     _become([script("throughline"), *context.args], environ)
 
 
+@app.command("create-infra")
+def create_infra(
+    profile: Profile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    trusted_principal: Annotated[
+        str, typer.Option(help="ARN that may assume the role; by default this account's.")
+    ] = "",
+) -> None:
+    """Make or update the bucket, the Glue database and the role on AWS."""
+    from commands.infra import create_infra as create
+
+    create(load_settings(), profile, dry_run, yes, trusted_principal)
+
+
+@app.command("destroy-infra")
+def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = False) -> None:
+    """Delete what create-infra made, with all data, after listing what will be lost."""
+    from commands.infra import destroy_infra as destroy
+
+    destroy(load_settings(), profile, dry_run, yes)
+
+
+@app.command("airflow-docker")
+def airflow_docker(backend: Backend = None) -> None:
+    """Airflow, the lineage server and PostgreSQL in Docker."""
+    from commands.docker import airflow_docker as start
+
+    start(load_settings(lineage_backend=backend))
+
+
+@app.command("airflow-docker-datahub")
+def airflow_docker_datahub() -> None:
+    """The same, with lineage to DataHub."""
+    airflow_docker("datahub")
+
+
+@app.command("airflow-docker-datazone")
+def airflow_docker_datazone() -> None:
+    """The same, with lineage to Amazon DataZone."""
+    airflow_docker("datazone")
+
+
+@app.command("datahub-docker")
+def datahub_docker() -> None:
+    """DataHub by its own quickstart, in Docker."""
+    from commands.docker import datahub_docker as start
+
+    start()
+
+
+@app.command("datahub-docker-stop")
+def datahub_docker_stop() -> None:
+    """Stop DataHub and keep its data."""
+    from commands.docker import datahub_docker_stop as stop
+
+    stop()
+
+
+@app.command("datahub-docker-nuke")
+def datahub_docker_nuke(yes: Yes = False) -> None:
+    """Stop DataHub and delete its data."""
+    from commands.docker import datahub_docker_nuke as nuke
+
+    nuke(yes)
+
+
 @app.command()
 def status() -> None:
     """What runs, and what the lakehouse holds."""

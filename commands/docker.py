@@ -40,14 +40,14 @@ SERVERS = ("aws_endpoint_url", "datahub_url", "marquez_url", "openmetadata_url")
 INSTALL = "https://docs.docker.com/engine/install/"
 
 
-def airflow_docker(settings: Settings, backend: str | None = None) -> NoReturn:
+def airflow_docker(settings: Settings) -> NoReturn:
     """Build and start Airflow, the lineage server and PostgreSQL; Ctrl-C stops them.
 
     Raises:
         SetupError: there is no Docker engine or no Compose.
         SettingsError: a setting cannot hold in a container.
     """
-    inside = in_container(settings, backend)
+    inside = in_container(settings)
     compose = find_compose()
     secrets_file = write_secrets(settings)
     typer.echo(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
@@ -61,7 +61,7 @@ def airflow_docker(settings: Settings, backend: str | None = None) -> NoReturn:
     _become([*compose, *arguments], {**os.environ, **inside.environ(), **build})
 
 
-def in_container(settings: Settings, backend: str | None) -> Settings:
+def in_container(settings: Settings) -> Settings:
     """The settings as they have to be for a container of this machine.
 
     Raises:
@@ -74,8 +74,8 @@ def in_container(settings: Settings, backend: str | None) -> Settings:
             "be `generator`, `real`, or a URL."
         )
     changed: dict[str, object] = {name: _seen_inside(getattr(settings, name)) for name in SERVERS}
-    names = (backend or settings.lineage_backend).split(",")
-    changed["lineage_backend"] = ",".join(_seen_inside(name.strip()) for name in names)
+    names = [name.strip() for name in settings.lineage_backend.split(",")]
+    changed["lineage_backend"] = ",".join(_seen_inside(name) for name in names)
     if "datahub" in names and settings.throughline_port == DATAHUB_PORT:
         changed["throughline_port"] = DATAHUB_PORT + 1
     return settings.model_copy(update=changed)

@@ -28,6 +28,7 @@ def child_environ(settings: Settings) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "JAVA_HOME": str(java_home(settings)),
         "PYSPARK_PYTHON": sys.executable,
+        "AWS_REGION": settings.aws_region,
         "THROUGHLINE_URL": settings.throughline_url,
         **settings.environ(),
         **lineage_environ(settings),

@@ -24,7 +24,9 @@ def prepare(settings: Settings) -> None:
     jars(settings)
     ensure_archive(settings)
     settings.spool_dir.mkdir(parents=True, exist_ok=True)
-    open_catalog(settings).create_namespace_if_not_exists(DATABASE)
+    catalog = open_catalog(settings)
+    if not catalog.namespace_exists(DATABASE):  # asked first: on AWS create-infra makes it
+        catalog.create_namespace(DATABASE)
 
 
 def start_throughline(settings: Settings) -> Service:

@@ -16,9 +16,9 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -92,6 +92,16 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().resolve()
+
+    @model_validator(mode="after")
+    def _glue_is_complete(self) -> Self:
+        missing = [n for n in ("bucket", "aws_account") if not getattr(self, n)]
+        if self.lakehouse == "glue" and missing:
+            raise ValueError(
+                f"LAKEHOUSE=glue needs {' and '.join(n.upper() for n in missing)} too; "
+                "./run create-infra prints them"
+            )
+        return self
 
     @classmethod
     def settings_customise_sources(
@@ -173,6 +183,8 @@ def load_settings(**arguments: Any) -> Settings:
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']} (received {e['input']!r})"
+            if e["loc"]
+            else e["msg"]
             for e in error.errors()
         )
         raise SettingsError(

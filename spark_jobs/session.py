@@ -71,7 +71,9 @@ def _catalog(settings: Settings) -> dict[str, str]:
     common = {at: "org.apache.iceberg.spark.SparkCatalog", f"{at}.warehouse": settings.warehouse}
     if settings.lakehouse == "glue":
         glue = {
-            f"{at}.type": "glue",
+            # Not `type=glue`: OpenLineage's listener knows a Glue catalog by this key only.
+            f"{at}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
+            "spark.glue.accountId": settings.aws_account,
             f"{at}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
             f"{at}.client.region": settings.aws_region,
         }
@@ -116,6 +118,7 @@ def open_session(
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("JAVA_HOME", str(java_home(settings)))
+    os.environ.setdefault("AWS_REGION", settings.aws_region)  # the listener's source of it
     settings.spool_dir.mkdir(parents=True, exist_ok=True)
     spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
     builder = SparkSession.builder.appName(app_name)

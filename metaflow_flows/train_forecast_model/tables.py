@@ -80,7 +80,6 @@ def write_forecasts(
     }
     rows = pa.table(columns)
     catalog = open_catalog(settings)
-    catalog.create_namespace_if_not_exists(FORECAST.identifier.split(".")[0])
     table = catalog.create_table_if_not_exists(FORECAST.identifier, schema=rows.schema)
     table.overwrite(
         rows,

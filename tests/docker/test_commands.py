@@ -74,7 +74,8 @@ def test_airflow_docker_starts_compose_with_settings_and_secrets(
     _program(programs, "docker-compose", record)
     program = (
         "from commands.docker import airflow_docker; from lakehouse.settings import load_settings; "
-        "airflow_docker(load_settings(marquez_url='http://localhost:5000'), 'datahub')"
+        "airflow_docker(load_settings(lineage_backend='datahub', "
+        "marquez_url='http://localhost:5000'))"
     )
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state")}
     done = subprocess.run(
@@ -119,9 +120,11 @@ def test_two_checkouts_have_secrets_of_their_own(tmp_path: Path) -> None:
 
 def test_servers_of_this_machine_are_reached_by_the_name_that_a_container_knows() -> None:
     settings = load_settings(
-        marquez_url="http://127.0.0.1:5000/base", openmetadata_url="https://meta.example.com"
+        marquez_url="http://127.0.0.1:5000/base",
+        openmetadata_url="https://meta.example.com",
+        lineage_backend="embedded, http://localhost:7000/lineage",
     )
-    inside = in_container(settings, "embedded, http://localhost:7000/lineage")
+    inside = in_container(settings)
     assert inside.marquez_url == "http://host.docker.internal:5000/base"
     assert inside.datahub_url == "http://host.docker.internal:8080"
     assert inside.openmetadata_url == "https://meta.example.com"
@@ -135,13 +138,13 @@ def test_servers_of_this_machine_are_reached_by_the_name_that_a_container_knows(
 def test_the_lineage_server_makes_room_for_datahub_s_page(
     backend: str | None, given: int | None, port: int
 ) -> None:
-    settings = load_settings(throughline_port=given)
-    assert in_container(settings, backend).throughline_port == port
+    settings = load_settings(throughline_port=given, lineage_backend=backend)
+    assert in_container(settings).throughline_port == port
 
 
 def test_data_of_a_folder_that_no_container_sees_is_refused() -> None:
     with pytest.raises(SettingsError, match="/data/taxi.*generator"):
-        in_container(load_settings(data_source="/data/taxi"), None)
+        in_container(load_settings(data_source="/data/taxi"))
 
 
 def test_airflow_in_its_container_differs_from_any_other_by_its_address_only(

@@ -33,26 +33,6 @@ CREDENTIALS = {
     "AWS_EC2_METADATA_DISABLED": "true",
 }
 
-PROGRAM = """
-import sys
-from spark_jobs import run, session
-
-# Spark's listener knows a Glue catalog by `catalog-impl` only, and loses every table of one that
-# is configured by `type=glue`. Once spark_jobs/session.py says so itself, this goes.
-catalog = session._catalog
-
-def with_listener(settings):
-    at = "spark.sql.catalog.lakehouse"
-    conf = catalog(settings)
-    conf.pop(f"{at}.type", None)
-    conf[f"{at}.catalog-impl"] = "org.apache.iceberg.aws.glue.GlueCatalog"
-    conf["spark.glue.accountId"] = settings.aws_account
-    return conf
-
-session._catalog = with_listener
-run.main(sys.argv[1:])
-"""
-
 
 def _stack(endpoint: str) -> dict[str, str]:
     """The settings that create-infra says to use."""
@@ -70,10 +50,9 @@ def _run(settings: Settings, job: str, slices: tuple[Slice, ...]) -> None:
         **os.environ,
         **settings.environ(),
         "LINEAGE_BACKEND": "file",
-        "AWS_DEFAULT_REGION": settings.aws_region,  # the listener takes the ARN's region from it
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, YELLOW.name, job]
+        [sys.executable, "-m", "spark_jobs.run", YELLOW.name, job]
         + [json.dumps([asdict(slice_) for slice_ in slices])],
         cwd=REPOSITORY,
         env=environ,

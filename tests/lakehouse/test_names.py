@@ -8,7 +8,9 @@ RAW = Table("yellow_taxi_raw")
 
 def test_a_table_has_one_constructor_for_all_of_its_names() -> None:
     local = load_settings()
-    glue = load_settings(lakehouse="glue", aws_account="123456789012", aws_region="eu-west-1")
+    glue = load_settings(
+        lakehouse="glue", bucket="b", aws_account="123456789012", aws_region="eu-west-1"
+    )
     assert RAW.identifier == "nyc_taxi.yellow_taxi_raw"
     assert RAW.spark == "lakehouse.nyc_taxi.yellow_taxi_raw"
     assert RAW.asset_uri == "iceberg://lakehouse/nyc_taxi/yellow_taxi_raw"

@@ -86,3 +86,8 @@ def test_one_data_source_gives_both_bases(tmp_path: Path) -> None:
     assert path.taxi_url == (tmp_path / "taxi").as_uri()
     own = load_settings(data_source="real", taxi_base_url="file:///mirror/")
     assert (own.taxi_url, own.weather_url) == ("file:///mirror", NOAA)
+
+
+def test_a_lakehouse_on_glue_says_what_else_it_needs() -> None:
+    with pytest.raises(SettingsError, match="needs BUCKET and AWS_ACCOUNT too; ./run create-infra"):
+        load_settings(lakehouse="glue")

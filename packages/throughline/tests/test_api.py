@@ -201,3 +201,11 @@ def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
         assert client.post("/api/v1/lineage", json={}, headers=headers).status_code == 401
     good = {"Authorization": "Bearer right"}
     assert client.get("/api/v1/jobs", headers=good).status_code == 200
+
+
+def test_a_browser_shows_the_api_key_as_a_password(live: Live) -> None:
+    client = TestClient(make_app(live, api_key="right"))
+    assert client.get("/").headers["WWW-Authenticate"].startswith("Basic ")
+    assert client.get("/", auth=("anybody", "right")).status_code == 200
+    assert client.get("/", auth=("right", "wrong")).status_code == 401
+    assert client.get("/", headers={"Authorization": "Basic %%%"}).status_code == 401

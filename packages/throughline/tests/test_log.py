@@ -116,3 +116,12 @@ def test_nothing_of_the_real_events_is_redacted_but_secrets(shared: Path) -> Non
     for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for line in file.read_bytes().splitlines():
             assert entry_of(line).body == line.decode()
+
+
+def test_a_password_in_the_databases_url_is_never_shown(tmp_path: Path) -> None:
+    with pytest.raises(LogError) as caught:
+        EventLog("postgresql+psycopg://user:hunter2@127.0.0.1:1/none")
+    assert "hunter2" not in str(caught.value)
+    log = EventLog(str(tmp_path / "log.db"))
+    assert log.shown_url.endswith("log.db")
+    log.close()

@@ -1,7 +1,9 @@
-"""One API key for the whole server, as a bearer token."""
+"""One API key for the whole server: a bearer token, or a browser's password."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 
 from starlette.datastructures import Headers
@@ -15,17 +17,30 @@ class ApiKey:
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
-        self._expected = f"Bearer {key}".encode()
+        self._key = key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 401 to a request without the key."""
         if scope["type"] != "http" or scope["path"] == "/healthz":
             await self._app(scope, receive, send)
             return
-        shown = Headers(scope=scope).get("authorization", "").encode()
-        if hmac.compare_digest(shown, self._expected):
+        if hmac.compare_digest(_shown(Headers(scope=scope)), self._key):
             await self._app(scope, receive, send)
             return
         refusal = answer({"code": 401, "message": "Authorization: Bearer <API key> is needed"}, 401)
-        refusal.headers["WWW-Authenticate"] = "Bearer"
+        # A browser asks for a name and a password: any name, and the key.
+        refusal.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
         await refusal(scope, receive, send)
+
+
+def _shown(headers: Headers) -> bytes:
+    """The key that a request shows; empty if it shows none."""
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return value.encode()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return b""
+    return b""

@@ -43,7 +43,7 @@ def run_server(settings: Settings) -> None:
         signal.signal(number, lambda *_: None)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    print_line(f"throughline listens on http://{shown}:{port}, log {settings.database}")
+    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
         config = uvicorn.Config(
             make_app(live, settings.api_key, tail.lag if tail else None),

@@ -70,9 +70,14 @@ class EventLog:
                 schema.prepare(connection)
         except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
             raise LogError(
-                f"cannot open the database {url!r}: {error}; expected a file path or a SQLAlchemy"
-                " URL such as sqlite:////var/lib/throughline/log.db"
+                f"cannot open the database {_shown(url)!r}: {error}; expected a file path or a"
+                " SQLAlchemy URL such as sqlite:////var/lib/throughline/log.db"
             ) from error
+
+    @property
+    def shown_url(self) -> str:
+        """The database's URL as it may be printed: without its password."""
+        return self._engine.url.render_as_string(hide_password=True)
 
     def append(
         self,
@@ -241,3 +246,10 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
         "reason": refusal.reason,
         "line": refusal.line,
     }
+
+
+def _shown(url: str) -> str:
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return url

@@ -1,0 +1,153 @@
+"""The AWS account that is worked on, and what AWS's errors mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infra.errors import (
+    CredentialsRefused,
+    InfraError,
+    NoCredentials,
+    NotAllowed,
+    Unreachable,
+    WrongAccount,
+)
+from lakehouse.settings import Settings
+
+if TYPE_CHECKING:
+    from boto3 import Session
+    from botocore.exceptions import ClientError
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_glue import GlueClient
+    from mypy_boto3_s3 import S3Client
+
+EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+UNKNOWN = {
+    "AuthFailure",
+    "IncompleteSignature",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "InvalidToken",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403", "Forbidden"}
+
+
+@dataclass(frozen=True)
+class Aws:
+    """An account and region, with a client of each service that is used."""
+
+    account: str
+    region: str
+    cloudformation: CloudFormationClient
+    s3: S3Client
+    glue: GlueClient
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """How the person at the terminal is told and asked."""
+
+    say: Callable[[str], None]
+    confirm: Callable[[str], bool]
+
+
+def connect(settings: Settings, profile: str | None) -> Aws:
+    """The account of the profile's credentials, in the region of the settings.
+
+    Raises:
+        InfraError: there are no credentials, AWS refuses them, or they are of another account
+            than AWS_ACCOUNT names.
+    """
+    from botocore.config import Config
+
+    session = _session(profile, settings.aws_region)
+    endpoint = settings.aws_endpoint_url or None
+    config = Config(
+        retries={"mode": "standard", "max_attempts": 5},
+        connect_timeout=10,
+        s3={"addressing_style": "path" if endpoint else "auto"},
+    )
+    with explained():
+        sts = session.client("sts", endpoint_url=endpoint, config=config)
+        account = sts.get_caller_identity()["Account"]
+    if settings.aws_account not in ("", account):
+        raise WrongAccount(
+            f"The credentials are of account {account}, but AWS_ACCOUNT is "
+            f"{settings.aws_account}. Give the other's --profile, or change the setting."
+        )
+    return Aws(
+        account=account,
+        region=settings.aws_region,
+        cloudformation=session.client("cloudformation", endpoint_url=endpoint, config=config),
+        s3=session.client("s3", endpoint_url=endpoint, config=config),
+        glue=session.client("glue", endpoint_url=endpoint, config=config),
+    )
+
+
+def _session(profile: str | None, region: str) -> Session:
+    import boto3
+    from botocore.exceptions import ProfileNotFound
+
+    try:
+        return boto3.Session(profile_name=profile, region_name=region)
+    except ProfileNotFound:
+        known = ", ".join(boto3.Session(region_name=region).available_profiles) or "none"
+        raise NoCredentials(
+            f"There is no AWS profile {profile!r}; those in ~/.aws are: {known}. "
+            "`aws configure sso` makes one."
+        ) from None
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn botocore's errors into ours."""
+    from botocore import exceptions as boto
+
+    try:
+        yield
+    except (boto.NoCredentialsError, boto.PartialCredentialsError) as error:
+        raise NoCredentials(
+            f"{_sentence(error)} Log in (`aws sso login --profile NAME`) and give that --profile, "
+            "or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ) from error
+    except (boto.SSOError, boto.TokenRetrievalError, boto.CredentialRetrievalError) as error:
+        raise CredentialsRefused(
+            f"{_sentence(error)} Log in again: `aws sso login --profile NAME`."
+        ) from error
+    except boto.ClientError as error:
+        raise _refusal(error) from error
+    except (boto.HTTPClientError, boto.ConnectionError) as error:
+        raise Unreachable(
+            f"{_sentence(error)} Is the network up, and are AWS_REGION and AWS_ENDPOINT_URL right?"
+        ) from error
+
+
+def _refusal(error: ClientError) -> InfraError:
+    code = error.response["Error"].get("Code", "")
+    text = f"AWS refused {error.operation_name}: {error.response['Error'].get('Message', code)}"
+    text = text.rstrip(".") + f" ({code})."
+    if code in EXPIRED:
+        return CredentialsRefused(
+            f"{text} The session has expired: log in again (`aws sso login --profile NAME`), or "
+            "take new AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."
+        )
+    if code in UNKNOWN:
+        return CredentialsRefused(
+            f"{text} AWS does not know these credentials: check --profile, or the AWS_* variables, "
+            "which win over a profile's file."
+        )
+    if code in DENIED:
+        return NotAllowed(
+            f"{text} Whoever administers the account has to allow it, or take another --profile; "
+            "infra/README.md lists the permissions that these commands need."
+        )
+    return InfraError(text)
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).rstrip(".") + "."

@@ -1,0 +1,164 @@
+"""Take the stack away: say what will be lost, ask, empty the bucket and the database, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infra.aws import Aws, Dialogue
+from infra.errors import StackFailed
+from infra.names import STACK
+from infra.stack import find_stack, follow, seen_events
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.type_defs import ListObjectVersionsOutputTypeDef, ObjectIdentifierTypeDef
+
+BATCH_TABLES = 100
+"""As many tables as Glue deletes in one call."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What is in the stack's bucket and database."""
+
+    bucket: str = ""
+    objects: int = 0
+    versions: int = 0
+    delete_markers: int = 0
+    size: int = 0
+    """Bytes of all versions."""
+    database: str = ""
+    tables: tuple[str, ...] = ()
+
+
+def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> None:
+    """Delete the stack with everything in it; a stack that does not exist is fine.
+
+    Raises:
+        StackFailed: something could not be deleted.
+    """
+    stack = find_stack(aws, STACK)
+    if stack is None:
+        dialogue.say(f"There is no stack {STACK} in {aws.account}, {aws.region}: nothing to do.")
+        return
+    inventory = take_inventory(aws)
+    for line in _losses(aws, inventory):
+        dialogue.say(line)
+    if dry_run:
+        dialogue.say("Dry run: nothing was deleted.")
+        return
+    if not dialogue.confirm("Delete all of it, for good?"):
+        dialogue.say("Nothing was deleted.")
+        return
+    if inventory.bucket:
+        removed = empty_bucket(aws, inventory.bucket)
+        dialogue.say(f"  {removed:,} object versions and delete markers deleted")
+    if inventory.tables:
+        _delete_tables(aws, inventory)
+        dialogue.say(f"  {len(inventory.tables)} tables deleted")
+    stack_id = stack["StackId"]
+    seen = seen_events(aws, stack_id)
+    aws.cloudformation.delete_stack(StackName=stack_id)
+    follow(aws, dialogue, stack_id, seen)
+    dialogue.say(f"The stack {STACK} is deleted.")
+
+
+def take_inventory(aws: Aws) -> Inventory:
+    """What the stack's bucket and database hold; without what is not there (any more)."""
+    found = aws.cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    ids = {r["LogicalResourceId"]: r.get("PhysicalResourceId", "") for r in found}
+    bucket = _existing_bucket(aws, ids.get("Bucket", ""))
+    database, tables = _existing_tables(aws, ids.get("Database", ""))
+    objects = versions = markers = size = 0
+    for page in _version_pages(aws, bucket):
+        for version in page.get("Versions", []):
+            versions += 1
+            objects += version["IsLatest"]
+            size += version["Size"]
+        markers += len(page.get("DeleteMarkers", []))
+    return Inventory(bucket, objects, versions, markers, size, database, tables)
+
+
+def empty_bucket(aws: Aws, bucket: str) -> int:
+    """Delete every version and delete marker; how many there were.
+
+    Raises:
+        StackFailed: S3 kept some of them.
+    """
+    removed = 0
+    while True:  # the first page anew each time: what was on it is gone
+        page = aws.s3.list_object_versions(Bucket=bucket)
+        keys: list[ObjectIdentifierTypeDef] = [
+            {"Key": entry["Key"], "VersionId": entry["VersionId"]}
+            for entry in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
+        ]
+        if not keys:
+            return removed
+        answer = aws.s3.delete_objects(Bucket=bucket, Delete={"Objects": keys, "Quiet": True})
+        if errors := answer.get("Errors", []):
+            first = errors[0]
+            raise StackFailed(
+                f"S3 kept {len(errors)} objects of {bucket}, the first {first.get('Key')}: "
+                f"{first.get('Message')}. Mend that, then `./run destroy-infra` again."
+            )
+        removed += len(keys)
+
+
+def _version_pages(aws: Aws, bucket: str) -> Iterator[ListObjectVersionsOutputTypeDef]:
+    if bucket:
+        yield from aws.s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
+
+
+def _existing_bucket(aws: Aws, name: str) -> str:
+    from botocore.exceptions import ClientError
+
+    if not name:
+        return ""
+    try:
+        aws.s3.head_bucket(Bucket=name)
+    except ClientError as error:
+        if error.response["Error"].get("Code") in ("404", "NoSuchBucket"):
+            return ""
+        raise
+    return name
+
+
+def _existing_tables(aws: Aws, database: str) -> tuple[str, tuple[str, ...]]:
+    if not database:
+        return "", ()
+    try:
+        pages = aws.glue.get_paginator("get_tables").paginate(DatabaseName=database)
+        names = [table["Name"] for page in pages for table in page["TableList"]]
+    except aws.glue.exceptions.EntityNotFoundException:
+        return "", ()
+    return database, tuple(sorted(names))
+
+
+def _delete_tables(aws: Aws, inventory: Inventory) -> None:
+    for start in range(0, len(inventory.tables), BATCH_TABLES):
+        names = inventory.tables[start : start + BATCH_TABLES]
+        answer = aws.glue.batch_delete_table(
+            DatabaseName=inventory.database, TablesToDelete=list(names)
+        )
+        for error in answer.get("Errors", []):
+            detail = error.get("ErrorDetail", {}).get("ErrorMessage", "no reason given")
+            raise StackFailed(
+                f"Glue kept the table {error.get('TableName')}: {detail}. Mend that, then "
+                "`./run destroy-infra` again."
+            )
+
+
+def _losses(aws: Aws, inventory: Inventory) -> Iterator[str]:
+    yield f"This will be lost in {aws.account}, {aws.region}, with the stack {STACK}:"
+    if inventory.bucket:
+        yield (
+            f"  bucket {inventory.bucket}: {inventory.objects:,} objects, "
+            f"{inventory.versions:,} versions and {inventory.delete_markers:,} delete markers, "
+            f"{inventory.size:,} bytes"
+        )
+    if inventory.database:
+        yield f"  database {inventory.database}: {len(inventory.tables)} tables"
+        for table in inventory.tables:
+            yield f"    {table}"
+    yield "  the IAM role of the stack"
