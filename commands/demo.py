@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +25,7 @@ from commands.services import (
     start_throughline,
     wait_for_airflow,
 )
+from lakehouse.backends import chosen
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.settings import Settings
@@ -51,21 +53,23 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
     months = months or default_months(settings)
     console.print(_data_line(settings, months))
     services: list[Service] = []
-    with stopping(services), Progress(console) as progress:
-        with progress.stage("Java, jars, catalog"):
-            prepare(settings)
-        with progress.stage("Lineage server and Airflow up"):
-            services.append(start_throughline(settings))
-            services.append(start_airflow(settings))
-            services[0].wait_until(lambda: lineage_ready(settings), 60)
-            airflow = wait_for_airflow(settings, services[1])
-        notes = run_dags(airflow, progress, months)
-        with progress.stage("Lineage taken in"):
-            services[0].wait_until(lambda: lineage_caught_up(settings), 60)
-        progress.__exit__(None, None, None)
+    with stopping(services):
+        with Progress(console) as progress:
+            with progress.stage("Java, jars, catalog"):
+                prepare(settings)
+            with progress.stage("Lineage server and Airflow up"):
+                services.append(start_throughline(settings))
+                services.append(start_airflow(settings))
+                services[0].wait_until(lambda: lineage_ready(settings), 60)
+                airflow = wait_for_airflow(settings, services[1])
+            notes = run_dags(airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
+            with progress.stage("Lineage taken in"):
+                services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         _show(console, settings, progress, notes)
-        if not exit_when_done:
-            console.print("\nBoth stay up. [bold]Ctrl-C[/bold] ends them.")
+        if exit_when_done:
+            return
+        console.print("\nBoth stay up. [bold]Ctrl-C[/bold] ends them.")
+        with suppress(KeyboardInterrupt):
             signal.pause()
 
 
@@ -103,12 +107,12 @@ def _data_line(settings: Settings, months: list[str]) -> str:
 def run_dags(
     airflow: Airflow,
     progress: Progress,
-    months: list[str],
+    months: dict[str, list[str]],
     started: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Ingest, then the training that the new taxi data triggers; what is worth a remark.
 
-    `started` is called once both ingest DAGs are triggered.
+    `months` are those of each ingest DAG; `started` is called once both are triggered.
 
     Raises:
         DemoFailed: a DAG run failed, or the training was not triggered.
@@ -117,12 +121,12 @@ def run_dags(
     for dag in (TAXI_DAG, WEATHER_DAG, TRAIN_DAG):
         airflow.unpause(dag)
     with progress.stage("Ingest"):
-        runs = {dag: airflow.trigger(dag, {"months": months}) for dag in (TAXI_DAG, WEATHER_DAG)}
+        runs = {dag: airflow.trigger(dag, {"months": months[dag]}) for dag in months}
         started()
         _follow(airflow, progress, runs)
-    if _loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]) is None:
+    if not _loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
         notes.append("There is no new weather for these months; the model is seasonal-naive.")
-    if _loaded(airflow, TAXI_DAG, runs[TAXI_DAG]) is None:
+    if not _loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
         notes.append("There was no new taxi data, so nothing was trained again.")
         return notes
     with progress.stage("Training, triggered by the new taxi data"):
@@ -135,10 +139,10 @@ def run_dags(
     return notes
 
 
-def _loaded(airflow: Airflow, dag: str, run: str) -> bool | None:
-    """True if the run loaded something, None if its download was skipped."""
+def _loaded(airflow: Airflow, dag: str, run: str) -> bool:
+    """Whether the run found something to load."""
     tasks = {task["task_id"]: task["state"] for task in airflow.tasks(dag, run)}
-    return None if tasks["download"] == "skipped" else True
+    return tasks["download"] != "skipped"
 
 
 def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
@@ -180,12 +184,20 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
     for row in forecasts[:FORECASTS_SHOWN]:
         grid.add_row(*(str(row[column]) for column in columns))
     console.print(grid)
-    console.print("\n[bold]Where the forecasts come from[/bold] (./run lineage tree ...)")
-    tree = [script("throughline"), "tree", FORECAST.name, "--up"]
-    subprocess.run(tree, env=child_environ(settings), check=True)
+    _show_tree(console, settings)
     console.print()
     console.print(progress.timings())
     console.print(_places(settings))
+
+
+def _show_tree(console: Console, settings: Settings) -> None:
+    if not any(backend.name == "embedded" for backend in chosen(settings)):
+        console.print(f"\nThe lineage went to {settings.lineage_backend}.")
+        return
+    command = f"./run lineage tree {FORECAST.name}"
+    console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")
+    tree = [script("throughline"), "tree", FORECAST.name]
+    subprocess.run(tree, env=child_environ(settings), check=True)
 
 
 def _places(settings: Settings) -> Grid:

@@ -29,12 +29,12 @@ class Service:
     def __init__(self, name: str, command: list[str], environ: dict[str, str], log: Path):
         self.name = name
         self.log = log
-        self._mark = uuid.uuid4().hex
+        self.mark = uuid.uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as out:
             self._process = subprocess.Popen(
                 command,
-                env=environ | {MARK: self._mark},
+                env=environ | {MARK: self.mark},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -64,8 +64,8 @@ class Service:
         """End the program and everything it started."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
-        _wait_gone(lambda: marked(self._mark), GRACE_SECONDS)
-        for process in marked(self._mark):
+        _wait_gone(lambda: marked(self.mark), GRACE_SECONDS)
+        for process in marked(self.mark):
             _kill(process)
         self._process.wait()
 

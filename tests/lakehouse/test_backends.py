@@ -7,7 +7,7 @@ from openlineage.client.transport import get_default_factory
 
 from lakehouse.backends import BACKENDS, lineage_environ, python_transport, spark_transport
 from lakehouse.errors import SettingsError
-from lakehouse.settings import load_settings
+from lakehouse.settings import REPOSITORY, load_settings
 
 
 @pytest.mark.parametrize("name", [n for n in BACKENDS if n != "datazone"])
@@ -55,3 +55,11 @@ def test_datazone_without_a_domain_says_what_is_missing() -> None:
 def test_an_unknown_backend_is_answered_with_those_that_exist() -> None:
     with pytest.raises(SettingsError, match="'databub'.*embedded.*openmetadata.*URL"):
         python_transport(load_settings(lineage_backend="databub"))
+
+
+def test_the_page_on_backends_lists_each_with_its_description() -> None:
+    page = (REPOSITORY / "docs" / "backends.md").read_text()
+    for backend in BACKENDS.values():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{backend.name}` |"))
+        assert backend.description.split(";")[0] in row
+        assert ("none" in row) is not backend.spark

@@ -49,8 +49,6 @@ EDGES: dict[str, tuple[set[str], set[str]]] = {
     ),
     f"{FLOW}.train": ({f"{FLOW}/training_data"}, {f"{FLOW}/model", f"{FLOW}/metrics"}),
     f"{FLOW}.write_forecasts_to_table": ({f"{FLOW}/model"}, {"yellow_rides_hourly_forecast"}),
-}
-WEATHER_EDGES: dict[str, tuple[set[str], set[str]]] = {
     "ingest_weather_data.download": ({"weather URL"}, {"weather landing file"}),
     "ingest_weather_data.stage": ({"weather landing file"}, {"weather_staging"}),
     "ingest_weather_data.check_staging": ({"weather_staging"}, set()),
@@ -76,17 +74,12 @@ def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
     return f"{'taxi' if folder == 'yellow' else folder} landing file"
 
 
-def weather_loaded(pipeline: Pipeline) -> bool:
-    return load_table(pipeline.settings, Table("weather_raw")) is not None
-
-
 def test_the_data_edges_between_tasks_are_the_designs_and_no_others(pipeline: Pipeline) -> None:
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for edge in pipeline.get("/api/v2/edges", level="task", kind="data"):
         dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
         found[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
-    expected = EDGES | (WEATHER_EDGES if weather_loaded(pipeline) else {})
-    assert dict(found) == expected
+    assert dict(found) == EDGES
 
 
 def test_airflow_spark_and_pyiceberg_name_one_node_for_a_table(pipeline: Pipeline) -> None:

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from commands.cli import app
+from commands.demo import default_months
+from commands.processes import Service, marked, require_free_port
+from lakehouse.errors import SettingsError, SetupError
+from lakehouse.settings import REPOSITORY, Settings, load_settings
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [REPOSITORY / "run", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def listed() -> dict[str, str]:
+    lines = [line for line in run().stdout.splitlines()[1:] if line.strip()]
+    return {line.split()[0]: " ".join(line.split()[1:]) for line in lines}
+
+
+def test_run_alone_lists_every_command_with_a_line_each() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]  # a click group has them
+    assert set(listed()) == set(commands)
+    assert all(listed().values())
+    assert all(command.help for command in commands.values())
+
+
+def test_an_unknown_command_is_answered_with_those_that_exist() -> None:
+    done = run("dmeo")
+    assert done.returncode == 2
+    assert "no command 'dmeo'" in done.stderr
+    assert all(name in done.stderr for name in listed())
+
+
+def test_the_readme_names_every_command() -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    for name in listed():
+        assert re.search(rf"`\./run [^`]*{re.escape(name)}\b|`[^`]*{re.escape(name)}", readme), name
+
+
+def test_a_taken_port_is_named_together_with_its_setting() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SetupError, match=rf"Port {port}.*Airflow.*AIRFLOW_PORT=<port>"):
+            require_free_port(port, "Airflow", "AIRFLOW_PORT")
+
+
+def test_a_service_is_stopped_with_what_it_put_into_a_session_of_its_own(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys, signal\n"
+        "child = [sys.executable, '-c', 'import signal; print(1, flush=True); signal.pause()']\n"
+        "subprocess.Popen(child, start_new_session=True)\n"
+        "signal.pause()\n"
+    )
+    log = tmp_path / "service.log"
+    service = Service("it", [sys.executable, "-c", program], {}, log)
+    service.wait_until(lambda: log.read_text() == "1\n", 30)
+    assert len(marked(service.mark)) == 2
+    service.stop()
+    assert marked(service.mark) == []
+
+
+def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) -> None:
+    program = "raise SystemExit('no luck today')"
+    service = Service("It", [sys.executable, "-c", program], {}, tmp_path / "it.log")
+    with pytest.raises(SetupError, match=r"It ended at once(.|\n)*no luck today"):
+        service.wait_until(lambda: False, 30)
+    service.stop()
+
+
+def test_months_not_given_are_the_mirrors_newest(tmp_path: Path) -> None:
+    folder = tmp_path / "taxi" / "trip-data"
+    folder.mkdir(parents=True)
+    with pytest.raises(SettingsError, match=r"has no yellow_tripdata_YYYY-MM\.parquet"):
+        default_months(load_settings(data_source=str(tmp_path)))
+    for month in ("2019-03", "2018-12", "2019-04"):
+        (folder / f"yellow_tripdata_{month}.parquet").touch()
+    assert default_months(load_settings(data_source=str(tmp_path))) == ["2019-03", "2019-04"]
+
+
+def test_months_not_given_are_the_dags_choice_where_they_cannot_be_listed(
+    settings: Settings,
+) -> None:
+    assert default_months(load_settings(data_source="real")) == []
+    assert default_months(settings) == ["2025-04", "2025-05"]

@@ -1,0 +1,200 @@
+"""A new user's path: a fresh clone, empty caches, no uv and no Java, the README's two commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from lakehouse.settings import REPOSITORY
+from tests.pipeline.conftest import free_ports
+
+pytestmark = pytest.mark.airflow
+
+NOT_INSTALLED = re.compile(r"(java|javac|jar|uvx?|node|npm|spark-.*|pyspark|airflow|metaflow)$")
+SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Clone:
+    """The repository as somebody would get it, and the environment of a bare machine."""
+
+    folder: Path
+    environ: dict[str, str]
+    airflow_port: int
+    throughline_port: int
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of `./run` to its end."""
+        return subprocess.run(
+            ["./run", *arguments],
+            cwd=self.folder,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+
+    def start(self, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a command as a terminal does: leading a process group of its own."""
+        with log.open("wb") as out:
+            return subprocess.Popen(
+                ["./run", *arguments],
+                cwd=self.folder,
+                env=self.environ,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def processes(self) -> list[str]:
+        """Command lines of all processes that were started from the clone."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                of_clone = str(self.folder) in " ".join(process.environ().values())
+                if of_clone and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(" ".join(process.cmdline()))
+            except psutil.Error:
+                continue
+        return found
+
+
+@pytest.fixture(scope="module")
+def clone() -> Iterator[Clone]:
+    """What git would hand over of this working tree, with nothing else around it."""
+    with tempfile.TemporaryDirectory(prefix="new-user-") as work:
+        folder = Path(work, "clone")
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=REPOSITORY,
+            capture_output=True,
+            check=True,
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (REPOSITORY / name).exists():
+                shutil.copy(REPOSITORY / name, target)
+        port = free_ports(4)
+        kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "LANG"))}
+        environ = kept | {
+            "PATH": str(bare_path(Path(work, "bin"))),
+            "HOME": str(Path(work, "home")),
+            "AIRFLOW_PORT": str(port),
+            "THROUGHLINE_PORT": str(port + 3),
+            "GENERATOR_ROWS": "5000",
+            "CLONE": str(folder),
+        }
+        yield Clone(folder, environ, port, port + 3)
+
+
+def bare_path(folder: Path) -> Path:
+    """A folder with the machine's programs but those that a bare machine lacks."""
+    folder.mkdir()
+    for place in ("/usr/local/bin", "/usr/bin", "/bin"):
+        for program in Path(place).iterdir():
+            link = folder / program.name
+            if not NOT_INSTALLED.match(program.name) and not link.exists():
+                link.symlink_to(program)
+    python = folder / "python3"
+    python.unlink(missing_ok=True)
+    python.symlink_to(Path(sys.base_prefix, "bin", "python3"))
+    return folder
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for a condition while the process lives."""
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert process.poll() is None, log.read_text()[-5000:]
+        assert time.monotonic() < deadline, log.read_text()[-5000:]
+        time.sleep(0.2)  # between two looks at the condition
+
+
+def gone(clone: Clone) -> bool:
+    """Whether nothing of the clone runs any more, after a moment for the last to end."""
+    deadline = time.monotonic() + 30
+    while clone.processes() and time.monotonic() < deadline:
+        time.sleep(0.2)  # between two looks at the processes
+    return not clone.processes()
+
+
+@pytest.fixture(scope="module")
+def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Output of the first `./run demo`, which was looked at while it stayed up and then ended."""
+    log = tmp_path_factory.mktemp("new-user") / "demo.log"
+    process = clone.start(log, "demo")
+    until(lambda: "Ctrl-C ends them" in log.read_text(), process, log)
+    for port in (clone.airflow_port, clone.throughline_port):
+        assert httpx.get(f"http://localhost:{port}/", timeout=30).status_code == 200
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 0
+    assert gone(clone), clone.processes()
+    return log.read_text()
+
+
+def test_the_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
+    assert "made by the built-in generator" in first_demo
+    assert re.search(r"2025-06-01 00:00:00 │ +\d+ │ +\d+ │", first_demo)
+    for job in (
+        "TrainForecastModelFlow.write_forecasts_to_table",
+        "TrainForecastModelFlow.compute_actuals",
+        "ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow",
+        "ingest_yellow_taxi_data.download",
+    ):
+        assert re.search(rf"─ {job}  COMPLETED", first_demo)
+    assert re.search(r"Training, triggered by the new taxi data +\d+\.\d", first_demo)
+
+
+def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str) -> None:
+    before = clone.run("status").stdout
+    again = clone.run("demo", "--exit")
+    assert again.returncode == 0, again.stdout[-5000:]
+    assert "nothing was trained again" in again.stdout
+    assert clone.run("status").stdout == before
+    assert gone(clone), clone.processes()
+
+
+def test_ctrl_c_in_the_middle_of_a_load_leaves_no_process(
+    clone: Clone, first_demo: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "demo.log"
+    process = clone.start(log, "demo", "--months", "2025-03")
+    until(lambda: any("spark_jobs/run.py" in line for line in clone.processes()), process, log)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 130
+    assert gone(clone), clone.processes()
+
+
+@pytest.mark.parametrize("moment", ["Setting up", "Lineage server and Airflow up"])
+def test_ctrl_c_at_the_start_leaves_no_process(
+    clone: Clone, first_demo: str, tmp_path: Path, moment: str
+) -> None:
+    log = tmp_path / "demo.log"
+    process = clone.start(log, "demo")
+    if moment != "Setting up":
+        until(lambda: moment in log.read_text(), process, log)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 130 or moment == "Setting up"
+    assert gone(clone), clone.processes()
+
+
+def test_the_fast_tests_pass(clone: Clone, first_demo: str) -> None:
+    done = clone.run("test", "--fast", "-q")
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert re.search(r"\d+ passed", done.stdout)
