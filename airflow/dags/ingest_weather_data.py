@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from airflow.sdk import DAG
-from pipeline_tasks import ingest_chain, months_param
+from pipeline_tasks import every, ingest_chain, months_param
 
 from lakehouse.sources import WEATHER
 
 with DAG(
     dag_id="ingest_weather_data",
     description=__doc__,
-    schedule="@daily",
-    start_date=datetime(2024, 1, 1),
+    schedule=every("@daily"),
     catchup=False,
     max_active_runs=1,
     params={"months": months_param()},

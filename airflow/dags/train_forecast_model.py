@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from airflow.sdk import DAG
 from pipeline_tasks import asset, flow_task
 
@@ -14,7 +12,6 @@ with DAG(
     dag_id="train_forecast_model",
     description=__doc__,
     schedule=asset(Table("yellow_taxi_raw")),
-    start_date=datetime(2024, 1, 1),
     catchup=False,
     max_active_runs=1,
     tags=["train"],

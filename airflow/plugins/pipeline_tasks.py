@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.openlineage.extractors import OperatorLineage
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import Asset, BaseOperator, Context, Param, chain
+from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Param, chain
 from airflow.sdk.exceptions import AirflowSkipException
 from openlineage.client.event_v2 import Dataset
 
@@ -30,6 +30,11 @@ from spark_jobs.session import submit_conf
 def asset(table: Table) -> Asset:
     """The table as an Airflow asset: what schedules the DAGs that need it."""
     return Asset(name=table.identifier, uri=table.asset_uri)
+
+
+def every(cron: str) -> CronTriggerTimetable:
+    """A schedule from the next tick on: to unpause a DAG does not start a run of the last one."""
+    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=timedelta(0))
 
 
 def months_param() -> Param:

@@ -261,6 +261,17 @@ def test_the_same_again_changes_no_table(pipeline: Pipeline) -> None:
     assert pipeline.after_second == pipeline.after_first
 
 
+def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
+    pipeline: Pipeline,
+) -> None:
+    tasks = {
+        task["task_id"]: task for task in pipeline.airflow.tasks(TAXI_DAG, pipeline.unattended)
+    }
+    assert {task["state"] for task in tasks.values()} == {"skipped"}
+    log = pipeline.airflow.log(TAXI_DAG, pipeline.unattended, "download", 1)
+    assert re.search(r"yellow_tripdata_\d{4}-\d\d\.parquet does not exist", log)
+
+
 def test_nothing_is_missing_though_the_lineage_server_was_killed(pipeline: Pipeline) -> None:
     assert pipeline.killed_after > 0
     known = {run["runId"] for run in pipeline.get("/api/v2/export")["runs"]}
