@@ -39,7 +39,7 @@ def main() -> None:
             seconds = time.monotonic() - started
             if done.returncode:
                 sys.exit(done.stdout + done.stderr)
-            stages = re.search(r"stage .*?all +[\d.]+", done.stdout, re.DOTALL)
+            stages = re.search(r"stage +seconds.*?all +[\d.]+", done.stdout, re.DOTALL)
             table = stages[0] if stages else ""
             print(f"\n{label}: {seconds:.0f} s in all\n{table}")  # noqa: T201
 

@@ -105,7 +105,7 @@ def jars(settings: Settings) -> Path:
 def classpath(settings: Settings) -> str:
     """The jars as a Java class path."""
     wanted = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
-    folder = settings.state_dir / "jars"
+    folder = (settings.state_dir / "jars").resolve()  # the archives are good for one path only
     return ":".join(str(folder / f"{name}-{version}.jar") for name, (_, version) in wanted.items())
 
 

@@ -44,14 +44,18 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture(scope="session")
 def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Settings]:
-    """Settings with a new state folder that shares the repository's downloaded jars."""
+    """Settings with a new state folder that shares the repository's jars and class archive."""
 
     def make(name: str, **values: Any) -> Settings:
+        from spark_jobs.archive import archive, ensure_archive
         from spark_jobs.runtime import jars
 
-        jars(load_settings())
+        own = load_settings()
+        jars(own)
+        ensure_archive(own)
         state = tmp_path_factory.mktemp(name)
-        (state / "jars").symlink_to(load_settings().state_dir / "jars")
+        for kept in (own.state_dir / "jars", archive(own).parent):
+            (state / kept.name).symlink_to(kept)
         return load_settings(state_dir=state, **values)
 
     return make
