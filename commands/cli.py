@@ -99,14 +99,10 @@ def airflow(backend: Backend = None) -> None:
         signal.pause()
 
 
-@app.command("training-flow", context_settings=PASS_ON)
-def training_flow(context: typer.Context) -> None:
+@app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
+def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
-    arguments = list(context.args)
-    backend = None
-    if arguments[:1] == ["--backend"]:
-        backend, arguments = arguments[1] if len(arguments) > 1 else "", arguments[2:]
-    _training_flow(load_settings(lineage_backend=backend), arguments)
+    _training_flow(load_settings(lineage_backend=backend), context.args)
 
 
 @app.command("training-flow-datahub", context_settings=PASS_ON)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -81,3 +84,21 @@ def test_no_thread_is_left_when_the_backend_answers():
     before = threading.active_count()
     Emitter(1, Backend).emit(1)
     assert threading.active_count() == before
+
+
+def test_the_console_transport_prints_events_though_a_flow_sets_up_no_logging():
+    program = (
+        "from metaflow_openlineage._emit import Emitter\n"
+        "from openlineage.client.event_v2 import Job, Run, RunEvent, RunState\n"
+        "run = Run('01890a5d-ac96-774b-bcce-b302099a8057')\n"
+        "event = RunEvent(eventType=RunState.START, eventTime='2026-01-01T00:00:00Z', run=run,\n"
+        "                 job=Job('n', 'shown'), producer='https://example.org')\n"
+        "emitter = Emitter(5)\n"
+        "emitter.emit(event)\n"
+        "emitter.close()\n"
+    )
+    environ = os.environ | {"OPENLINEAGE__TRANSPORT": '{"type": "console"}'}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True
+    )
+    assert '"name": "shown"' in done.stdout

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -65,4 +67,15 @@ class Emitter:
 def _client() -> OpenLineageClient:
     from openlineage.client import OpenLineageClient
 
-    return OpenLineageClient()
+    client = OpenLineageClient()
+    if client.transport.kind == "console":
+        _let_through(logging.getLogger(type(client.transport).__module__))
+    return client
+
+
+def _let_through(logger: logging.Logger) -> None:
+    """Show what the console transport logs: a flow sets up no logging, so nobody would see it."""
+    if not logger.isEnabledFor(logging.INFO):
+        logger.setLevel(logging.INFO)
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler(sys.stdout))
