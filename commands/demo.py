@@ -142,7 +142,7 @@ def run_dags(
 def _loaded(airflow: Airflow, dag: str, run: str) -> bool:
     """Whether the run found something to load."""
     tasks = {task["task_id"]: task["state"] for task in airflow.tasks(dag, run)}
-    return tasks["download"] != "skipped"
+    return bool(tasks["download"] != "skipped")
 
 
 def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
