@@ -62,13 +62,15 @@ def test(context: typer.Context) -> None:
 @app.command()
 def lint() -> None:
     """Format check, ruff, mypy and the rules of who may import whom."""
-    for command in (
+    from commands.environment import script
+
+    for program, *arguments in (
         ["ruff", "format", "--check", "."],
         ["ruff", "check", "."],
         ["lint-imports"],
         ["mypy"],
     ):
-        if code := subprocess.run(command, cwd=REPOSITORY).returncode:
+        if code := subprocess.run([script(program), *arguments], cwd=REPOSITORY).returncode:
             raise typer.Exit(code)
 
 
