@@ -75,7 +75,9 @@ class DownloadOperator(BaseOperator):
             raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
         return [asdict(slice_) for slice_ in self.landing.slices]
 
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Dataset, Any]:
+    def get_openlineage_facets_on_complete(
+        self, task_instance: Any
+    ) -> OperatorLineage[Dataset, Any]:
         """Each file: from its URL to its place in the landing folder."""
         files = self.landing.files if self.landing else ()
         return OperatorLineage(
@@ -92,7 +94,9 @@ class SparkJobOperator(SparkSubmitOperator):
         self.reads = list(reads)
         self.writes = list(writes)
 
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Dataset, Any]:
+    def get_openlineage_facets_on_complete(
+        self, task_instance: Any
+    ) -> OperatorLineage[Dataset, Any]:
         """The tables under the names that Spark's own events give them."""
         settings = load_settings()
         return OperatorLineage(
