@@ -15,21 +15,20 @@ router = APIRouter()
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title>
-<style>body{{font:15px/1.5 system-ui;margin:2rem;max-width:60rem}}td,th{{text-align:left;
-padding:.2rem 1.2rem .2rem 0}}table{{border-collapse:collapse}}</style></head><body>
+<style>:root{{color-scheme:light dark}}body{{font:15px/1.5 system-ui;margin:2rem auto;
+max-width:64rem;padding:0 1rem}}td,th{{text-align:left;padding:.2rem 1.2rem .2rem 0}}
+td+td{{white-space:nowrap;font-variant-numeric:tabular-nums}}table{{border-collapse:collapse;
+width:100%}}caption{{text-align:left;font-weight:600;padding-top:1rem}}tr{{border-bottom:1px solid
+#8884}}nav a{{margin-right:1rem}}</style></head><body>
 <h1>throughline</h1>
 <p>{jobs} jobs, {runs} runs, {datasets} datasets.</p>
+<nav><a href="/api/v2/edges?level=task">edges of tasks</a>
+<a href="/api/v2/edges?level=pipeline">edges of pipelines</a>
+<a href="/api/v1/namespaces">namespaces</a> <a href="/api/v1/jobs">jobs</a>
+<a href="/api/v1/events/lineage">events</a> <a href="/api/v2/refused">refused lines</a></nav>
 <table><caption>Newest runs</caption>
-<tr><th scope="col">Job</th><th scope="col">State</th><th scope="col">Started</th></tr>
-{rows}</table>
-<ul>
-<li><a href="/api/v2/edges?level=task">edges between tasks and datasets</a></li>
-<li><a href="/api/v2/edges?level=pipeline">edges between pipelines and datasets</a></li>
-<li><a href="/api/v1/namespaces">namespaces</a></li>
-<li><a href="/api/v1/jobs">jobs</a></li>
-<li><a href="/api/v1/events/lineage">events</a></li>
-<li><a href="/api/v2/refused">refused lines</a></li>
-</ul></body></html>
+<tr><th scope="col">Job</th><th scope="col">State</th><th scope="col">Started (UTC)</th></tr>
+{rows}</table></body></html>
 """
 
 
@@ -48,5 +47,6 @@ def index(live: LiveState) -> HTMLResponse:
 
 
 def _row(run: dict[str, Any]) -> str:
-    cells = (run["job"]["name"], run["state"], run["startedAt"] or "")
+    started = (run["startedAt"] or "")[:19].replace("T", " ")
+    cells = (run["job"]["name"], run["state"], started)
     return "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>\n"
