@@ -176,8 +176,11 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
     forecasts = newest_forecasts(settings)
     if not forecasts:
         raise DemoFailed(f"{FORECAST.identifier} is empty.")
-    title = f"{FORECAST.identifier}: the first of {len(forecasts):,} as of {forecasts[0]['as_of']}"
-    grid = Grid(title=title, title_justify="left")
+    console.print(
+        f"[bold]{FORECAST.identifier}[/bold]: the busiest zone's first of {len(forecasts):,}, "
+        f"as of {forecasts[0]['as_of']}"
+    )
+    grid = Grid()
     columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")
     for column in columns:
         grid.add_column(column, justify="right" if column != "datetime_hour" else "left")
