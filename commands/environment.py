@@ -76,9 +76,6 @@ def _airflow(settings: Settings) -> dict[str, str]:
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API__SECRET_KEY": secret,
         "AIRFLOW__API_AUTH__JWT_SECRET": secret,
-        # Two more ports that Airflow listens on; derived, so that two projects can run at once.
-        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(port + 1),
-        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(port + 2),
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
         "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",

@@ -24,53 +24,60 @@ GRACE_SECONDS = 15
 
 
 class Service:
-    """A program in the background, with its log in a file."""
+    """Programs in the background that are one thing, with their log in a file."""
 
-    def __init__(self, name: str, command: list[str], environ: dict[str, str], log: Path):
+    def __init__(self, name: str, commands: list[list[str]], environ: dict[str, str], log: Path):
         self.name = name
         self.log = log
         self.mark = uuid.uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as out:
-            self._process = subprocess.Popen(
-                command,
-                env=environ | {MARK: self.mark},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # a Ctrl-C is ours to handle, not its
-            )
+        with log.open("ab") as out:
+            self._start = out.tell()
+            self._processes = [
+                subprocess.Popen(
+                    command,
+                    env=environ | {MARK: self.mark},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # a Ctrl-C is ours to handle, not its
+                )
+                for command in commands
+            ]
 
     @property
     def pid(self) -> int:
-        """The program's process id."""
-        return self._process.pid
+        """The process id of the first program."""
+        return self._processes[0].pid
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait for a condition.
 
         Raises:
-            SetupError: the program ended or the time ran out; with the end of its log.
+            SetupError: a program ended or the time ran out; with the end of the log.
         """
         deadline = time.monotonic() + seconds
         while not ready():
-            if self._process.poll() is not None:
+            if any(process.poll() is not None for process in self._processes):
                 raise SetupError(f"{self.name} ended at once. {self._log_tail()}")
             if time.monotonic() > deadline:
                 raise SetupError(f"{self.name} is not up after {seconds:.0f} s. {self._log_tail()}")
             time.sleep(0.2)  # between two looks at the condition
 
     def stop(self) -> None:
-        """End the program and everything it started."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGTERM)
+        """End the programs and everything they started."""
+        for process in self._processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
         _wait_gone(lambda: marked(self.mark), GRACE_SECONDS)
-        for process in marked(self.mark):
-            _kill(process)
-        self._process.wait()
+        for left in marked(self.mark):
+            _kill(left)
+        for process in self._processes:
+            process.wait()
 
     def _log_tail(self) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()[-15:]
+        text = self.log.read_bytes()[self._start :].decode(errors="replace")
+        lines = text.splitlines()[-15:]
         return f"The end of {self.log}:\n" + "\n".join(lines)
 
 

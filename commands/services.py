@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import httpx
 
 from commands.airflow_api import Airflow
@@ -39,7 +41,7 @@ def start_throughline(settings: Settings) -> Service:
         *("--spool", str(settings.spool_dir)),
     ]
     log = settings.state_dir / "logs" / "throughline.log"
-    return Service("The lineage server", command, child_environ(settings), log)
+    return Service("The lineage server", [command], child_environ(settings), log)
 
 
 def lineage_ready(settings: Settings) -> bool:
@@ -60,13 +62,23 @@ def lineage_caught_up(settings: Settings) -> bool:
 
 
 def start_airflow(settings: Settings) -> Service:
-    """Airflow with scheduler, API and UI. Not ready yet: see `wait_for_airflow`."""
-    for offset, what in enumerate(("Airflow", "Airflow's task logs", "Airflow's trigger logs")):
-        require_free_port(settings.airflow_port + offset, what, "AIRFLOW_PORT")
+    """Airflow with scheduler, API and UI. Not ready yet: see `wait_for_airflow`.
+
+    Not `airflow standalone`: it would also start a triggerer, which nothing here defers to, and
+    two servers for logs that listen on every address of the machine.
+    """
+    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     write_airflow_password(settings)
-    command = [script("airflow"), "standalone"]
+    environ = child_environ(settings)
     log = settings.state_dir / "logs" / "airflow.log"
-    return Service("Airflow", command, child_environ(settings), log)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        migrate = [script("airflow"), "db", "migrate"]
+        done = subprocess.run(migrate, env=environ, stdout=out, stderr=out, check=False)
+    if done.returncode:
+        raise SetupError(f"Airflow's database cannot be set up; {log} says why.")
+    parts = (["api-server"], ["scheduler", "--skip-serve-logs"], ["dag-processor"])
+    return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
 
 def wait_for_airflow(settings: Settings, service: Service) -> Airflow:

@@ -64,7 +64,7 @@ def test_a_service_is_stopped_with_what_it_put_into_a_session_of_its_own(tmp_pat
         "signal.pause()\n"
     )
     log = tmp_path / "service.log"
-    service = Service("it", [sys.executable, "-c", program], {}, log)
+    service = Service("it", [[sys.executable, "-c", program]], {}, log)
     service.wait_until(lambda: log.read_text() == "1\n", 30)
     assert len(marked(service.mark)) == 2
     service.stop()
@@ -73,7 +73,7 @@ def test_a_service_is_stopped_with_what_it_put_into_a_session_of_its_own(tmp_pat
 
 def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) -> None:
     program = "raise SystemExit('no luck today')"
-    service = Service("It", [sys.executable, "-c", program], {}, tmp_path / "it.log")
+    service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
     with pytest.raises(SetupError, match=r"It ended at once(.|\n)*no luck today"):
         service.wait_until(lambda: False, 30)
     service.stop()
