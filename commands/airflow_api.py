@@ -61,6 +61,12 @@ class Airflow:
                 return str(run["dag_run_id"])
         return None
 
+    def xcom(self, dag: str, run: str, task: str, key: str) -> Any:
+        """A value that a task left; None if it left none."""
+        path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
+        entry = self._call("GET", path, allow=(404,), params={"deserialize": True})
+        return entry.get("value")
+
     def log(self, dag: str, run: str, task: str, attempt: int) -> str:
         """A task's log as text."""
         path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}"

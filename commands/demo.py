@@ -124,10 +124,10 @@ def run_dags(
         runs = {dag: airflow.trigger(dag, {"months": months[dag]}) for dag in months}
         started()
         _follow(airflow, progress, runs)
-    if not _loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
-        notes.append("There is no new weather for these months; the model is seasonal-naive.")
-    if not _loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
-        notes.append("There was no new taxi data, so nothing was trained again.")
+    if reasons := _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
+        notes.append(f"No new weather; the model is seasonal-naive. {reasons}")
+    if reasons := _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
+        notes.append(f"No new taxi data, so nothing was trained again. {reasons}")
         return notes
     with progress.stage("Training, triggered by the new taxi data"):
         deadline = time.monotonic() + TRIGGER_SECONDS
@@ -139,10 +139,12 @@ def run_dags(
     return notes
 
 
-def _loaded(airflow: Airflow, dag: str, run: str) -> bool:
-    """Whether the run found something to load."""
+def _not_loaded(airflow: Airflow, dag: str, run: str) -> str:
+    """Why the run found nothing to load; empty if it did load something."""
     tasks = {task["task_id"]: task["state"] for task in airflow.tasks(dag, run)}
-    return bool(tasks["download"] != "skipped")
+    if tasks["download"] != "skipped":
+        return ""
+    return " ".join(airflow.xcom(dag, run, "download", "skipped") or ["Its log says why."])
 
 
 def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
@@ -175,7 +177,7 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
         console.print(f"[yellow]{note}[/yellow]")
     forecasts = newest_forecasts(settings)
     if not forecasts:
-        raise DemoFailed(f"{FORECAST.identifier} is empty.")
+        raise DemoFailed(f"{FORECAST.identifier} is empty: there was nothing to train on.")
     console.print(
         f"[bold]{FORECAST.identifier}[/bold]: the busiest zone's first of {len(forecasts):,}, "
         f"as of {forecasts[0]['as_of']}"

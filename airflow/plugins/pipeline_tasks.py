@@ -71,6 +71,7 @@ class DownloadOperator(BaseOperator):
         self.landing = land(settings, self.source, months)
         for reason in self.landing.skipped:
             self.log.info(reason)
+        context["ti"].xcom_push(key="skipped", value=list(self.landing.skipped))
         if not self.landing.slices:
             raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
         return [asdict(slice_) for slice_ in self.landing.slices]

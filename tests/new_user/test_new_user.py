@@ -165,7 +165,9 @@ def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str
     before = clone.run("status").stdout
     again = clone.run("demo", "--exit")
     assert again.returncode == 0, again.stdout[-5000:]
-    assert "nothing was trained again" in again.stdout
+    said = " ".join(again.stdout.split())
+    assert "No new taxi data, so nothing was trained again." in said
+    assert "yellow_tripdata_2025-05.parquet is loaded already and has not changed." in said
     assert clone.run("status").stdout == before
     assert gone(clone), clone.processes()
 
