@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -81,9 +82,12 @@ def write_forecasts(
     rows = pa.table(columns)
     catalog = open_catalog(settings)
     table = catalog.create_table_if_not_exists(FORECAST.identifier, schema=rows.schema)
-    table.overwrite(
-        rows,
-        overwrite_filter=f"as_of = '{as_of.isoformat()}'",
-        snapshot_properties={SLICE: as_of.isoformat()},
-    )
+    with warnings.catch_warnings():
+        # Nothing to replace is the usual case: a moment is mostly forecast once.
+        warnings.filterwarnings("ignore", message="Delete operation did not match any records")
+        table.overwrite(
+            rows,
+            overwrite_filter=f"as_of = '{as_of.isoformat()}'",
+            snapshot_properties={SLICE: as_of.isoformat()},
+        )
     return table

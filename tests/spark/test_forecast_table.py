@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import pandas as pd
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import load_table, open_catalog
+from lakehouse.forecasts import FORECAST, newest_forecasts
+from lakehouse.names import CATALOG, DATABASE
+from lakehouse.settings import REPOSITORY, Settings
+from metaflow_flows.train_forecast_model.tables import write_forecasts
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True, scope="module")
+def database(lake: Settings) -> None:
+    catalog = open_catalog(lake)
+    if not catalog.namespace_exists(DATABASE):
+        catalog.create_namespace(DATABASE)
+
+
+def forecasts(start: datetime, zones: list[int], rides: float) -> pd.DataFrame:
+    hours = pd.date_range(start, periods=2, freq="h")
+    return pd.DataFrame(
+        [{"unique_id": zone, "ds": hour, "forecast": rides} for zone in zones for hour in hours]
+    )
+
+
+def test_the_readmes_query_gives_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
+    may, june = datetime(2025, 5, 1), datetime(2025, 6, 1)
+    write_forecasts(lake, forecasts(june, [10], 4.6), june, "seasonal_naive", "2")
+    write_forecasts(lake, forecasts(may, [10, 11], 1.0), may, "seasonal_naive", "1")
+    query = re.search(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+    assert query is not None
+    spark.sql(f"USE {CATALOG}.{DATABASE}")
+    found = [tuple(row) for row in spark.sql(query[1]).collect()]
+    assert found == [(datetime(2025, 6, 1, 0), 10, 5), (datetime(2025, 6, 1, 1), 10, 5)]
+    rows = newest_forecasts(lake)
+    assert [(r["datetime_hour"], r["pulocationid"], r["forecasted_total_rides"]) for r in rows] == (
+        found
+    )
+
+
+def test_forecasting_again_as_of_the_same_moment_replaces_and_keeps_the_others(
+    spark: SparkSession, lake: Settings
+) -> None:
+    april, other = datetime(2025, 4, 1), datetime(2024, 4, 1)
+    write_forecasts(lake, forecasts(other, [7], 1.0), other, "seasonal_naive", "0")
+    for version in ("1", "2"):
+        write_forecasts(lake, forecasts(april, [7], 3.0), april, "seasonal_naive", version)
+    table = load_table(lake, FORECAST)
+    assert table is not None
+    kept = table.scan(row_filter="as_of = '2025-04-01T00:00:00'").to_arrow().to_pylist()
+    assert [row["model_version"] for row in kept] == ["2", "2"]
+    assert table.scan(row_filter="as_of = '2024-04-01T00:00:00'").to_arrow().num_rows == 2
