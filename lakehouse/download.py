@@ -8,6 +8,7 @@ with the same SHA-256 counts as unchanged.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 import urllib.error
@@ -46,7 +47,7 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
         BadSourceFile: fewer bytes arrived than were announced, or a page came in its place.
     """
     target = landing / file.filename
-    known = _remembered(target)
+    known = _remembered(target, file.url)
     try:
         with _open(file.url, known.etag if known else "") as response:
             etag = _etag(response.headers)
@@ -63,18 +64,38 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
         if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
             raise NotPublished(f"{file.url} does not exist.") from None
         raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
+    except (http.client.HTTPException, OSError) as error:
+        raise BadSourceFile(f"{file.url} broke off: {error!r}; run the task again.") from None
+    _refuse_other_things(target.with_name(target.name + ".part"), file.url)
     landed = LandedFile(str(target), file.url, file.month, etag, size, digest)
     target.with_name(target.name + ".part").replace(target)
     _write_json(target, landed)
     return landed
 
 
-def _remembered(target: Path) -> LandedFile | None:
-    """What was written beside the file when it landed; None if either is missing."""
+def _refuse_other_things(part: Path, url: str) -> None:
+    """A parquet file begins and ends with PAR1; a web page or half a file does not."""
+    if not url.endswith(".parquet"):
+        return
+    with part.open("rb") as file:
+        head = file.read(4)
+        file.seek(-min(4, part.stat().st_size), os.SEEK_END)
+        tail = file.read(4)
+    if (head, tail) != (b"PAR1", b"PAR1"):
+        part.unlink()
+        raise BadSourceFile(
+            f"{url} is not a whole parquet file: it begins with {head!r} and ends with {tail!r}. "
+            "Look at what the address answers, then run the task again."
+        )
+
+
+def _remembered(target: Path, url: str) -> LandedFile | None:
+    """What was written beside the file when it landed from this URL; None without one."""
     note = target.with_name(target.name + ".json")
     if not (target.exists() and note.exists()):
         return None
-    return LandedFile(**json.loads(note.read_text()))
+    known = LandedFile(**json.loads(note.read_text()))
+    return known if known.url == url else None
 
 
 def _write_json(target: Path, landed: LandedFile) -> None:

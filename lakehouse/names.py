@@ -71,4 +71,5 @@ def file_dataset(url: str) -> DatasetName:
     parts = urlsplit(url)
     if parts.scheme in ("", "file"):
         return DatasetName("file", unquote(parts.path))
-    return DatasetName(f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/"))
+    host = parts.netloc.rpartition("@")[2]  # without a user and password
+    return DatasetName(f"{parts.scheme}://{host}", parts.path.lstrip("/"))

@@ -14,10 +14,12 @@ its tasks, Spark drivers and Metaflow steps all resolve the same values.
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
@@ -181,15 +183,23 @@ def load_settings(**arguments: Any) -> Settings:
     try:
         return Settings(**{k: v for k, v in arguments.items() if v is not None})
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']} (received {e['input']!r})"
-            if e["loc"]
-            else e["msg"]
-            for e in error.errors()
-        )
+        problems = "; ".join(_problem(dict(e)) for e in error.errors())
         raise SettingsError(
-            f"{problems}. `./run settings` lists every setting and where it comes from."
+            f"{problems}. Correct it in the arguments, the environment or {settings_file()}."
         ) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise SettingsError(f"{settings_file()} cannot be read as YAML: {error}") from None
+
+
+def _problem(error: dict[str, Any]) -> str:
+    """One line for a person; a value that may be a secret is not repeated."""
+    name = ".".join(map(str, error["loc"]))
+    field = Settings.model_fields.get(name)
+    if not name:
+        return str(error["msg"])
+    if field is None or field.annotation is SecretStr:
+        return f"{name.upper()}: {error['msg']}"
+    return f"{name.upper()}: {error['msg']} (received {error['input']!r})"
 
 
 def sources(settings: Settings) -> list[tuple[str, str, str]]:
@@ -204,5 +214,5 @@ def sources(settings: Settings) -> list[tuple[str, str, str]]:
             source = f"file {settings_file().name}"
         else:
             source = "default" if value == field.default else "argument"
-        rows.append((name, "" if str(value) == "" else str(value), source))
+        rows.append((name, re.sub(r"://[^/@]*@", "://***@", str(value)), source))
     return rows

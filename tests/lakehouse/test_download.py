@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def site() -> Iterator[Site]:
     with Site(("127.0.0.1", 0), Handler) as server:
-        server.files = {"/a.parquet": b"first"}
+        server.files = {"/a.parquet": b"PAR1 first PAR1"}
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -64,15 +64,15 @@ def test_an_unchanged_file_is_not_sent_again(site: Site, tmp_path: Path) -> None
     first = fetch(file_of(site), tmp_path)
     assert fetch(file_of(site), tmp_path) == first
     assert site.sent == 1
-    assert Path(first.path).read_bytes() == b"first"
+    assert Path(first.path).read_bytes() == b"PAR1 first PAR1"
 
 
 def test_a_republished_file_replaces_the_landed_one(site: Site, tmp_path: Path) -> None:
     first = fetch(file_of(site), tmp_path)
-    site.files["/a.parquet"] = b"corrected"
+    site.files["/a.parquet"] = b"PAR1 corrected PAR1"
     second = fetch(file_of(site), tmp_path)
     assert second.sha256 != first.sha256
-    assert Path(second.path).read_bytes() == b"corrected"
+    assert Path(second.path).read_bytes() == b"PAR1 corrected PAR1"
 
 
 def test_a_file_that_is_not_there_is_not_published(site: Site, tmp_path: Path) -> None:
@@ -88,8 +88,15 @@ def test_a_transfer_that_breaks_off_leaves_the_old_file(site: Site, tmp_path: Pa
     site.announce_more = 5
     with pytest.raises(BadSourceFile, match="broke off after 18 of 23 bytes"):
         fetch(file_of(site), tmp_path)
-    assert Path(landed.path).read_bytes() == b"first"
+    assert Path(landed.path).read_bytes() == b"PAR1 first PAR1"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "a.parquet.json"]
+
+
+def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path) -> None:
+    site.files["/a.parquet"] = b"<html>Please log in</html>"
+    with pytest.raises(BadSourceFile, match=r"not a whole parquet file: it begins with b'<htm'"):
+        fetch(file_of(site), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:

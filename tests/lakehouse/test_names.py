@@ -23,6 +23,7 @@ def test_a_table_has_one_constructor_for_all_of_its_names() -> None:
 def test_a_file_is_named_by_its_real_url() -> None:
     assert file_dataset("/data/a b.csv") == DatasetName("file", "/data/a b.csv")
     assert file_dataset("file:///data/a%20b.csv") == DatasetName("file", "/data/a b.csv")
+    assert file_dataset("https://me:secret@d37.example/x").namespace == "https://d37.example"
     assert file_dataset("https://d37.example/trip-data/x.parquet") == DatasetName(
         "https://d37.example", "trip-data/x.parquet"
     )

@@ -94,13 +94,22 @@ def _rolled_up(state: State, level: Level | None) -> dict[JobRef, Edges]:
             owner = levels.owner(run, level)
             edges = own[run.key]
             if levels.of(owner.key.job) > level and run.key in below:
-                lower = below[run.key]
-                edges = Edges(edges.reads - lower.reads, edges.writes - lower.writes)
+                edges = _left_over(edges, below[run.key])
             result[owner.key.job].add(edges)
     for job in state.jobs.values():
         if job.declared is not None:
             _add_declared(state, job, result)
     return result
+
+
+def _left_over(edges: Edges, lower: Edges) -> Edges:
+    """What a container does beyond the runs below it.
+
+    Where something is left on one side the other side stays whole: a step that reads a table by a
+    query and writes an artifact itself would otherwise end the walk between the two.
+    """
+    reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
+    return Edges(edges.reads if writes else reads, edges.writes if reads else writes)
 
 
 def _own(state: State, run: Run) -> Edges:
