@@ -15,7 +15,8 @@ class Airflow:
     """A client of one Airflow; logs in at the first call."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, timeout=30)
+        transport = httpx.HTTPTransport(retries=3)
+        self._http = httpx.Client(base_url=url, timeout=30, transport=transport)
         self._logged_in = False
 
     def healthy(self, dags: tuple[str, ...]) -> bool:

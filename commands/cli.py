@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Annotated, NoReturn
 
+import httpx
 import typer
 
 from lakehouse.errors import PipelineError
@@ -81,6 +82,7 @@ def airflow(backend: Backend = None) -> None:
 
     from commands.processes import Service, stopping
     from commands.services import (
+        claim_data_source,
         lineage_ready,
         prepare,
         start_airflow,
@@ -91,6 +93,7 @@ def airflow(backend: Backend = None) -> None:
     settings = load_settings(lineage_backend=backend)
     services: list[Service] = []
     with stopping(services):
+        claim_data_source(settings)
         prepare(settings)
         services.append(start_throughline(settings))
         services.append(start_airflow(settings))
@@ -124,7 +127,7 @@ def lineage(context: typer.Context) -> None:
     """throughline's command line: tree NODE, runs, ingest, export, --help."""
     from commands.environment import script
 
-    environ = os.environ | {"THROUGHLINE_URL": load_settings().throughline_url}
+    environ = {"THROUGHLINE_URL": load_settings().throughline_url} | os.environ
     _become([script("throughline"), *context.args], environ)
 
 
@@ -215,7 +218,8 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
     from commands.services import prepare
 
-    prepare(settings)
+    if {"run", "resume"} & set(arguments) and "--help" not in arguments:
+        prepare(settings)
     _become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
@@ -231,5 +235,7 @@ def main() -> None:
         app(prog_name="./run")
     except PipelineError as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    except httpx.HTTPError as error:
+        sys.exit(f"Airflow's API failed: {error!r}. Its log is in the state folder's logs/.")
     except KeyboardInterrupt:
         sys.exit(130)

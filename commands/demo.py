@@ -18,6 +18,7 @@ from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, 
 from commands.processes import Service, stopping
 from commands.progress import Progress
 from commands.services import (
+    claim_data_source,
     lineage_caught_up,
     lineage_ready,
     prepare,
@@ -29,6 +30,7 @@ from lakehouse.backends import chosen
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.settings import Settings
+from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end
 
 TAXI_DAG = "ingest_yellow_taxi_data"
 WEATHER_DAG = "ingest_weather_data"
@@ -56,13 +58,14 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
     with stopping(services):
         with Progress(console) as progress:
             with progress.stage("Java, jars, catalog"):
+                claim_data_source(settings)
                 prepare(settings)
             with progress.stage("Lineage server and Airflow up"):
                 services.append(start_throughline(settings))
                 services.append(start_airflow(settings))
                 services[0].wait_until(lambda: lineage_ready(settings), 60)
                 airflow = wait_for_airflow(settings, services[1])
-            notes = run_dags(airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
+            notes = run_dags(settings, airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
             with progress.stage("Lineage taken in"):
                 services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         _show(console, settings, progress, notes)
@@ -105,6 +108,7 @@ def _data_line(settings: Settings, months: list[str]) -> str:
 
 
 def run_dags(
+    settings: Settings,
     airflow: Airflow,
     progress: Progress,
     months: dict[str, list[str]],
@@ -127,7 +131,12 @@ def run_dags(
     if reasons := _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
         notes.append(f"No new weather; the model is seasonal-naive. {reasons}")
     if reasons := _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
-        notes.append(f"No new taxi data, so nothing was trained again. {reasons}")
+        if _is_trained(settings):
+            notes.append(f"No new taxi data, so nothing was trained again. {reasons}")
+            return notes
+        notes.append("The data was there, but no forecast of it: it was trained now.")
+        with progress.stage("Training, which an earlier run did not finish"):
+            _follow(airflow, progress, {TRAIN_DAG: airflow.trigger(TRAIN_DAG, {})})
         return notes
     with progress.stage("Training, triggered by the new taxi data"):
         deadline = time.monotonic() + TRIGGER_SECONDS
@@ -145,6 +154,16 @@ def _not_loaded(airflow: Airflow, dag: str, run: str) -> str:
     if tasks["download"] != "skipped":
         return ""
     return " ".join(airflow.xcom(dag, run, "download", "skipped") or ["Its log says why."])
+
+
+def _is_trained(settings: Settings) -> bool:
+    """Whether there are forecasts as of the end of the newest month, or nothing to train on."""
+    try:
+        end = newest_month_end(settings)
+    except NoData:
+        return True
+    forecasts = newest_forecasts(settings)
+    return bool(forecasts) and forecasts[0]["as_of"] >= end
 
 
 def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
@@ -202,7 +221,8 @@ def _show_tree(console: Console, settings: Settings) -> None:
     command = f"./run lineage tree {FORECAST.name}"
     console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")
     tree = [script("throughline"), "tree", FORECAST.name]
-    subprocess.run(tree, env=child_environ(settings), check=True)
+    if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
+        raise DemoFailed(f"The lineage cannot be shown; {settings.state_dir}/logs may say why.")
 
 
 def _places(settings: Settings) -> Grid:

@@ -31,6 +31,24 @@ def prepare(settings: Settings) -> None:
         catalog.create_namespace(DATABASE)
 
 
+def claim_data_source(settings: Settings) -> None:
+    """Keep real and generated rides apart: a state folder holds the data of one source.
+
+    Raises:
+        SetupError: the folder's data is from elsewhere.
+    """
+    path = settings.state_dir / "data_source"
+    wanted = f"{settings.taxi_url} {settings.weather_url}"
+    held = path.read_text() if path.exists() else wanted
+    if held != wanted:
+        raise SetupError(
+            f"{settings.state_dir} holds data from {held}, this is for data from {wanted}; they "
+            "must not mix. Choose another folder with STATE_DIR=<folder>, or delete this one."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(wanted)
+
+
 def start_throughline(settings: Settings) -> Service:
     """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
     require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
@@ -58,7 +76,7 @@ def lineage_caught_up(settings: Settings) -> bool:
         health = httpx.get(f"{settings.throughline_url}/healthz", timeout=5).json()
     except (httpx.HTTPError, ValueError):
         return False
-    return bool(health["spool"]["lagBytes"] == 0)
+    return bool(health.get("spool", {}).get("lagBytes") == 0)
 
 
 def start_airflow(settings: Settings) -> Service:

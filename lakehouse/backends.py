@@ -105,7 +105,9 @@ def chosen(settings: Settings) -> list[Backend]:
                 f"{name!r} is not a lineage backend; allowed: {', '.join(BACKENDS)}, or a URL; "
                 "several are separated by commas."
             )
-    return backends
+    if {"embedded", "file"} <= {backend.name for backend in backends}:
+        backends = [backend for backend in backends if backend.name != "file"]  # one spool
+    return list({backend.name: backend for backend in backends}.values())
 
 
 def _any_url(url: str, key: SecretStr) -> Callable[[Settings], Transport]:

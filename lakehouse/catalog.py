@@ -53,15 +53,35 @@ def load_table(settings: Settings, table: Table) -> IcebergTable | None:
         return None
 
 
-def slice_property(table: IcebergTable | None, slice_: str, key: str) -> str:
-    """A property of the newest snapshot that replaced the slice; empty if there is none.
+def loaded_content(table: IcebergTable | None, slice_: str) -> str:
+    """Hash of the rows that the slice holds; empty if it was never written.
 
     A slice whose snapshot has expired counts as never written: it is then written again.
     """
-    if table is None:
-        return ""
-    for snapshot in reversed(table.metadata.snapshots):
+    return _newest(table, slice_)[1].get(CONTENT_HASH, "")
+
+
+def loaded_sources(table: IcebergTable | None, slice_: str) -> set[str]:
+    """Hashes of the source files that are known to hold the slice's rows: those it was loaded
+    from, and those that were found to hold the same rows since (`note_source`)."""
+    snapshot_id, summary = _newest(table, slice_)
+    if table is None or snapshot_id is None:
+        return set()
+    noted, _, digest = table.properties.get(f"{SOURCE_HASH}.{slice_}", "").partition(":")
+    return {summary.get(SOURCE_HASH, ""), digest if noted == str(snapshot_id) else ""} - {""}
+
+
+def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:
+    """Remember that other source files hold the slice's very rows; writes no snapshot."""
+    snapshot_id, _ = _newest(table, slice_)
+    with table.transaction() as transaction:
+        transaction.set_properties({f"{SOURCE_HASH}.{slice_}": f"{snapshot_id}:{source_hash}"})
+
+
+def _newest(table: IcebergTable | None, slice_: str) -> tuple[int | None, dict[str, str]]:
+    """Id and summary of the newest snapshot that replaced the slice."""
+    for snapshot in reversed(table.metadata.snapshots if table else []):
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
         if summary.get(SLICE) == slice_:
-            return str(summary.get(key, ""))
-    return ""
+            return snapshot.snapshot_id, summary
+    return None, {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from lakehouse.catalog import SOURCE_HASH, load_table, slice_property
+from lakehouse.catalog import load_table, loaded_sources
 from lakehouse.download import LandedFile, fetch
 from lakehouse.errors import NotPublished
 from lakehouse.names import Table
@@ -45,7 +45,7 @@ def land(settings: Settings, source: Source, months: list[str]) -> Landing:
         if not landed:
             continue
         slice_ = _slice(source, landed)
-        if slice_property(raw, slice_.name, SOURCE_HASH) == slice_.source_hash:
+        if slice_.source_hash in loaded_sources(raw, slice_.name):
             skipped.append(f"{slice_.name} is loaded already and has not changed.")
             continue
         files += landed

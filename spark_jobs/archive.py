@@ -27,7 +27,7 @@ def archive(settings: Settings) -> Path:
 def java_options(settings: Settings) -> str:
     """JVM options that use the archives, if they are there."""
     top = archive(settings)
-    if not top.exists():
+    if not top.exists() or " " in str(top):  # Spark splits its options at blanks
         return ""
     return f"-Xshare:auto -XX:SharedArchiveFile={top.with_name('base.jsa')}:{top}"
 

@@ -29,7 +29,7 @@ AWS_JARS = {"iceberg-aws-bundle": ("org.apache.iceberg", "1.12.0")}
 EMBEDDED_JAVA = """#!/bin/sh
 # Spark 4.1 always asks for a module that this smaller Java does not have.
 for arg do shift; [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"; done
-exec {java} "$@"
+exec "{java}" "$@"
 """
 
 

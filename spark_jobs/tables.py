@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import CONTENT_HASH, SLICE, SOURCE_HASH, load_table, slice_property
+from lakehouse.catalog import (
+    CONTENT_HASH,
+    SLICE,
+    SOURCE_HASH,
+    load_table,
+    loaded_content,
+    loaded_sources,
+    note_source,
+)
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 
@@ -93,7 +101,10 @@ def replace_slice(
     what the rows are made from). The commit carries the slice's name and hashes, so a crash
     before it leaves the old rows and no trace, and a run after it knows that it is done.
     """
-    if slice_property(load_table(settings, table), slice_name, CONTENT_HASH) == digest:
+    held = load_table(settings, table)
+    if held is not None and loaded_content(held, slice_name) == digest:
+        if source_hash and source_hash not in loaded_sources(held, slice_name):
+            note_source(held, slice_name, source_hash)
         return False
     (
         rows.writeTo(table.spark)

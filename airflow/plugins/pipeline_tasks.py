@@ -6,6 +6,7 @@ the same as Spark's and PyIceberg's.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -56,12 +57,9 @@ class DownloadOperator(BaseOperator):
     from the DAG's Param and never from the data interval: a manual run has none to lean on.
     """
 
-    template_fields: Sequence[str] = ("months",)
-
-    def __init__(self, *, source: Source, months: str = "{{ params.months }}", **kwargs: Any):
+    def __init__(self, *, source: Source, **kwargs: Any):
         super().__init__(**kwargs)
         self.source = source
-        self.months = months
         self.landing: Landing | None = None
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
@@ -169,7 +167,7 @@ def flow_task(task_id: str, *, flow: Path, args: str = "", **kwargs: Any) -> Bas
     macros = "macros.OpenLineageProviderPlugin"
     return BashOperator(
         task_id=task_id,
-        bash_command=f"exec {sys.executable} {flow} run {args}",
+        bash_command=f"exec {shlex.quote(sys.executable)} {shlex.quote(str(flow))} run {args}",
         env={
             "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) }}}}",
             "OPENLINEAGE_ROOT_PARENT_ID": (

@@ -53,6 +53,7 @@ class TrainForecastModelFlow(FlowSpec):
             as_of = datetime.fromisoformat(self.as_of_datetime)
         else:
             as_of = tables.newest_month_end(load_settings())
+        forecasting.check_window(as_of, self.lookback_days, self.predict_horizon_hours)
         self.as_of = as_of
         self.window_start = as_of - timedelta(days=self.lookback_days)
         self.next(self.compute_actuals)

@@ -13,11 +13,33 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from lakehouse.errors import PipelineError
+
 if TYPE_CHECKING:
     from statsforecast import StatsForecast
 
 WEEK_HOURS = 168
 HOLDOUT_HOURS = 24
+
+
+class BadWindow(PipelineError):
+    """The parameters name a time that cannot be trained on."""
+
+
+def check_window(as_of: datetime, lookback_days: int, horizon_hours: int) -> None:
+    """Raises:
+    BadWindow: the model could only answer with zeros or nothing.
+    """
+    if as_of.tzinfo or as_of != as_of.replace(minute=0, second=0, microsecond=0):
+        raise BadWindow(
+            f"as_of_datetime is {as_of.isoformat()}; it must be a whole hour of New York's clock "
+            "without a zone, such as 2025-06-01T00:00."
+        )
+    if lookback_days < 8 or horizon_hours < 1:
+        raise BadWindow(
+            f"lookback_days is {lookback_days} and predict_horizon_hours {horizon_hours}; at least "
+            "8 days (a week and the day that is held out) and 1 hour are needed."
+        )
 
 
 def busiest(actuals: pd.DataFrame, count: int) -> list[int]:

@@ -51,10 +51,16 @@ def newest_month_end(settings: Settings) -> datetime:
 def read_actuals(
     settings: Settings, start: datetime, end: datetime
 ) -> tuple[IcebergTable, pd.DataFrame]:
-    """The table as of now and its rows of [start, end)."""
+    """The table as of now and its rows of [start, end).
+
+    Raises:
+        NoData: there are none.
+    """
     table = open_catalog(settings).load_table(ACTUALS.identifier)
     hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
     rows: pd.DataFrame = table.scan(row_filter=hours).to_pandas()
+    if rows.empty:
+        raise NoData(f"{ACTUALS.identifier} has no ride from {start} to {end}.")
     return table, rows
 
 

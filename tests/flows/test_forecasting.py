@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -59,6 +59,23 @@ def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
 def test_rides_outside_the_window_are_left_out() -> None:
     actuals = pd.DataFrame({"datetime_hour": [END], "pulocationid": [7], "total_rides": [1_000]})
     assert forecasting.training_frame(actuals, [7], START, END)["y"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("as_of", "days", "hours"),
+    [
+        (datetime(2025, 6, 1, 10, 30), 30, 24),
+        (datetime(2025, 6, 1, tzinfo=UTC), 30, 24),
+        (END, 7, 24),
+        (END, 30, 0),
+    ],
+)
+def test_a_window_that_cannot_be_trained_on_is_refused(
+    as_of: datetime, days: int, hours: int
+) -> None:
+    with pytest.raises(forecasting.BadWindow):
+        forecasting.check_window(as_of, days, hours)
+    forecasting.check_window(END, 30, 24)
 
 
 def test_the_busiest_zones_come_first_and_the_lower_id_among_equals() -> None:

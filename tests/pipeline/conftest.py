@@ -108,13 +108,15 @@ def pipeline(
         with Progress(Console(quiet=True)) as progress:
             # Real weather and real trips of the same months are not at hand: each has its own.
             both = {TAXI_DAG: months, WEATHER_DAG: WEATHER_MONTHS.get(months[0], months)}
-            run_dags(airflow, progress, both, started=lambda: kill_lineage(found, services[0]))
+            run_dags(
+                settings, airflow, progress, both, started=lambda: kill_lineage(found, services[0])
+            )
             services[0].stop()
             services[0] = start_throughline(settings)
             services[0].wait_until(lambda: lineage_ready(settings), 60)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
             found.after_first = snapshots(settings)
-            run_dags(airflow, progress, both)
+            run_dags(settings, airflow, progress, both)
             found.after_second = snapshots(settings)
             found.unattended = airflow.trigger(TAXI_DAG, {})
             services[1].wait_until(

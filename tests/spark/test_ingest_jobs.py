@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import load_table
+from lakehouse.catalog import load_table, loaded_sources
 from lakehouse.errors import ChecksFailed
 from lakehouse.generator import taxi_table
 from lakehouse.ingest import Slice, land
@@ -70,6 +70,8 @@ def test_loading_the_same_twice_writes_nothing(
     before = snapshots(lake, RAW)
     load(spark, lake, taxi.SPEC, replace(slice_, source_hash="other bytes, same rows"))
     assert snapshots(lake, RAW) == before
+    known = loaded_sources(load_table(lake, RAW), slice_.name)
+    assert known == {slice_.source_hash, "other bytes, same rows"}
 
 
 def test_a_corrected_file_replaces_its_own_rows_and_no_others(
