@@ -66,14 +66,16 @@ class Service:
 
     def stop(self) -> None:
         """End the programs and everything they started."""
-        for process in self._processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
+        for program in self._processes:
+            if program.poll() is None:
+                os.killpg(program.pid, signal.SIGTERM)
         _wait_gone(lambda: marked(self.mark), GRACE_SECONDS)
-        for left in marked(self.mark):
-            _kill(left)
-        for process in self._processes:
-            process.wait()
+        left = marked(self.mark)
+        for process in left:
+            _kill(process)
+        psutil.wait_procs(left, timeout=GRACE_SECONDS)  # a kill takes a moment to be carried out
+        for program in self._processes:
+            program.wait()
 
     def _log_tail(self) -> str:
         text = self.log.read_bytes()[self._start :].decode(errors="replace")
