@@ -129,7 +129,7 @@ def run_dags(
         started()
         _follow(airflow, progress, runs)
     if reasons := _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
-        notes.append(f"No new weather; the model is seasonal-naive. {reasons}")
+        notes.append(f"No new weather was loaded; the model, seasonal-naive, needs none. {reasons}")
     if reasons := _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
         if _is_trained(settings):
             notes.append(f"No new taxi data, so nothing was trained again. {reasons}")
