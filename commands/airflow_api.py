@@ -72,7 +72,7 @@ class Airflow:
         """A task's log as text."""
         path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}"
         content = self._call("GET", path)["content"]
-        return "\n".join(str(line.get("event", line)) for line in content)
+        return "\n".join(_log_line(line) for line in content)
 
     def _call(self, method: str, path: str, *, allow: tuple[int, ...] = (), **kwargs: Any) -> Json:
         if not self._logged_in:
@@ -86,3 +86,9 @@ class Airflow:
         answer.raise_for_status()
         found: Json = answer.json()
         return found
+
+
+def _log_line(line: Json) -> str:
+    """A line of a task's log, with the exceptions that Airflow keeps beside its text."""
+    errors = [f"{e.get('exc_type')}: {e.get('exc_value')}" for e in line.get("error_detail") or []]
+    return "\n".join([str(line.get("event", line)), *errors])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from commands.airflow_api import _log_line
 from commands.cli import app
 from commands.demo import default_months
 from commands.processes import Service, marked, require_free_port
@@ -94,3 +95,10 @@ def test_months_not_given_are_the_dags_choice_where_they_cannot_be_listed(
 ) -> None:
     assert default_months(load_settings(data_source="real")) == []
     assert default_months(settings) == ["2025-04", "2025-05"]
+
+
+def test_the_log_of_a_failed_task_keeps_the_exception_that_airflow_puts_beside_it() -> None:
+    detail = [{"exc_type": "BadSourceFile", "exc_value": "x cannot be reached"}]
+    line = {"event": "Task failed with exception", "error_detail": detail}
+    assert _log_line(line) == "Task failed with exception\nBadSourceFile: x cannot be reached"
+    assert _log_line({"event": "fine", "error_detail": None}) == "fine"
