@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.backends import python_transport
 from lakehouse.errors import ChecksFailed
 from lakehouse.names import Table
 from lakehouse.settings import Settings
+from spark_jobs.lineage import tell_checks
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,7 @@ def report(spark: SparkSession, settings: Settings, table: Table, results: list[
     Raises:
         ChecksFailed: names each critical check, its count and its condition.
     """
-    try:
-        emit(spark, settings, table, results)
-    except Exception as error:  # whatever the backend does, lineage must not break the load
-        print(f"warning: the checks did not reach lineage: {error!r}")  # noqa: T201 - task log
+    tell_checks(spark, settings, table, [_assertion(result) for result in results])
     for result in results:
         if result.broken:
             print(f"{'CRITICAL' if result.critical else 'warning'}: {result}")  # noqa: T201 - task log
@@ -76,82 +72,13 @@ def report(spark: SparkSession, settings: Settings, table: Table, results: list[
         )
 
 
-def emit(spark: SparkSession, settings: Settings, table: Table, results: list[Result]) -> None:
-    """The results as one run below the task, with `dataQualityAssertions` on the table."""
-    from openlineage.client import OpenLineageClient
-    from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
-    from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality
-    from openlineage.client.facet_v2 import job_type_job, parent_run
-    from openlineage.client.uuid import generate_new_uuid
-
-    name = table.dataset(settings)
-    assertions = [
-        quality.Assertion(
-            assertion=result.check.assertion,
-            success=result.broken == 0,
-            column=result.check.column,
-            severity="error" if result.critical else "warn",
-            expected=f"at most {result.check.tolerated:.0%} of rows with {result.check.violated}",
-            actual=str(result.broken),
-        )
-        for result in results
-    ]
-    dataset = InputDataset(
-        name.namespace,
-        name.name,
-        inputFacets={
-            "dataQualityAssertions": quality.DataQualityAssertionsDatasetFacet(assertions)
-        },
-    )
-    run_facets: dict[str, Any] = {}
-    job_name = f"{spark.sparkContext.appName}.checks"
-    if parent := lineage_parent(spark):
-        run_facets["parent"] = parent_run.ParentRunFacet(
-            run=parent_run.Run(parent["parentRunId"]),
-            job=parent_run.Job(parent["parentJobNamespace"], parent["parentJobName"]),
-            root=parent_run.Root(
-                run=parent_run.RootRun(parent["rootParentRunId"]),
-                job=parent_run.RootJob(
-                    parent["rootParentJobNamespace"], parent["rootParentJobName"]
-                ),
-            ),
-        )
-    job = Job(
-        settings.job_namespace,
-        job_name,
-        {"jobType": job_type_job.JobTypeJobFacet("BATCH", "SPARK", "QUERY")},
-    )
-    run = Run(str(generate_new_uuid()), run_facets)
-    client = OpenLineageClient(config={"transport": python_transport(settings)})
-    for state in (RunState.START, RunState.COMPLETE):
-        now = datetime.now(UTC).isoformat()
-        client.emit(
-            RunEvent(
-                eventTime=now,
-                producer=PRODUCER,
-                run=run,
-                job=job,
-                eventType=state,
-                inputs=[dataset],
-            )
-        )
-    client.close()
-
-
-PRODUCER = "https://github.com/throughline-lineage/two-orchestrators-one-lineage"
-
-PARENT_KEYS = (
-    "parentRunId",
-    "parentJobNamespace",
-    "parentJobName",
-    "rootParentRunId",
-    "rootParentJobNamespace",
-    "rootParentJobName",
-)
-
-
-def lineage_parent(spark: SparkSession) -> dict[str, str]:
-    """The run that started this application, as its launcher told; empty if it told nothing."""
-    conf = spark.sparkContext.getConf()
-    found = {key: conf.get(f"spark.openlineage.{key}") for key in PARENT_KEYS}
-    return {k: v for k, v in found.items() if v} if all(found.values()) else {}
+def _assertion(result: Result) -> dict[str, Any]:
+    """A result in the words of OpenLineage's `dataQualityAssertions`."""
+    return {
+        "assertion": result.check.assertion,
+        "success": result.broken == 0,
+        "column": result.check.column,
+        "severity": "error" if result.critical else "warn",
+        "expected": f"at most {result.check.tolerated:.0%} of rows with {result.check.violated}",
+        "actual": str(result.broken),
+    }

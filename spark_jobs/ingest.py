@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from lakehouse.ingest import Slice
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.checks import Check, lineage_parent, report, run_checks
+from spark_jobs.checks import Check, report, run_checks
+from spark_jobs.lineage import lineage_parent
 from spark_jobs.tables import (
     LOAD_COLUMNS,
     SLICE_COLUMN,

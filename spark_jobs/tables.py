@@ -18,6 +18,7 @@ from lakehouse.catalog import (
 )
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
+from spark_jobs.lineage import tell_commit
 
 SLICE_COLUMN = "filename"
 
@@ -113,4 +114,8 @@ def replace_slice(
         .option(f"snapshot-property.{SOURCE_HASH}", source_hash)
         .overwrite(slice_)
     )
+    written = load_table(settings, table)
+    snapshot = written.current_snapshot() if written else None
+    if snapshot is not None:
+        tell_commit(rows.sparkSession, settings, table, snapshot)
     return True

@@ -119,6 +119,29 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
     assert {(a["column"], a["severity"]) for a in failed} == {("pulocationid", "error")}
 
 
+def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    for year in (2015, 2016):
+        name = f"yellow_tripdata_{year}-01.parquet"
+        load(spark, lake, taxi.SPEC, trips_file(tmp_path, name, taxi_table("2025-03", 700)))
+    table = load_table(lake, RAW)
+    snapshot = table.current_snapshot() if table else None
+    assert table is not None
+    assert snapshot is not None
+    (told,) = [
+        dataset
+        for event in spooled(lake)
+        for dataset in event.get("outputs", [])
+        if "icebergCommitReport" in dataset.get("outputFacets", {})
+        and dataset["facets"]["version"]["datasetVersion"] == str(snapshot.snapshot_id)
+    ]
+    rows = table.scan().to_arrow().num_rows
+    metrics = told["outputFacets"]["icebergCommitReport"]["commitMetrics"]
+    assert metrics == {"addedRecords": 700, "totalRecords": rows}
+    assert rows >= 1_400
+
+
 def spooled(lake: Settings) -> list[dict[str, Any]]:
     lines = [
         line for path in lake.spool_dir.rglob("*.jsonl") for line in path.read_text().splitlines()

@@ -299,6 +299,84 @@ def test_a_long_chain_is_walked_without_a_limit_of_the_stack(build: Any) -> None
     assert count == 2_400
 
 
+def _commit(run: dict[str, Any], added: int, total: int) -> dict[str, Any]:
+    """The run with Iceberg's report of its commit on each output."""
+    metrics = {"addedRecords": added, "totalRecords": total}
+    for dataset in run["outputs"]:
+        dataset["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
+    return run
+
+
+def _loads(build: Any, *months: str, trained_with: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """One load a month (staging replaced, raw filled slice by slice), then one training each."""
+    events = []
+    for number, month in enumerate(months):
+        dag, flow, hour = (f"d{number}", "dag"), (f"f{number}", "Flow"), f"1{number}"
+        extra = f"db|{trained_with[number]}" if trained_with else "db|raw"
+        events += [
+            build.run("COMPLETE", f"a{number}", "dag.stage", f"{hour}:01:00", parent=dag,
+                      kind=_TASK, reads=(f"file|/{month}",), writes=("db|staging",)),
+            _commit(build.run("COMPLETE", f"b{number}", "dag.merge", f"{hour}:02:00", parent=dag,
+                              kind=_TASK, reads=("db|staging",), writes=("db|raw",)),
+                    10, 10 * (number + 1)),
+            build.run("COMPLETE", f"c{number}", "Flow.train", f"{hour}:03:00", parent=flow,
+                      kind=_STEP, reads=("db|raw", extra), writes=("mf|model",)),
+            _commit(build.run("COMPLETE", f"e{number}", "Flow.write", f"{hour}:04:00", parent=flow,
+                              kind=_STEP, reads=("mf|model",), writes=("db|forecast",)),
+                    24, 24 * (number + 1)),
+        ]  # fmt: skip
+    return events
+
+
+def _all_names(leaf: dict[str, Any]) -> set[str]:
+    return {leaf["name"]}.union(*(_all_names(child) for child in leaf["children"]))
+
+
+@pytest.mark.parametrize("level", ["query", "task", "pipeline"])
+def test_a_table_loaded_slice_by_slice_comes_from_every_file_that_it_still_holds(
+    level: str, build: Any
+) -> None:
+    state = build.state(*_loads(build, "05", "04", "03"))
+    found = _all_names(tree_answer(state, "forecast", "up", 20, level)["up"])
+    assert {"/03", "/04", "/05"} <= found
+    found = _all_names(tree_answer(state, "/05", "down", 20, level)["down"])
+    assert {"staging", "raw", "model", "forecast"} <= found
+
+
+def test_a_table_that_a_commit_replaced_comes_from_that_commit_only(build: Any) -> None:
+    events = _loads(build, "05", "04")
+    metrics = events[-3]["outputs"][0]["outputFacets"]["icebergCommitReport"]["commitMetrics"]
+    metrics["totalRecords"] = metrics["addedRecords"]
+    state = build.state(*events)
+    found = _all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
+    assert found == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
+
+
+def test_a_model_comes_from_its_newest_training_and_old_forecasts_from_theirs(build: Any) -> None:
+    state = build.state(*_loads(build, "05", "04", trained_with=("weather", "raw")))
+    assert "weather" not in _all_names(tree_answer(state, "model", "up", 20, "task")["up"])
+    assert "weather" in _all_names(tree_answer(state, "forecast", "up", 20, "task")["up"])
+
+
+def test_a_dataset_written_after_it_was_read_is_still_upstream_of_its_reader(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "reader", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        build.run("COMPLETE", "2", "writer", "09:00:00", reads=("db|x",), writes=("db|a",)),
+    )
+    assert "x" in _all_names(tree_answer(state, "b", "up", 20, "task")["up"])
+
+
+def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
+    build: Any,
+) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        build.run("COMPLETE", "2", "j", "09:00:00"),
+    )
+    (job,) = tree_answer(state, "b", "up", 20, "task")["up"]["children"]
+    assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2")
+
+
 def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
     arn = "arn:aws:glue:eu-west-1:1"
     table = build.dataset("s3a://lake|wh/t", symlinks=[(arn, "table/db/trips", "TABLE")])

@@ -15,7 +15,8 @@ class Dataset:
     """A dataset by its OpenLineage name, with what is known about it.
 
     `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
-    are (name, type) pairs, `facets` any further OpenLineage dataset facets by their key.
+    are (name, type) pairs, `facets` any further OpenLineage dataset facets by their key, `commit`
+    what Iceberg reports of the commit that wrote it.
     """
 
     namespace: str
@@ -28,6 +29,7 @@ class Dataset:
     symlink: tuple[str, str] | None = None
     column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] = field(default_factory=dict)
     facets: Mapping[str, Any] = field(default_factory=dict)
+    commit: Mapping[str, Any] = field(default_factory=dict)
 
 
 def merge(datasets: Iterable[Dataset]) -> list[Dataset]:
@@ -57,6 +59,7 @@ def _combine(one: Dataset, other: Dataset) -> Dataset:
         symlink=other.symlink or one.symlink,
         column_lineage={**one.column_lineage, **other.column_lineage},
         facets={**one.facets, **other.facets},
+        commit=other.commit or one.commit,
     )
 
 

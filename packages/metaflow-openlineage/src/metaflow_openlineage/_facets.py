@@ -199,8 +199,16 @@ def _output(dataset: Dataset) -> ev.OutputDataset:
         dataset.namespace,
         dataset.name,
         facets={**_dataset_facets(dataset), **_column_lineage(dataset)},
-        outputFacets=_statistics("outputStatistics", facet, dataset),
+        outputFacets={**_statistics("outputStatistics", facet, dataset), **_commit(dataset)},
     )
+
+
+def _commit(dataset: Dataset) -> dict[str, Any]:
+    if not dataset.commit:
+        return {}
+    schema = "https://openlineage.io/spec/facets/1-0-0/IcebergCommitReportOutputDatasetFacet.json"
+    report = {"_producer": PRODUCER, "_schemaURL": schema, **dataset.commit}
+    return {"icebergCommitReport": report}
 
 
 def _statistics(name: str, facet: Callable[..., Any], dataset: Dataset) -> dict[str, Any]:

@@ -84,7 +84,19 @@ def _described(table: Any, dataset: Dataset, *, written: bool = False) -> Datase
         type=dataset.type or "TABLE",
         fields=tuple((each.name, str(each.field_type)) for each in table.schema().fields),
         rows=int(added) if added is not None else dataset.rows,
+        commit=_commit(summary) if summary else {},
     )
+
+
+def _commit(summary: Any) -> dict[str, Any]:
+    """An Iceberg snapshot's summary as the commit report of OpenLineage's Spark integration.
+
+    It tells whether rows of earlier commits are still in the table: whether they are upstream.
+    """
+    added, total = summary.get("added-records"), summary.get("total-records")
+    if total is None:
+        return {}
+    return {"commitMetrics": {"addedRecords": int(added or 0), "totalRecords": int(total)}}
 
 
 @dataclass

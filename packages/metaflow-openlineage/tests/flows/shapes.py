@@ -28,7 +28,7 @@ class Table:
 
     class Snapshot:
         snapshot_id = 5124986521368745127
-        summary = {"added-records": "24"}
+        summary = {"added-records": "24", "total-records": "48"}
 
     def current_snapshot(self):
         return self.Snapshot()

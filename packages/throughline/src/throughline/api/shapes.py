@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from throughline.graph.answers import graph_of
-from throughline.graph.edges import Edges
+from throughline.graph.generations import Edges
 from throughline.graph.walk import newest_run
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of

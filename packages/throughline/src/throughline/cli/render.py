@@ -60,7 +60,10 @@ def _console() -> Console:
 def _leaf(leaf: dict[str, Any]) -> Text:
     if leaf["type"] == "job":
         text = Text(leaf["name"], style="bold")
-        text += _run(leaf["latestRun"]) if leaf["latestRun"] else Text("")
+        run, latest = leaf["run"], leaf["latestRun"]
+        text += _run(run) if run else Text("")
+        if run and latest["runId"] != run["runId"]:
+            text += Text("  then", style="dim") + _run(latest)
     else:
         text = Text(leaf["name"], style="cyan") + Text(f"  ({leaf['namespace']})", style="dim")
     if leaf["isRepeated"]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from throughline.graph.control import control_edges
-from throughline.graph.edges import Edges, LevelGraph
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Edges, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import tree
 
 __all__ = [
     "Edges",
+    "Generations",
     "Level",
     "LevelGraph",
     "Levels",

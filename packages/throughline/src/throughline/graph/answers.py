@@ -8,6 +8,7 @@ from typing import Any
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.control import control_edges
 from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import find_node
 from throughline.graph.walk import run_line, tree
@@ -29,8 +30,13 @@ def level_of(text: str) -> Level:
 
 
 def graph_of(state: State, level: Level | None) -> LevelGraph:
-    """The graph at a level, built once for each revision of the state."""
+    """What every job does at present, at a level; built once for each revision of the state."""
     return _graph(_ById(state), state.revision, level)
+
+
+def generations_of(state: State) -> Generations:
+    """The generations of a state, found once for each revision."""
+    return _generations(_ById(state), state.revision)
 
 
 def tree_answer(state: State, node: str, direction: str, depth: int, level: str) -> dict[str, Any]:
@@ -39,7 +45,7 @@ def tree_answer(state: State, node: str, direction: str, depth: int, level: str)
         raise ConfigError(f"direction: received {direction!r}, expected one of up, down, both")
     chosen = level_of(level)
     found = find_node(state, node)
-    return tree(state, graph_of(state, chosen), found, direction, depth, chosen)
+    return tree(generations_of(state), found, direction, depth, chosen)
 
 
 def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:
@@ -99,4 +105,10 @@ class _ById:
 
 @lru_cache(maxsize=4)
 def _graph(key: _ById, revision: int, level: Level | None) -> LevelGraph:
-    return LevelGraph.build(key.state, level)
+    known = _generations(key, revision)
+    return LevelGraph.build(known, level, known.current())
+
+
+@lru_cache(maxsize=1)
+def _generations(key: _ById, revision: int) -> Generations:
+    return Generations(key.state)

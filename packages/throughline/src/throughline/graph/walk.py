@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
@@ -28,11 +29,13 @@ def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
 
 
 def tree(
-    state: State, graph: LevelGraph, root: Node, direction: str, depth: int, level: Level
+    known: Generations, root: Node, direction: str, depth: int, level: Level
 ) -> dict[str, Any]:
     """The tree that `throughline tree` prints, as JSON; `depth` counts steps along edges.
 
-    Each node within reach is expanded where it comes first; after that it is marked as repeated.
+    Upwards it shows what the present contents come from, whichever run brought them; downwards
+    what they are still part of. Each node within reach is expanded where it comes first; after
+    that it is marked as repeated.
     """
     answer: dict[str, Any] = {
         "node": node_id(root),
@@ -42,8 +45,28 @@ def tree(
     }
     for way in ("up", "down"):
         if direction in (way, "both"):
-            answer[way] = _grow(state, graph, root, way, depth)
+            graph = LevelGraph.build(known, level, _reached(known, root, way, level))
+            answer[way] = _grow(known.state, graph, root, way, depth)
     return answer
+
+
+def _reached(known: Generations, root: Node, way: str, level: Level) -> list[Generation]:
+    current = known.current()
+    candidates = current if way == "up" else known.behind(current)
+    if root.type == "job":
+        ref = JobRef(root.namespace, root.name)
+        roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
+    elif way == "up":
+        roots = known.writing(DatasetName(root.namespace, root.name))
+    else:
+        name = DatasetName(root.namespace, root.name)
+        roots = [g for g in candidates if name in g.edges.reads]
+    return known.behind(roots) if way == "up" else known.after(roots, candidates)
+
+
+def _jobs_of(known: Generations, generation: Generation, level: Level) -> set[JobRef]:
+    owners = {known.levels.owner(run, level).key.job for run in generation.runs}
+    return owners or {generation.job}
 
 
 def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:
@@ -65,7 +88,7 @@ def _grow(
     state: State, graph: LevelGraph, root: Node, direction: str, depth: int
 ) -> dict[str, Any]:
     within = reach(graph, root, direction, depth)
-    top = _leaf(state, root)
+    top = _leaf(state, graph, root)
     seen: set[Node] = set()
     open_ = [(root, top)]
     while open_:
@@ -75,14 +98,14 @@ def _grow(
             leaf["isRepeated"] = bool(others)
             continue
         seen.add(node)
-        grown = [(other, _leaf(state, other)) for other in others if other in within]
+        grown = [(other, _leaf(state, graph, other)) for other in others if other in within]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child in grown]
         open_ += reversed(grown)
     return top
 
 
-def _leaf(state: State, node: Node) -> dict[str, Any]:
+def _leaf(state: State, graph: LevelGraph, node: Node) -> dict[str, Any]:
     leaf: dict[str, Any] = {
         "id": node_id(node),
         "type": node.type,
@@ -93,8 +116,11 @@ def _leaf(state: State, node: Node) -> dict[str, Any]:
         "children": [],
     }
     if node.type == "job":
-        run = newest_run(state, JobRef(node.namespace, node.name))
-        leaf["latestRun"] = run_line(state, run) if run else None
+        ref = JobRef(node.namespace, node.name)
+        latest = newest_run(state, ref)
+        run = graph.runs.get(ref, latest)
+        leaf["run"] = run_line(state, run) if run else None
+        leaf["latestRun"] = run_line(state, latest) if latest else None
     else:
         names = state.identity.names(DatasetName(node.namespace, node.name))
         leaf["aliases"] = [alias._asdict() for alias in names[1:]]
