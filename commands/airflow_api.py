@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -12,9 +13,10 @@ Json = dict[str, Any]
 
 
 class Airflow:
-    """A client of one Airflow; logs in at the first call."""
+    """A client of one Airflow; logs in at the first call, and calls `check` before each."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, check: Callable[[], None] = lambda: None) -> None:
+        self._check = check
         transport = httpx.HTTPTransport(retries=3)
         self._http = httpx.Client(base_url=url, timeout=30, transport=transport)
         self._logged_in = False
@@ -74,7 +76,18 @@ class Airflow:
         content = self._call("GET", path)["content"]
         return "\n".join(_log_line(line) for line in content)
 
+    def unfinished(self, dag: str) -> list[Json]:
+        """The runs that are queued or running, oldest first."""
+        params = {"state": ["queued", "running"], "order_by": "id"}
+        runs: list[Json] = self._call("GET", f"/dags/{dag}/dagRuns", params=params)["dag_runs"]
+        return runs
+
+    def fail(self, dag: str, run: str, note: str) -> None:
+        """End a run and its tasks as failed."""
+        self._call("PATCH", f"/dags/{dag}/dagRuns/{run}", json={"state": "failed", "note": note})
+
     def _call(self, method: str, path: str, *, allow: tuple[int, ...] = (), **kwargs: Any) -> Json:
+        self._check()
         if not self._logged_in:
             body = {"username": AIRFLOW_USER, "password": AIRFLOW_PASSWORD}
             token = self._http.post("/auth/token", json=body).raise_for_status().json()

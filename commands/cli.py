@@ -10,7 +10,8 @@ from typing import Annotated, NoReturn
 import httpx
 import typer
 
-from lakehouse.errors import PipelineError
+from commands.processes import become
+from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 app = typer.Typer(
@@ -46,7 +47,9 @@ def demo(
     from commands.demo import run_demo
     from lakehouse.sources import parse_months
 
-    settings = load_settings(data_source="real" if real else data, lineage_backend=backend)
+    if real and data:
+        raise SettingsError(f"--real and --data {data} name two sources; give one of them.")
+    settings = _settings(data_source="real" if real else data, lineage_backend=backend)
     run_demo(settings, parse_months(months), exit_when_done=exit_)
 
 
@@ -57,7 +60,8 @@ def test(context: typer.Context) -> None:
     if "--fast" in arguments:
         arguments.remove("--fast")
         arguments += ["-m", "not (spark or airflow or server or metaflow or postgresql or browser)"]
-    _become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
+    os.chdir(REPOSITORY)
+    become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
 
 
 @app.command()
@@ -78,48 +82,38 @@ def lint() -> None:
 @app.command()
 def airflow(backend: Backend = None) -> None:
     """Airflow and the lineage server, until Ctrl-C."""
-    import signal
+    from commands.processes import Service, stopping, wait_for_interrupt
+    from commands.services import claim_data_source, prepare, start_services
+    from lakehouse.backends import is_embedded
 
-    from commands.processes import Service, stopping
-    from commands.services import (
-        claim_data_source,
-        lineage_ready,
-        prepare,
-        start_airflow,
-        start_throughline,
-        wait_for_airflow,
-    )
-
-    settings = load_settings(lineage_backend=backend)
+    settings = _settings(lineage_backend=backend)
     services: list[Service] = []
     with stopping(services):
         claim_data_source(settings)
         prepare(settings)
-        services.append(start_throughline(settings))
-        services.append(start_airflow(settings))
-        services[0].wait_until(lambda: lineage_ready(settings), 60)
-        wait_for_airflow(settings, services[1])
+        start_services(settings, services)
         typer.echo(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
-        typer.echo(f"Lineage  {settings.throughline_url}\nCtrl-C ends both.")
-        signal.pause()
+        lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
+        typer.echo(f"Lineage  {lineage}\nCtrl-C ends this.")
+        wait_for_interrupt(services)
 
 
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
-    _training_flow(load_settings(lineage_backend=backend), context.args)
+    _training_flow(_settings(lineage_backend=backend), context.args)
 
 
 @app.command("training-flow-datahub", context_settings=PASS_ON)
 def training_flow_datahub(context: typer.Context) -> None:
     """The flow, with lineage to DataHub: run ..."""
-    _training_flow(load_settings(lineage_backend="datahub"), context.args)
+    _training_flow(_settings(lineage_backend="datahub"), context.args)
 
 
 @app.command("training-flow-datazone", context_settings=PASS_ON)
 def training_flow_datazone(context: typer.Context) -> None:
     """The flow, with lineage to Amazon DataZone: run ..."""
-    _training_flow(load_settings(lineage_backend="datazone"), context.args)
+    _training_flow(_settings(lineage_backend="datazone"), context.args)
 
 
 @app.command(context_settings=PASS_ON)
@@ -127,8 +121,11 @@ def lineage(context: typer.Context) -> None:
     """throughline's command line: tree NODE, runs, ingest, export, --help."""
     from commands.environment import script
 
-    environ = {"THROUGHLINE_URL": load_settings().throughline_url} | os.environ
-    _become([script("throughline"), *context.args], environ)
+    environ = {
+        "THROUGHLINE_URL": load_settings().throughline_url,
+        "THROUGHLINE_START_HINT": "./run airflow",
+    }
+    become([script("throughline"), *context.args], environ | os.environ)
 
 
 @app.command("create-infra")
@@ -159,7 +156,7 @@ def airflow_docker(backend: Backend = None) -> None:
     """Airflow, the lineage server and PostgreSQL in Docker."""
     from commands.docker import airflow_docker as start
 
-    start(load_settings(lineage_backend=backend))
+    start(_settings(lineage_backend=backend))
 
 
 @app.command("airflow-docker-datahub")
@@ -214,23 +211,28 @@ def settings() -> None:
     show_settings(load_settings())
 
 
+def _settings(**arguments: str | None) -> Settings:
+    """The settings, with the backend checked before anything is started."""
+    from lakehouse.backends import python_transport
+
+    settings = load_settings(**arguments)
+    python_transport(settings)
+    return settings
+
+
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
     from commands.services import prepare
 
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)
-    _become([sys.executable, str(FLOW), *arguments], child_environ(settings))
-
-
-def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
-    """Replace this process, so that signals and the exit code are the command's own."""
     os.chdir(REPOSITORY)
-    os.execvpe(command[0], command, environ)
+    become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 def main() -> None:
-    """Run a command; errors meant for people are one message, without a traceback."""
+    """Run a command where it was typed; errors meant for people are one message, no traceback."""
+    os.chdir(os.environ.get("RUN_FROM", "."))
     try:
         app(prog_name="./run")
     except PipelineError as error:
@@ -239,3 +241,7 @@ def main() -> None:
         sys.exit(f"Airflow's API failed: {error!r}. Its log is in the state folder's logs/.")
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if not type(error).__module__.startswith("botocore."):
+            raise
+        sys.exit(f"AWS: {error}. `aws sso login`, AWS_PROFILE or AWS_ACCESS_KEY_ID may be missing.")

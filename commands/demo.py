@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,26 +13,23 @@ from rich.table import Table as Grid
 
 from commands.airflow_api import Airflow
 from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, script
-from commands.processes import Service, stopping
+from commands.processes import Service, stopping, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import (
+    TAXI_DAG,
+    TRAIN_DAG,
+    WEATHER_DAG,
     claim_data_source,
     lineage_caught_up,
-    lineage_ready,
     prepare,
-    start_airflow,
-    start_throughline,
-    wait_for_airflow,
+    start_services,
 )
-from lakehouse.backends import chosen
+from lakehouse.backends import is_embedded
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.settings import Settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end
 
-TAXI_DAG = "ingest_yellow_taxi_data"
-WEATHER_DAG = "ingest_weather_data"
-TRAIN_DAG = "train_forecast_model"
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
 TRIGGER_SECONDS = 120
@@ -57,23 +52,20 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
     services: list[Service] = []
     with stopping(services):
         with Progress(console) as progress:
-            with progress.stage("Java, jars, catalog"):
+            with progress.stage("Java, jars (the first time from Maven Central), catalog"):
                 claim_data_source(settings)
                 prepare(settings)
             with progress.stage("Lineage server and Airflow up"):
-                services.append(start_throughline(settings))
-                services.append(start_airflow(settings))
-                services[0].wait_until(lambda: lineage_ready(settings), 60)
-                airflow = wait_for_airflow(settings, services[1])
+                airflow = start_services(settings, services)
             notes = run_dags(settings, airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
-            with progress.stage("Lineage taken in"):
-                services[0].wait_until(lambda: lineage_caught_up(settings), 60)
+            if is_embedded(settings):
+                with progress.stage("Lineage taken in"):
+                    services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         _show(console, settings, progress, notes)
         if exit_when_done:
             return
-        console.print("\nBoth stay up. [bold]Ctrl-C[/bold] ends them.")
-        with suppress(KeyboardInterrupt):
-            signal.pause()
+        console.print("\nThis stays up. [bold]Ctrl-C[/bold] ends it.")
+        wait_for_interrupt(services)
 
 
 def default_months(settings: Settings) -> list[str]:
@@ -127,7 +119,7 @@ def run_dags(
     with progress.stage("Ingest"):
         runs = {dag: airflow.trigger(dag, {"months": months[dag]}) for dag in months}
         started()
-        _follow(airflow, progress, runs)
+        _follow(settings, airflow, progress, runs)
     if reasons := _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
         notes.append(f"No new weather was loaded; the model, seasonal-naive, needs none. {reasons}")
     if reasons := _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
@@ -136,7 +128,9 @@ def run_dags(
             return notes
         notes.append("The data was there, but no forecast of it: it was trained now.")
         with progress.stage("Training, which an earlier run did not finish"):
-            _follow(airflow, progress, {TRAIN_DAG: airflow.trigger(TRAIN_DAG, {})})
+            waiting = [run["dag_run_id"] for run in airflow.unfinished(TRAIN_DAG)]
+            run = waiting[0] if waiting else airflow.trigger(TRAIN_DAG, {})
+            _follow(settings, airflow, progress, {TRAIN_DAG: run})
         return notes
     with progress.stage("Training, triggered by the new taxi data"):
         deadline = time.monotonic() + TRIGGER_SECONDS
@@ -144,7 +138,7 @@ def run_dags(
             if time.monotonic() > deadline:
                 raise DemoFailed(f"{TRAIN_DAG} was not triggered by {runs[TAXI_DAG]}.")
             time.sleep(POLL_SECONDS)  # between two looks at Airflow
-        _follow(airflow, progress, {TRAIN_DAG: run})
+        _follow(settings, airflow, progress, {TRAIN_DAG: run})
     return notes
 
 
@@ -166,7 +160,7 @@ def _is_trained(settings: Settings) -> bool:
     return bool(forecasts) and forecasts[0]["as_of"] >= end
 
 
-def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
+def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
     """Show the runs until all have ended.
 
     Raises:
@@ -178,17 +172,21 @@ def _follow(airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
             states[dag] = airflow.run_state(dag, run)
             progress.show(dag, airflow.tasks(dag, run))
             if states[dag] == "failed":
-                raise DemoFailed(_why(airflow, dag, run))
+                raise DemoFailed(explain(settings, airflow, dag, run))
         time.sleep(POLL_SECONDS)  # between two looks at Airflow
 
 
-def _why(airflow: Airflow, dag: str, run: str) -> str:
+def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
+    """Which task of a run failed, and the end of its log."""
     failed = [task for task in airflow.tasks(dag, run) if task["state"] == "failed"]
     if not failed:
         return f"{dag} failed."
-    task = failed[0]
-    log = airflow.log(dag, run, task["task_id"], task["try_number"]).splitlines()
-    return f"{dag}.{task['task_id']} failed. The end of its log:\n" + "\n".join(log[-20:])
+    task, attempt = failed[0]["task_id"], failed[0]["try_number"]
+    log = airflow.log(dag, run, task, attempt).splitlines()
+    told = [line for line in log if not line.startswith(("::group::", "::endgroup::"))]
+    folder = settings.state_dir / "airflow" / "logs" / f"dag_id={dag}" / f"run_id={run}"
+    path = folder / f"task_id={task}" / f"attempt={attempt}.log"
+    return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(told[-20:])
 
 
 def _show(console: Console, settings: Settings, progress: Progress, notes: list[str]) -> None:
@@ -215,7 +213,7 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
 
 
 def _show_tree(console: Console, settings: Settings) -> None:
-    if not any(backend.name == "embedded" for backend in chosen(settings)):
+    if not is_embedded(settings):
         console.print(f"\nThe lineage went to {settings.lineage_backend}.")
         return
     command = f"./run lineage tree {FORECAST.name}"
@@ -231,7 +229,10 @@ def _places(settings: Settings) -> Grid:
     places.add_column("")
     airflow = f"http://localhost:{settings.airflow_port}"
     rows = [
-        ("Lineage", settings.throughline_url),
+        (
+            "Lineage",
+            settings.throughline_url if is_embedded(settings) else settings.lineage_backend,
+        ),
         ("Airflow", f"{airflow}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"),
         ("Tables", settings.warehouse),
         ("Landed files", str(settings.landing_dir)),

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import typer
 
 from commands.environment import child_environ, script, write_airflow_password
+from commands.processes import become
 from commands.services import prepare
 from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -58,7 +59,7 @@ def airflow_docker(settings: Settings) -> NoReturn:
     arguments += ["--file", str(COMPOSE_FILE), "up", "--build"]
     # The first compose needs to be told to build as the second does.
     build = {"DOCKER_BUILDKIT": "1", "COMPOSE_DOCKER_CLI_BUILD": "1"}
-    _become([*compose, *arguments], {**os.environ, **inside.environ(), **build})
+    become([*compose, *arguments], {**os.environ, **inside.environ(), **build})
 
 
 def in_container(settings: Settings) -> Settings:
@@ -140,6 +141,7 @@ def datahub_docker() -> NoReturn:
     Raises:
         SetupError: there is no Docker engine, no Compose, or no DataHub command line.
     """
+    find_compose()
     typer.echo(f"DataHub {DATAHUB_VERSION}: http://localhost:{DATAHUB_PORT}  (datahub / datahub)")
     typer.echo(
         f"The lineage server has to leave that port: THROUGHLINE_PORT={DATAHUB_PORT + 1} ./run ..."
@@ -171,7 +173,7 @@ def _datahub(*arguments: str) -> NoReturn:
         )
     find_compose()
     telemetry = {"DATAHUB_TELEMETRY_ENABLED": "false"}
-    _become([script("datahub"), *arguments], {**os.environ, **telemetry})
+    become([script("datahub"), *arguments], {**os.environ, **telemetry})
 
 
 def airflow_environ(settings: Settings) -> dict[str, str]:
@@ -193,13 +195,7 @@ def serve_airflow() -> NoReturn:
     settings = load_settings()
     prepare(settings)
     write_airflow_password(settings)
-    _become([script("airflow"), "standalone"], airflow_environ(settings))
-
-
-def _become(command: list[str], environ: dict[str, str]) -> NoReturn:
-    """Replace this process, so that signals and the exit code are the command's own."""
-    sys.stdout.flush()
-    os.execvpe(command[0], command, environ)
+    become([script("airflow"), "standalone"], airflow_environ(settings))
 
 
 if __name__ == "__main__":

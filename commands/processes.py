@@ -6,11 +6,14 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 
@@ -45,10 +48,19 @@ class Service:
                 for command in commands
             ]
 
+        self.started = datetime.now(UTC)
+
     @property
     def pid(self) -> int:
         """The process id of the first program."""
         return self._processes[0].pid
+
+    def check(self) -> None:
+        """Raises:
+        SetupError: a program has ended; with the end of the log.
+        """
+        if any(process.poll() is not None for process in self._processes):
+            raise SetupError(f"{self.name} ended by itself. {self._log_tail()}")
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait for a condition.
@@ -58,8 +70,7 @@ class Service:
         """
         deadline = time.monotonic() + seconds
         while not ready():
-            if any(process.poll() is not None for process in self._processes):
-                raise SetupError(f"{self.name} ended at once. {self._log_tail()}")
+            self.check()
             if time.monotonic() > deadline:
                 raise SetupError(f"{self.name} is not up after {seconds:.0f} s. {self._log_tail()}")
             time.sleep(0.2)  # between two looks at the condition
@@ -69,11 +80,12 @@ class Service:
         for program in self._processes:
             if program.poll() is None:
                 os.killpg(program.pid, signal.SIGTERM)
-        _wait_gone(lambda: marked(self.mark), GRACE_SECONDS)
-        left = marked(self.mark)
-        for process in left:
-            _kill(process)
-        psutil.wait_procs(left, timeout=GRACE_SECONDS)  # a kill takes a moment to be carried out
+        psutil.wait_procs(_alive(self._processes), timeout=GRACE_SECONDS)
+        for signal_ in (signal.SIGTERM, signal.SIGKILL):
+            left = marked(self.mark)
+            for process in left:
+                _send(process, signal_)
+            psutil.wait_procs(left, timeout=GRACE_SECONDS)
         for program in self._processes:
             program.wait()
 
@@ -95,15 +107,13 @@ def marked(mark: str) -> list[psutil.Process]:
     return found
 
 
-def _wait_gone(alive: Callable[[], list[psutil.Process]], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while alive() and time.monotonic() < deadline:
-        time.sleep(0.2)  # between two looks at the processes
+def _alive(programs: list[subprocess.Popen[bytes]]) -> list[psutil.Process]:
+    return [psutil.Process(program.pid) for program in programs if program.poll() is None]
 
 
-def _kill(process: psutil.Process) -> None:
+def _send(process: psutil.Process, signal_: signal.Signals) -> None:
     try:
-        process.kill()
+        process.send_signal(signal_)
     except psutil.NoSuchProcess:
         return
 
@@ -125,8 +135,28 @@ def stopping(services: list[Service]) -> Iterator[None]:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        if services:
+            sys.stderr.write("Stopping ...\n")
         for service in reversed(services):
             service.stop()
+
+
+def become(command: list[str], environ: dict[str, str]) -> NoReturn:
+    """Replace this process, so that signals and the exit code are the command's own."""
+    sys.stdout.flush()
+    os.execvpe(command[0], command, environ)
+
+
+def wait_for_interrupt(services: list[Service]) -> None:
+    """Until Ctrl-C.
+
+    Raises:
+        SetupError: a service ended by itself.
+    """
+    with suppress(KeyboardInterrupt):
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        for service in services:
+            service.check()
 
 
 def require_free_port(port: int, what: str, setting: str) -> None:

@@ -34,8 +34,10 @@ class Progress:
     console: Console
     stages: list[tuple[str, float]] = field(default_factory=list)
     _stage: str = ""
+    _started: float = 0.0
     _runs: dict[str, list[Json]] = field(default_factory=dict)
     _live: Live | None = None
+    _spinner: Spinner = field(default_factory=lambda: Spinner("dots"))
     _said: set[tuple[str, str, str]] = field(default_factory=set)
 
     def __enter__(self) -> Self:
@@ -51,6 +53,7 @@ class Progress:
         at: TracebackType | None,
     ) -> None:
         if self._live:
+            self._live.transient = kind is None  # what it was at stays to be read
             self._live.stop()
 
     @contextmanager
@@ -59,9 +62,9 @@ class Progress:
         self._stage = name
         if not self._live:
             self.console.print(f"{name} ...")
-        started = time.monotonic()
+        self._started = time.monotonic()
         yield
-        self.stages.append((name, time.monotonic() - started))
+        self.stages.append((name, time.monotonic() - self._started))
         self._stage = ""
 
     def show(self, dag: str, tasks: list[Json]) -> None:
@@ -91,7 +94,9 @@ class Progress:
             for name, seconds in self.stages
         ]
         if self._stage:
-            parts.append(Spinner("dots", self._stage))
+            elapsed = f"  {time.monotonic() - self._started:.0f} s"
+            self._spinner.update(text=Text.assemble(self._stage, (elapsed, "dim")))
+            parts.append(self._spinner)
         if self._runs:
             parts.append(self._table())
         return Group(*parts)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from datetime import datetime
 
 import httpx
 
 from commands.airflow_api import Airflow
 from commands.environment import child_environ, script, write_airflow_password
 from commands.processes import Service, require_free_port
+from lakehouse.backends import is_embedded
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.names import DATABASE
@@ -16,7 +18,10 @@ from lakehouse.settings import Settings
 from spark_jobs.archive import ensure_archive
 from spark_jobs.runtime import jars, java_home
 
-DAGS = ("ingest_yellow_taxi_data", "ingest_weather_data", "train_forecast_model")
+TAXI_DAG = "ingest_yellow_taxi_data"
+WEATHER_DAG = "ingest_weather_data"
+TRAIN_DAG = "train_forecast_model"
+DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
 START_SECONDS = 300
 
 
@@ -99,14 +104,41 @@ def start_airflow(settings: Settings) -> Service:
     return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
 
+def start_services(settings: Settings, services: list[Service]) -> Airflow:
+    """Start Airflow, and before it the lineage server if lineage goes to it; add them to the list.
+
+    Raises:
+        SetupError: one did not come up.
+    """
+    if is_embedded(settings):
+        services.append(start_throughline(settings))
+        services[0].wait_until(lambda: lineage_ready(settings), 60)
+    services.append(start_airflow(settings))
+    return wait_for_airflow(settings, services[-1])
+
+
 def wait_for_airflow(settings: Settings, service: Service) -> Airflow:
-    """Airflow's API once it schedules and knows every DAG.
+    """Airflow's API once it schedules and knows every DAG; no run of an earlier one is left.
 
     Raises:
         SetupError: it did not come up, or a DAG file cannot be loaded.
     """
-    airflow = Airflow(f"http://localhost:{settings.airflow_port}")
+    airflow = Airflow(f"http://localhost:{settings.airflow_port}", service.check)
     service.wait_until(lambda: airflow.healthy(DAGS), START_SECONDS)
     if errors := airflow.import_errors():
         raise SetupError("Airflow cannot load every DAG: " + "\n".join(errors))
+    _end_interrupted(airflow, service)
     return airflow
+
+
+def _end_interrupted(airflow: Airflow, service: Service) -> None:
+    """Fail the runs that were cut off when an earlier Airflow ended.
+
+    Each DAG runs once at a time. Airflow would go on with the old run, with today's settings, and
+    every new one would wait for it.
+    """
+    for dag in DAGS:
+        for run in airflow.unfinished(dag):
+            began = run["start_date"]
+            if began and datetime.fromisoformat(began) < service.started:
+                airflow.fail(dag, run["dag_run_id"], "Cut off when Airflow was stopped.")

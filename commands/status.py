@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
 
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
@@ -12,11 +13,12 @@ from lakehouse.settings import Settings, sources
 
 
 def show_settings(settings: Settings) -> None:
-    """Print name, value and source of every setting."""
-    grid = Grid("setting", "value", "from", box=None, pad_edge=False)
-    for row in sources(settings):
-        grid.add_row(*row)
-    Console().print(grid)
+    """Print name, value, source and meaning of every setting."""
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value, source, description in sources(settings):
+        line = Text.assemble((name, "bold"), " = ", value or '""', (f"  ({source})", "dim"))
+        console.print(line)
+        console.print(Text(f"    {description}", style="dim"))
 
 
 def show_status(settings: Settings) -> None:
@@ -31,7 +33,12 @@ def show_status(settings: Settings) -> None:
         services.add_row(name, url, "[green]up[/green]" if up else "[dim]not running[/dim]")
     console.print(services)
     console.print()
-    console.print(_tables(settings))
+    tables = _tables(settings)
+    if tables.row_count:
+        console.print(f"Tables of {DATABASE} in {settings.warehouse}", soft_wrap=True)
+        console.print(tables)
+    else:
+        console.print("No tables yet: `./run demo` makes them.")
 
 
 def _answers(url: str) -> bool:
@@ -42,7 +49,9 @@ def _answers(url: str) -> bool:
 
 
 def _tables(settings: Settings) -> Grid:
-    grid = Grid("table", "rows", "snapshot", "written", box=None, pad_edge=False)
+    grid = Grid("table", "rows", "snapshot", "written", box=None, pad_edge=False, padding=(0, 1))
+    if settings.lakehouse == "local" and not settings.state_dir.exists():
+        return grid  # to ask would make the catalog
     catalog = open_catalog(settings)
     if not catalog.namespace_exists(DATABASE):
         return grid
@@ -52,7 +61,7 @@ def _tables(settings: Settings) -> Grid:
         rows = snapshot.summary["total-records"] if snapshot and snapshot.summary else "0"
         written = table.metadata.last_updated_ms / 1000
         grid.add_row(
-            ".".join(identifier),
+            identifier[-1],
             f"{int(rows or 0):,}",
             str(snapshot.snapshot_id) if snapshot else "-",
             _time(written),

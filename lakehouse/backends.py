@@ -110,6 +110,11 @@ def chosen(settings: Settings) -> list[Backend]:
     return list({backend.name: backend for backend in backends}.values())
 
 
+def is_embedded(settings: Settings) -> bool:
+    """Whether lineage goes to the lineage server of this machine."""
+    return any(backend.name == "embedded" for backend in chosen(settings))
+
+
 def _any_url(url: str, key: SecretStr) -> Callable[[Settings], Transport]:
     return lambda _: _http(url, "api/v1/lineage", key)
 

@@ -71,6 +71,13 @@ def loaded_sources(table: IcebergTable | None, slice_: str) -> set[str]:
     return {summary.get(SOURCE_HASH, ""), digest if noted == str(snapshot_id) else ""} - {""}
 
 
+def newest_slice(table: IcebergTable) -> str:
+    """The slice that was written last; empty if none was."""
+    snapshot = table.current_snapshot()
+    found = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
+    return found.get(SLICE, "")
+
+
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:
     """Remember that other source files hold the slice's very rows; writes no snapshot."""
     snapshot_id, _ = _newest(table, slice_)

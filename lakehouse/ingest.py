@@ -10,7 +10,7 @@ from lakehouse.download import LandedFile, fetch
 from lakehouse.errors import NotPublished
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from lakehouse.sources import WEATHER, Source
+from lakehouse.sources import Source
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def land(settings: Settings, source: Source, months: list[str]) -> Landing:
         landed = _land_month(settings, source, month, skipped)
         if not landed:
             continue
-        slice_ = _slice(source, landed)
+        slice_ = _slice(source, month, landed)
         if slice_.source_hash in loaded_sources(raw, slice_.name):
             skipped.append(f"{slice_.name} is loaded already and has not changed.")
             continue
@@ -69,9 +69,6 @@ def _land_month(
     return landed
 
 
-def _slice(source: Source, files: list[LandedFile]) -> Slice:
-    name = files[0].path.rsplit("/", 1)[1]
-    if source is WEATHER:  # prcp-202301-cty-scaled.csv, tavg-… are one slice: 202301-cty-scaled.csv
-        name = name.split("-", 1)[1]
+def _slice(source: Source, month: str, files: list[LandedFile]) -> Slice:
     digest = hashlib.sha256("".join(f.sha256 for f in files).encode()).hexdigest()
-    return Slice(name, tuple(f.path for f in files), digest)
+    return Slice(source.slice_of(month), tuple(f.path for f in files), digest)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -95,6 +96,20 @@ class Settings(BaseSettings):
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().resolve()
 
+    @field_validator("data_source")
+    @classmethod
+    def _absolute_source(cls, value: str) -> str:
+        is_path = value not in ("generator", "real") and "://" not in value
+        return str(Path(value).expanduser().resolve()) if is_path else value
+
+    @model_validator(mode="after")
+    def _ports_differ(self) -> Self:
+        if self.airflow_port == self.throughline_port:
+            raise ValueError(
+                f"AIRFLOW_PORT and THROUGHLINE_PORT are both {self.airflow_port}; they must differ"
+            )
+        return self
+
     @model_validator(mode="after")
     def _glue_is_complete(self) -> Self:
         missing = [n for n in ("bucket", "aws_account") if not getattr(self, n)]
@@ -135,7 +150,7 @@ class Settings(BaseSettings):
             return (self.state_dir / "generated" / kind).as_uri()
         if "://" in self.data_source:
             return f"{self.data_source.rstrip('/')}/{kind}"
-        return (Path(self.data_source).expanduser().resolve() / kind).as_uri()
+        return (Path(self.data_source) / kind).as_uri()
 
     @property
     def landing_dir(self) -> Path:
@@ -170,8 +185,15 @@ class Settings(BaseSettings):
 
 
 def settings_file() -> Path:
-    """The YAML file that is read, whether it exists or not."""
-    return Path(os.environ.get("SETTINGS_FILE") or REPOSITORY / "settings.yaml")
+    """The YAML file that is read; the one of the repository need not exist.
+
+    Raises:
+        SettingsError: SETTINGS_FILE names a file that is not there.
+    """
+    named = os.environ.get("SETTINGS_FILE")
+    if named and not Path(named).expanduser().exists():
+        raise SettingsError(f"SETTINGS_FILE is {named!r}, and there is no such file.")
+    return Path(named).expanduser() if named else REPOSITORY / "settings.yaml"
 
 
 def load_settings(**arguments: Any) -> Settings:
@@ -197,13 +219,17 @@ def _problem(error: dict[str, Any]) -> str:
     field = Settings.model_fields.get(name)
     if not name:
         return str(error["msg"])
-    if field is None or field.annotation is SecretStr:
+    if field is None:
+        near = get_close_matches(name, Settings.model_fields, 1)
+        hint = f", did you mean {near[0]}?" if near else ";"
+        return f"there is no setting {name}{hint} `./run settings` lists them"
+    if field.annotation is SecretStr:
         return f"{name.upper()}: {error['msg']}"
     return f"{name.upper()}: {error['msg']} (received {error['input']!r})"
 
 
-def sources(settings: Settings) -> list[tuple[str, str, str]]:
-    """(name, value with secrets masked, source) for every setting, in the order declared."""
+def sources(settings: Settings) -> list[tuple[str, str, str, str]]:
+    """(name, value with secrets masked, source, description) for every setting, as declared."""
     file = YamlConfigSettingsSource(Settings, yaml_file=settings_file())()
     rows = []
     for name, field in Settings.model_fields.items():
@@ -214,5 +240,6 @@ def sources(settings: Settings) -> list[tuple[str, str, str]]:
             source = f"file {settings_file().name}"
         else:
             source = "default" if value == field.default else "argument"
-        rows.append((name, re.sub(r"://[^/@]*@", "://***@", str(value)), source))
+        shown = re.sub(r"://[^/@]*@", "://***@", str(value))
+        rows.append((name, shown, source, field.description or ""))
     return rows

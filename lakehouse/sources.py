@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from operator import attrgetter
 
 from lakehouse.errors import SettingsError
 from lakehouse.settings import Settings
@@ -28,26 +29,48 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A source of monthly files that are loaded into ``<table>_staging`` and ``<table>_raw``."""
+    """A source of monthly files that are loaded into ``<table>_staging`` and ``<table>_raw``.
+
+    `paths` and `slice_name` are templates of {year} and {month}: a month's files below the base
+    URL, and what the rows of all of them are called.
+    """
 
     name: str
     table: str
+    base_url: Callable[[Settings], str]
+    paths: tuple[str, ...]
+    slice_name: str
 
     def files(self, settings: Settings, month: str) -> list[SourceFile]:
         """The files that make up one month (YYYY-MM)."""
-        if self.name == "weather":
-            digits = month.replace("-", "")
-            base = f"{settings.weather_url}/averages/{month[:4]}"
-            return [
-                SourceFile(f"{base}/{element}-{digits}-cty-scaled.csv", month)
-                for element in WEATHER_ELEMENTS
-            ]
-        base = f"{settings.taxi_url}/trip-data"
-        return [SourceFile(f"{base}/{self.name}_tripdata_{month}.parquet", month)]
+        base = self.base_url(settings)
+        return [SourceFile(f"{base}/{_filled(path, month)}", month) for path in self.paths]
+
+    def slice_of(self, month: str) -> str:
+        """The slice that a month's files are."""
+        return _filled(self.slice_name, month)
 
 
-YELLOW = Source("yellow", "yellow_taxi")
-WEATHER = Source("weather", "weather")
+def _filled(template: str, month: str) -> str:
+    year, digits = month.split("-")
+    return template.format(year=year, month=digits)
+
+
+def taxi(service: str) -> Source:
+    """TLC's trips of a service (yellow, green)."""
+    file = f"{service}_tripdata_{{year}}-{{month}}.parquet"
+    base = attrgetter("taxi_url")
+    return Source(service, f"{service}_taxi", base, (f"trip-data/{file}",), file)
+
+
+YELLOW = taxi("yellow")
+WEATHER = Source(
+    "weather",
+    "weather",
+    attrgetter("weather_url"),
+    tuple(f"averages/{{year}}/{e}-{{year}}{{month}}-cty-scaled.csv" for e in WEATHER_ELEMENTS),
+    "{year}{month}-cty-scaled.csv",
+)
 
 
 def parse_months(text: str | Sequence[str]) -> list[str]:

@@ -35,7 +35,8 @@ def java_options(settings: Settings) -> str:
 def ensure_archive(settings: Settings) -> None:
     """Make the archives unless they are there. A Java that cannot make them goes without."""
     top = archive(settings)
-    if top.exists():
+    failed = top.with_name("failed")
+    if top.exists() or failed.exists():
         return
     top.parent.mkdir(parents=True, exist_ok=True)
     base = top.with_name("base.jsa")
@@ -46,9 +47,11 @@ def ensure_archive(settings: Settings) -> None:
             [java, "-Xshare:dump", f"-XX:SharedArchiveFile={base}"],
             [sys.executable, "-m", "spark_jobs.archive", work, str(base), str(part)],
         ):
-            subprocess.run(command, capture_output=True, check=False)
+            done = subprocess.run(command, capture_output=True, check=False)
         if part.exists():
             part.replace(top)
+        else:
+            failed.write_bytes(done.stderr)  # so that it is not tried each time
 
 
 def _train(work: str, base: str, target: str) -> None:

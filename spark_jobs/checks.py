@@ -65,6 +65,8 @@ def report(spark: SparkSession, settings: Settings, table: Table, results: list[
         if result.broken:
             print(f"{'CRITICAL' if result.critical else 'warning'}: {result}")  # noqa: T201 - task log
     critical = [str(result) for result in results if result.critical]
+    if any(result.rows == 0 for result in results):
+        critical = ["there are no rows"]
     if critical:
         raise ChecksFailed(
             f"{table.name}: {'; '.join(critical)}. Nothing was published; correct the source "

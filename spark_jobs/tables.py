@@ -14,6 +14,7 @@ from lakehouse.catalog import (
     load_table,
     loaded_content,
     loaded_sources,
+    newest_slice,
     note_source,
 )
 from lakehouse.names import CATALOG, DATABASE, Table
@@ -95,15 +96,21 @@ def replace_slice(
     *,
     digest: str,
     source_hash: str = "",
+    may_overlap: bool = False,
 ) -> bool:
     """Replace the rows for which `slice_` holds by `rows`, in one commit; True if it wrote.
 
     Nothing is written when the slice was last written with the same `digest` (`content_hash` of
     what the rows are made from). The commit carries the slice's name and hashes, so a crash
-    before it leaves the old rows and no trace, and a run after it knows that it is done.
+    before it leaves the old rows and no trace, and a run after it knows that it is done. Of slices
+    that may overlap only the one written last is known to hold what it was given.
     """
     held = load_table(settings, table)
-    if held is not None and loaded_content(held, slice_name) == digest:
+    if (
+        held is not None
+        and loaded_content(held, slice_name) == digest
+        and not (may_overlap and newest_slice(held) != slice_name)
+    ):
         if source_hash and source_hash not in loaded_sources(held, slice_name):
             note_source(held, slice_name, source_hash)
         return False

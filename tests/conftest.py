@@ -24,7 +24,7 @@ def clean_environment() -> Iterator[None]:
         for name in os.environ:
             if name in names or name.startswith(("OPENLINEAGE", "AIRFLOW__", "METAFLOW_")):
                 patch.delenv(name)
-        patch.setenv("SETTINGS_FILE", "/nonexistent/settings.yaml")
+        patch.setenv("SETTINGS_FILE", os.devnull)
         yield
 
 

@@ -21,6 +21,7 @@ from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Para
 from airflow.sdk.exceptions import AirflowSkipException
 from openlineage.client.event_v2 import Dataset
 
+from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
 from lakehouse.names import DatasetName, Table, file_dataset
 from lakehouse.settings import REPOSITORY, load_settings
@@ -64,6 +65,11 @@ class DownloadOperator(BaseOperator):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         settings = load_settings()
+        if unknown := set(context["dag_run"].conf or {}) - set(context["params"]):
+            raise SettingsError(
+                f"The run was given {', '.join(sorted(unknown))}; allowed: months, as in "
+                '{"months": ["2019-03"]}.'
+            )
         months = parse_months(context["params"].get("months") or [])
         months = months or months_before(date.today(), settings.months_back)
         self.landing = land(settings, self.source, months)

@@ -50,10 +50,11 @@ class TrainForecastModelFlow(FlowSpec):
     def start(self) -> None:
         """Settle the moment as of which to forecast."""
         if self.as_of_datetime:
-            as_of = datetime.fromisoformat(self.as_of_datetime)
+            as_of = forecasting.parse_as_of(self.as_of_datetime)
         else:
             as_of = tables.newest_month_end(load_settings())
         forecasting.check_window(as_of, self.lookback_days, self.predict_horizon_hours)
+        forecasting.parse_locations(self.locations)
         self.as_of = as_of
         self.window_start = as_of - timedelta(days=self.lookback_days)
         self.next(self.compute_actuals)
@@ -76,7 +77,7 @@ class TrainForecastModelFlow(FlowSpec):
         """Choose the zones and fill every hour without a ride with zero."""
         table, actuals = tables.read_actuals(load_settings(), self.window_start, self.as_of)
         table_read(table, dataset(tables.ACTUALS))
-        chosen = [int(zone) for zone in self.locations.split(",") if zone.strip()]
+        chosen = forecasting.parse_locations(self.locations)
         self.training_data = forecasting.training_frame(
             actuals,
             chosen or forecasting.busiest(actuals, BUSIEST_ZONES),

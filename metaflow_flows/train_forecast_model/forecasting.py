@@ -26,6 +26,30 @@ class BadWindow(PipelineError):
     """The parameters name a time that cannot be trained on."""
 
 
+def parse_as_of(text: str) -> datetime:
+    """Raises:
+    BadWindow: it is no time.
+    """
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise BadWindow(
+            f"as_of_datetime is {text!r}; it must be a time such as 2025-06-01T00:00."
+        ) from None
+
+
+def parse_locations(text: str) -> list[int]:
+    """Raises:
+    BadWindow: a zone is not a number.
+    """
+    try:
+        return sorted({int(zone) for zone in text.split(",") if zone.strip()})
+    except ValueError:
+        raise BadWindow(
+            f"locations is {text!r}; it must be zone numbers such as 132,138."
+        ) from None
+
+
 def check_window(as_of: datetime, lookback_days: int, horizon_hours: int) -> None:
     """Raises:
     BadWindow: the model could only answer with zeros or nothing.
@@ -52,7 +76,16 @@ def busiest(actuals: pd.DataFrame, count: int) -> list[int]:
 def training_frame(
     actuals: pd.DataFrame, locations: Sequence[int], start: datetime, end: datetime
 ) -> pd.DataFrame:
-    """Every hour of [start, end) for every zone; an hour without a row had no ride."""
+    """Every hour of [start, end) for every zone; an hour without a row had no ride.
+
+    Raises:
+        BadWindow: a zone had no ride at all, so it is not one, or too small to be forecast.
+    """
+    if unknown := sorted(set(locations) - set(actuals["pulocationid"])):
+        raise BadWindow(
+            f"locations names {', '.join(map(str, unknown))}, where nobody was picked up from "
+            f"{start} to {end}; give zones with rides, or none for the busiest."
+        )
     hours = pd.date_range(start, end, freq="h", inclusive="left", name="ds")
     index = pd.MultiIndex.from_product([sorted(locations), hours], names=["unique_id", "ds"])
     rides = actuals.rename(

@@ -34,4 +34,5 @@ def compute_actuals(
         f"{start.isoformat()}/{end.isoformat()}",
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
         digest=content_hash(rows, list(ACTUALS.columns)),
+        may_overlap=True,
     )

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import io
+import os
 import re
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.main import get_command
 
 from commands.airflow_api import _log_line
 from commands.cli import app
 from commands.demo import default_months
-from commands.processes import Service, marked, require_free_port
+from commands.processes import Service, marked, require_free_port, wait_for_interrupt
+from commands.progress import Progress
+from commands.status import show_settings, show_status
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
@@ -75,9 +81,70 @@ def test_a_service_is_stopped_with_what_it_put_into_a_session_of_its_own(tmp_pat
 def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) -> None:
     program = "raise SystemExit('no luck today')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
-    with pytest.raises(SetupError, match=r"It ended at once(.|\n)*no luck today"):
+    with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*no luck today"):
         service.wait_until(lambda: False, 30)
     service.stop()
+
+
+def test_a_service_that_ends_while_one_waits_for_ctrl_c_is_an_error(tmp_path: Path) -> None:
+    program = "import sys; sys.stdin.read(); raise SystemExit('killed by hand')"
+    service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
+    with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*killed by hand"):
+        wait_for_interrupt([service])
+    service.stop()
+
+
+def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+    with suppress(SetupError), Progress(console) as progress, progress.stage("Ingest"):
+        progress.show("dag", [{"task_id": "load", "state": "failed", "start_date": None}])
+        raise SetupError("no")
+    last = screen.getvalue().rsplit("\x1b[2K", 1)[-1]
+    assert "load" in last
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("demo", "--real", "--data", "x"), "--real and --data x name two sources"),
+        (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
+        (("demo", "--backend", "datazone"), "needs DATAZONE_DOMAIN_ID"),
+        (("demo", "--data", "no/such"), "no/such/taxi/trip-data has no yellow_tripdata_YYYY-MM"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_started(
+    arguments: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [REPOSITORY / "run", *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"STATE_DIR": "state"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state" / "logs").exists()
+    if "no/such" in arguments:
+        assert str(tmp_path / "no/such") in done.stderr  # relative to where it was typed
+
+
+def test_status_of_nothing_says_so_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_status(load_settings(state_dir=tmp_path / "state", airflow_port=1, throughline_port=2))
+    assert "No tables yet: `./run demo` makes them." in capsys.readouterr().out
+    assert not (tmp_path / "state").exists()
+
+
+def test_settings_are_listed_with_what_they_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    show_settings(load_settings(airflow_port=9091))
+    listed = capsys.readouterr().out.splitlines()
+    at = listed.index("airflow_port = 9091  (argument)")
+    assert listed[at + 1] == "    Port of Airflow's UI and API."
 
 
 def test_months_not_given_are_the_mirrors_newest(tmp_path: Path) -> None:

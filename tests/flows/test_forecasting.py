@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -50,10 +51,22 @@ def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
             "total_rides": [3, 5],
         }
     )
-    frame = forecasting.training_frame(actuals, [7, 8], START, END)
-    assert len(frame) == 2 * 30 * 24
+    frame = forecasting.training_frame(actuals, [7], START, END)
+    assert len(frame) == 30 * 24
     assert frame["y"].sum() == 8
-    assert frame.loc[frame["unique_id"] == 8, "y"].sum() == 0
+    with pytest.raises(forecasting.BadWindow, match="locations names 8, 9, where nobody"):
+        forecasting.training_frame(actuals, [9, 7, 8], START, END)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [(forecasting.parse_as_of, "banana"), (forecasting.parse_locations, "132,JFK")],
+)
+def test_a_parameter_that_is_not_one_is_named_with_an_example(
+    parse: Callable[[str], object], text: str
+) -> None:
+    with pytest.raises(forecasting.BadWindow, match=rf"is '{text}'; it must be .* such as"):
+        parse(text)
 
 
 def test_rides_outside_the_window_are_left_out() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from lakehouse.download import fetch
 from lakehouse.errors import BadSourceFile, NotPublished, SettingsError
-from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months
+from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months, taxi
 
 
 class Site(ThreadingHTTPServer):
@@ -120,7 +119,7 @@ def test_a_month_of_each_source_is_found_where_the_sites_have_it() -> None:
     urls = [f.url for f in WEATHER.files(settings, "2019-03")]
     assert urls[0] == "https://m/weather/averages/2019/prcp-201903-cty-scaled.csv"
     assert len(urls) == 4
-    assert replace(YELLOW, name="green").files(settings, "2019-03")[0].filename == (
+    assert taxi("green").files(settings, "2019-03")[0].filename == (
         "green_tripdata_2019-03.parquet"
     )
 

@@ -31,7 +31,7 @@ def test_every_setting_says_where_its_value_comes_from_and_hides_secrets(
     monkeypatch.setenv("SETTINGS_FILE", str(file))
     monkeypatch.setenv("AIRFLOW_PORT", "2222")
     settings = load_settings(months_back=9)
-    rows = {name: (value, source) for name, value, source in sources(settings)}
+    rows = {name: (value, source) for name, value, source, _ in sources(settings)}
     assert set(rows) == set(Settings.model_fields)
     assert rows["airflow_port"] == ("2222", "environment AIRFLOW_PORT")
     assert rows["months_back"] == ("9", "argument")
@@ -68,7 +68,7 @@ def test_an_unknown_name_in_the_file_is_refused(
     file = tmp_path / "settings.yaml"
     file.write_text("airflow_prot: 9090\n")
     monkeypatch.setenv("SETTINGS_FILE", str(file))
-    with pytest.raises(SettingsError, match="AIRFLOW_PROT"):
+    with pytest.raises(SettingsError, match="no setting airflow_prot, did you mean airflow_port"):
         load_settings()
 
 
@@ -108,3 +108,21 @@ def test_a_file_that_cannot_be_taken_is_named_and_no_secret_of_it_repeated(
 def test_a_password_in_a_url_is_not_listed() -> None:
     rows = sources(load_settings(lineage_backend="https://me:s3cret@host/x"))
     assert "s3cret" not in str(rows)
+
+
+def test_a_settings_file_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SETTINGS_FILE", "mistyped.yaml")
+    with pytest.raises(SettingsError, match=r"SETTINGS_FILE is 'mistyped\.yaml'"):
+        load_settings()
+
+
+def test_two_services_cannot_have_one_port() -> None:
+    with pytest.raises(SettingsError, match="AIRFLOW_PORT and THROUGHLINE_PORT are both 9002"):
+        load_settings(airflow_port=9002)
+
+
+def test_a_relative_folder_of_data_is_the_same_for_a_child_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(data_source="mirror").environ()["DATA_SOURCE"] == str(tmp_path / "mirror")

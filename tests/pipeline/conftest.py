@@ -1,7 +1,7 @@
 """The whole pipeline, run once for the suite: Airflow, Spark, Metaflow and the lineage server.
 
-The lineage server is killed while the ingest runs and started again afterwards, so that every
-test below also says that nothing was lost by that.
+Airflow is killed in the middle of the first training, and the lineage server while the ingest runs;
+both are started again, so that every test below also says that nothing was lost by that.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ import pytest
 from rich.console import Console
 
 from commands.airflow_api import Airflow
-from commands.demo import TAXI_DAG, TRAIN_DAG, WEATHER_DAG, run_dags
-from commands.processes import Service
+from commands.demo import run_dags
+from commands.processes import Service, marked
 from commands.progress import Progress
 from commands.services import (
+    DAGS,
+    TAXI_DAG,
+    TRAIN_DAG,
+    WEATHER_DAG,
     lineage_caught_up,
     lineage_ready,
     prepare,
@@ -36,6 +40,7 @@ from lakehouse.settings import Settings
 
 Json = dict[str, Any]
 
+FLOW = "TrainForecastModelFlow"
 WEATHER_MONTHS = {"2019-03": ["2023-01"]}
 
 
@@ -46,12 +51,16 @@ class Pipeline:
     settings: Settings
     months: list[str]
     airflow: Airflow
+    cut_off: str = ""
+    """The run of the training during which Airflow was killed."""
     killed_after: int = 0
     """Bytes in the spool when the lineage server was killed."""
     loaded: dict[str, int] = field(default_factory=dict)
     """Each table's snapshot after every month was loaded."""
     again: dict[str, int] = field(default_factory=dict)
     """Each table's snapshot after the same was asked for again."""
+    mistyped: str = ""
+    """A taxi run whose parameter is misspelt."""
     unattended: str = ""
     """A taxi run without months, as the schedule starts it."""
 
@@ -93,7 +102,7 @@ def free_ports(count: int) -> int:
 def pipeline(
     make_settings: Callable[..., Settings], real_or_generated: tuple[dict[str, Any], list[str]]
 ) -> Iterator[Pipeline]:
-    """Ingest and training of the first month, then of every month, then the same once more."""
+    """The first month, with Airflow killed while it trains; every month; the same once more."""
     values, months = real_or_generated
     port = free_ports(4)
     settings = make_settings(
@@ -104,8 +113,11 @@ def pipeline(
         prepare(settings)
         services += [start_throughline(settings), start_airflow(settings)]
         services[0].wait_until(lambda: lineage_ready(settings), 60)
-        airflow = wait_for_airflow(settings, services[1])
-        found = Pipeline(settings, months, airflow)
+        found = Pipeline(settings, months, wait_for_airflow(settings, services[1]))
+        cut_off_training(found, services[1])
+        services[1].stop()
+        services[1] = start_airflow(settings)
+        airflow = found.airflow = wait_for_airflow(settings, services[1])
         with Progress(Console(quiet=True)) as progress:
             # Real weather and real trips of the same months are not at hand: each has its own.
             both = {TAXI_DAG: months, WEATHER_DAG: WEATHER_MONTHS.get(months[0], months)}
@@ -124,15 +136,26 @@ def pipeline(
             found.loaded = snapshots(settings)
             run_dags(settings, airflow, progress, both)
             found.again = snapshots(settings)
+            found.mistyped = airflow.trigger(TAXI_DAG, {"month": months[0]})
             found.unattended = airflow.trigger(TAXI_DAG, {})
-            services[1].wait_until(
-                lambda: airflow.run_state(TAXI_DAG, found.unattended) in ("success", "failed"), 300
-            )
+            services[1].wait_until(lambda: not airflow.unfinished(TAXI_DAG), 300)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         yield found
     finally:
         for service in services:
             service.stop()
+
+
+def cut_off_training(found: Pipeline, service: Service) -> None:
+    """Load a month, and kill -9 all of Airflow once the training that it triggers computes."""
+    for dag in DAGS:
+        found.airflow.unpause(dag)
+    found.airflow.trigger(TAXI_DAG, {"months": found.months[:1]})
+    computing = f"{FLOW}.compute_actuals"
+    service.wait_until(lambda: computing in {e["job"]["name"] for e in found.events()}, 300)
+    found.cut_off = found.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
+    for process in marked(service.mark):
+        process.kill()
 
 
 def kill_lineage(found: Pipeline, service: Service) -> None:
@@ -142,4 +165,4 @@ def kill_lineage(found: Pipeline, service: Service) -> None:
     psutil.Process(service.pid).kill()
 
 
-__all__ = ["TAXI_DAG", "TRAIN_DAG", "WEATHER_DAG", "Pipeline"]
+__all__ = ["FLOW", "TAXI_DAG", "TRAIN_DAG", "WEATHER_DAG", "Pipeline"]

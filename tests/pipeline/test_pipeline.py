@@ -16,15 +16,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from commands.demo import explain
 from lakehouse.catalog import load_table
 from lakehouse.forecasts import newest_forecasts
 from lakehouse.names import Table
 from lakehouse.sources import YELLOW
-from tests.pipeline.conftest import TAXI_DAG, TRAIN_DAG, Json, Pipeline
+from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline
 
 pytestmark = pytest.mark.airflow
 
-FLOW = "TrainForecastModelFlow"
 TABLES = {"nyc_taxi." + name: name for name in (
     "yellow_taxi_staging",
     "yellow_taxi_raw",
@@ -139,11 +139,19 @@ def test_the_flow_and_its_queries_are_below_the_dag_that_started_them(pipeline: 
     ]
 
 
-def test_training_ran_once_for_each_load_of_new_data(pipeline: Pipeline) -> None:
-    starts = {(e["job"]["name"], e["run"]["runId"]) for e in pipeline.events()}
-    runs = Counter(job for job, _ in starts)
+def test_training_is_done_once_for_each_load_of_new_data(pipeline: Pipeline) -> None:
+    ends = [event["job"]["name"] for event in pipeline.events() if event["eventType"] == "COMPLETE"]
     loads = len(pipeline.months)
-    assert (runs[TRAIN_DAG], runs[FLOW]) == (loads, loads)
+    assert (ends.count(TRAIN_DAG), ends.count(FLOW)) == (loads, loads)
+
+
+def test_a_training_that_was_cut_off_has_failed_and_was_made_up_for(pipeline: Pipeline) -> None:
+    assert pipeline.airflow.run_state(TRAIN_DAG, pipeline.cut_off) == "failed"
+    assert not pipeline.airflow.unfinished(TRAIN_DAG)
+    runs = pipeline.get("/api/v2/runs", job=TRAIN_DAG, limit=100)
+    assert Counter(run["state"] for run in runs) == {"FAILED": 1, "COMPLETED": 2}
+    flows = pipeline.get("/api/v2/runs", job=FLOW, limit=100)
+    assert Counter(run["state"] for run in flows) == {"FAILED": 1, "COMPLETED": 2}
 
 
 def test_tables_loaded_month_by_month_come_from_every_file(pipeline: Pipeline) -> None:
@@ -271,6 +279,15 @@ def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
     assert {task["state"] for task in tasks.values()} == {"skipped"}
     log = pipeline.airflow.log(TAXI_DAG, pipeline.unattended, "download", 1)
     assert re.search(r"yellow_tripdata_\d{4}-\d\d\.parquet does not exist", log)
+
+
+def test_a_failed_run_is_explained_by_its_tasks_exception_and_log(pipeline: Pipeline) -> None:
+    why = explain(pipeline.settings, pipeline.airflow, TAXI_DAG, pipeline.mistyped)
+    assert "SettingsError: The run was given month; allowed: months" in why
+    assert "::group::" not in why
+    path = re.search(r"The end of (\S+\.log)", why)
+    assert path
+    assert Path(path[1]).exists()
 
 
 def test_nothing_is_missing_though_the_lineage_server_was_killed(pipeline: Pipeline) -> None:

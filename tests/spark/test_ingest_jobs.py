@@ -195,6 +195,31 @@ def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
     assert counted == dict(expected)
 
 
+def test_hours_that_another_window_has_written_since_are_written_again(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    def load_trips(rows: int) -> None:
+        file = "yellow_tripdata_2024-05.parquet"
+        load(spark, lake, taxi.SPEC, trips_file(tmp_path, file, taxi_table("2024-05", rows)))
+
+    first, second = (
+        (datetime(2024, 5, 10), datetime(2024, 5, 20)),
+        (
+            datetime(2024, 5, 15),
+            datetime(2024, 5, 25),
+        ),
+    )
+    for trips, window in ((2_000, first), (1_000, second), (2_000, first)):
+        load_trips(trips)
+        assert compute_actuals(spark, lake, RAW, *window)
+    table = load_table(lake, ACTUALS.table)
+    assert table is not None
+    hours = f"datetime_hour >= '{first[0].isoformat()}' and datetime_hour < '2024-05-20T00:00:00'"
+    counted = sum(table.scan(row_filter=hours).to_arrow()["total_rides"].to_pylist())
+    pickups = taxi_table("2024-05", 2_000)["tpep_pickup_datetime"].to_pylist()
+    assert counted == sum(first[0] <= pickup < first[1] for pickup in pickups)
+
+
 def test_only_what_is_new_is_handed_on_to_be_loaded(spark: SparkSession, lake: Settings) -> None:
     first = land(lake, YELLOW, ["2024-03"])
     assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
