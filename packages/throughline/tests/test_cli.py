@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +99,71 @@ def test_an_unknown_node_suggests_the_nearest_with_exit_code_1(database: str, ca
     assert found.stderr.splitlines()[1] == "Did you mean: db.forecast"
 
 
+@pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
+def test_a_reading_command_makes_no_log_and_names_the_one_that_is_missing(
+    command: tuple[str, ...], tmp_path: Path, call: Call
+) -> None:
+    typo = tmp_path / "new" / "typo.db"
+    for spelled in (str(typo), f"sqlite:///{typo}"):
+        found = call(*command, "--database", spelled)
+        assert (found.returncode, found.stdout) == (1, "")
+        assert f"there is no log in '{typo}'" in found.stderr
+        assert "throughline ingest" in found.stderr
+    assert not typo.parent.exists()
+
+
+def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
+    tmp_path: Path, call: Call
+) -> None:
+    other = tmp_path / "other.db"
+    other.touch()
+    assert "there is no log in" in call("runs", "--database", str(other)).stderr
+    assert b"CREATE TABLE" not in other.read_bytes()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_on_a_terminal_a_long_name_loses_its_middle_and_in_a_pipe_nothing(
+    is_terminal: bool, tmp_path: Path, build: Any, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/work/a/long/way/to/the/landing/folder/trips_2025-04.parquet"
+    events = tmp_path / "events.jsonl"
+    long, last = "Flow.a_step_with_a_name_that_says_it_all", "x" * 60
+    one = build.run("COMPLETE", "1", long, "08:00:00", reads=(f"file|{path}",), writes=("db|t",))
+    two = build.run("COMPLETE", "2", "j", "08:00:00", reads=("db|t",), writes=(f"db|{last}",))
+    events.write_bytes(orjson.dumps([one, two]))
+    call("ingest", str(events), "--database", str(tmp_path / "log.db"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    for name, value in {"COLUMNS": "60", "TERM": "xterm", "FORCE_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    found = call("tree", last, "--database", str(tmp_path / "log.db")).stdout
+    lines = re.sub(r"\x1b\[[\d;]*m", "", found).splitlines()
+    assert lines[2] == "   └─ t  (db)"
+    if not is_terminal:
+        assert [last in lines[0], long in lines[3], path in lines[4]] == [True] * 3
+        return
+    assert max(map(len, lines)) == 60
+    assert lines[0] == f"xxxx…{'x' * 49}  (db)"
+    assert re.match(r" +└─ Flow…\w*it_all  COMPLETED", lines[3])
+    assert lines[4] == "         └─ /work/a/long/way/…/trips_2025-04.parquet  (file)"
+
+
+def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    flow = {"parent": ("f", "Flow"), "kind": "METAFLOW/STEP"}
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(
+        orjson.dumps([
+            build.run("COMPLETE", "f", "Flow", "08:02:00", kind="METAFLOW/FLOW"),
+            build.run("COMPLETE", "s", "Flow.s", "08:01:00", reads=("db|a",), **flow),
+        ])
+    )  # fmt: skip
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(events), *log)
+    assert call("tree", "Flow", *log).stdout.endswith("└─ a  (db)\n")
+    assert len(call("tree", "Flow", "--level", "task", *log).stdout.splitlines()) == 1
+
+
 def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call) -> None:
     assert "Flow.write  FAILED" in call("runs", "--database", database).stdout.splitlines()[0]
     of_one = orjson.loads(call("runs", "train", "--json", "--database", database).stdout)
@@ -132,7 +199,38 @@ def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
     found = call("runs", "--url", "http://127.0.0.1:9")
     assert found.returncode == 1
     assert "no server answers at http://127.0.0.1:9" in found.stderr
-    assert "throughline serve" in found.stderr
+    assert "start one with `throughline serve`" in found.stderr
+
+
+def test_a_project_around_throughline_can_name_its_own_command_to_start_the_server(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THROUGHLINE_START_HINT", "./run airflow")
+    found = call("runs", "--url", "http://127.0.0.1:9")
+    assert "start one with `./run airflow`" in found.stderr
+    assert "throughline serve" not in found.stderr
+
+
+@pytest.mark.parametrize("url", ["localhost:9002", "localhost", "file:///x", "http://h:x", ""])
+def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call) -> None:
+    found = call("runs", "--url", url)
+    assert found.returncode == 1
+    assert f"url: received {url!r}, expected one such as http://localhost:9002" in found.stderr
+
+
+def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        threading.Thread(target=_greet, args=(listener,)).start()
+        found = call("runs", "--url", f"http://127.0.0.1:{port}")
+    assert (found.returncode, found.stderr.count("\n")) == (1, 1)
+    assert "no server answers at" in found.stderr
+
+
+def _greet(listener: socket.socket) -> None:
+    with listener.accept()[0] as client:
+        client.recv(4_096)
+        client.sendall(b"SSH-2.0-other\r\n")
 
 
 def test_asking_a_server_loads_nothing_of_the_servers() -> None:

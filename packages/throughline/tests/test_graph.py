@@ -222,7 +222,11 @@ def test_create_table_as_select_counts_once(build: Any) -> None:
 
 def test_a_merge_that_reads_its_target_keeps_the_edge_to_itself(build: Any) -> None:
     run = build.run("COMPLETE", "r", "merge", "08:00:00", reads=("db|t",), writes=("db|t",))
-    assert _edges(build.state(run), "task") == {"merge < t", "merge > t"}
+    state = build.state(run)
+    assert _edges(state, "task") == {"merge < t", "merge > t"}
+    for level in ("query", "task"):
+        up = tree_answer(state, "merge", "up", 20, level)["up"]
+        assert _names(up) == {"merge": [{"t": [{"merge*": []}]}]}
 
 
 def test_a_declared_job_has_its_edges_until_a_run_says_better(build: Any) -> None:
@@ -340,7 +344,8 @@ def test_a_table_loaded_slice_by_slice_comes_from_every_file_that_it_still_holds
     found = _all_names(tree_answer(state, "forecast", "up", 20, level)["up"])
     assert {"/03", "/04", "/05"} <= found
     found = _all_names(tree_answer(state, "/05", "down", 20, level)["down"])
-    assert {"staging", "raw", "model", "forecast"} <= found
+    assert {"raw", "forecast"} <= found
+    assert level == "pipeline" or {"staging", "model"} <= found
 
 
 def test_a_table_that_a_commit_replaced_comes_from_that_commit_only(build: Any) -> None:
@@ -350,6 +355,58 @@ def test_a_table_that_a_commit_replaced_comes_from_that_commit_only(build: Any) 
     state = build.state(*events)
     found = _all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
     assert found == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
+
+
+def test_a_pipelines_tree_leaves_out_what_the_pipeline_keeps_to_itself(build: Any) -> None:
+    state = build.state(*_loads(build, "05", "04"))
+
+    def names(node: str, direction: str, level: str = "pipeline") -> Any:
+        return _names(tree_answer(state, node, direction, 20, level)[direction])
+
+    dag = {"dag": [{"/04": []}, {"/05": []}]}
+    assert names("forecast", "up") == {"forecast": [{"Flow": [{"raw": [dag]}]}]}
+    assert names("/05", "down") == {"/05": [{"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}]}
+    assert names("staging", "up") == {"staging": [{"dag": [{"/04": []}]}]}
+    below = {"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}
+    assert names("staging", "down") == {"staging": [below]}
+    load = {"dag.stage": [{"/04": []}, {"/05": []}]}
+    assert names("raw", "up", "task") == {"raw": [{"dag.merge": [{"staging": [load]}]}]}
+
+
+@pytest.mark.parametrize("level", ["task", "pipeline"])
+def test_a_table_that_a_merge_reads_to_write_it_stays_the_result_of_its_pipeline(
+    level: str, build: Any
+) -> None:
+    task = {"parent": ("d", "dag"), "kind": _TASK}
+    state = build.state(
+        build.run("COMPLETE", "d", "dag", "08:09:00", kind=_DAG),
+        build.run("COMPLETE", "t", "dag.t", "08:00:00", reads=("db|a", "db|t"), writes=("db|t",),
+                  **task),
+        build.run("COMPLETE", "v", "dag.validate", "08:01:00", reads=("db|t",), **task),
+    )  # fmt: skip
+    found = {way: _names(tree_answer(state, "db/a", way, 9, level)[way]) for way in ("up", "down")}
+    assert found["up"] == {"a": []}
+    if level == "pipeline":
+        assert found["down"] == {"a": [{"dag": [{"t": []}]}]}
+        up = tree_answer(state, "db/t", "up", 9, level)["up"]
+        assert _names(up) == {"t": [{"dag": [{"a": []}]}]}
+        down = tree_answer(state, "db/t", "down", 9, level)["down"]
+        assert _names(down) == {"t": [{"dag": []}]}
+    else:
+        assert found["down"] == {"a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]}
+
+
+def test_without_a_level_a_job_that_does_nothing_as_a_task_is_shown_at_its_own(
+    build: Any,
+) -> None:
+    state = _two_orchestrators(build)
+    levels = {"dag": "pipeline", "Flow": "pipeline", "Flow.train": "task", "app.q": "query"}
+    for job, level in levels.items():
+        answer = tree_answer(state, f"job:demo:{job}", "up", 20)
+        assert (answer["level"], bool(answer["up"]["children"])) == (level, True), job
+    assert tree_answer(state, "raw", "up", 20)["level"] == "task"
+    asked = tree_answer(state, "job:demo:dag", "up", 20, "task")
+    assert (asked["level"], asked["up"]["children"]) == ("task", [])
 
 
 def test_a_model_comes_from_its_newest_training_and_old_forecasts_from_theirs(build: Any) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from throughline.errors import ConfigError
 
@@ -40,6 +42,7 @@ SETTINGS = (
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("api_key", "", "bearer token that every request must show; empty: none"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
+    Setting("start_hint", "throughline serve", "command to start that server, for messages"),
 )
 
 
@@ -53,6 +56,7 @@ class Settings:
     spool: Path | None
     spool_remove_after: float
     url: str
+    start_hint: str
     api_key: str | None = field(repr=False)
 
 
@@ -72,7 +76,8 @@ def resolve(
         database=values["database"] or str(_data_folder(source) / "throughline.db"),
         spool=Path(values["spool"]).expanduser().absolute() if values["spool"] else None,
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
-        url=values["url"].rstrip("/"),
+        url=_url(values["url"]),
+        start_hint=values["start_hint"],
         api_key=values["api_key"] or None,
     )
 
@@ -85,6 +90,14 @@ def _number(name: str, text: str, most: float = float("inf")) -> float:
     if 0 <= number <= most:
         return number
     raise ConfigError(f"{name}: received {text!r}, expected a number from 0 to {most:g}")
+
+
+def _url(text: str) -> str:
+    with suppress(ValueError):  # of a port that is no number
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return text.rstrip("/")
+    raise ConfigError(f"url: received {text!r}, expected one such as http://localhost:9002")
 
 
 def _data_folder(source: Mapping[str, str]) -> Path:

@@ -25,7 +25,7 @@ try:
     from openlineage.client.transport.transport import Config, Transport
 except ImportError as error:
     raise ImportError(
-        "throughline.spool needs openlineage-python: pip install 'throughline[producer]'"
+        "throughline.spool needs openlineage-python: install throughline's extra `producer`"
     ) from error
 
 if TYPE_CHECKING:

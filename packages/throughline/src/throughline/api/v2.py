@@ -19,7 +19,7 @@ def get_tree(
     node: str,
     direction: str = "up",
     depth: Annotated[int, Query(ge=0)] = 20,
-    level: str = "task",
+    level: str | None = None,
 ) -> Response:
     """The tree above or below the node of an id or a short name."""
     with live.reading() as state:

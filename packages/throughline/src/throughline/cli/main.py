@@ -86,7 +86,9 @@ def tree(
     up: Annotated[bool, typer.Option("--up", help="Where it comes from (the default).")] = False,
     down: Annotated[bool, typer.Option("--down", help="Where it goes.")] = False,
     depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    level: Annotated[
+        LevelName | None, typer.Option(help="How fine to look. [task; of a pipeline: pipeline]")
+    ] = None,
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
@@ -97,7 +99,9 @@ def tree(
     Example: throughline tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"
-    params = {"node": node, "direction": direction, "depth": depth, "level": level.value}
+    params = {"node": node, "direction": direction, "depth": depth}
+    if level is not None:
+        params["level"] = level.value
     answer = _ask("/api/v2/tree", params, url, database, api_key)
     from throughline.cli.render import print_json, print_tree
 

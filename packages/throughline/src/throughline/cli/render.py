@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 _STYLES = {"COMPLETED": "green", "FAILED": "red", "ABORTED": "red", "RUNNING": "yellow"}
+_LEAST = 10  # a shorter name says nothing: then the line is left to the terminal
 
 
 def print_json(answer: Any) -> None:
@@ -37,7 +38,7 @@ def print_tree(answer: dict[str, Any]) -> None:
         open_ = [(answer[direction], "", "")]
         while open_:
             leaf, lead, below = open_.pop()
-            console.print(Text(lead, style="dim") + _leaf(leaf))
+            console.print(_line(console, lead, leaf))
             children = leaf["children"]
             for index, child in reversed(list(enumerate(children))):
                 is_last = index == len(children) - 1
@@ -55,6 +56,25 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
 
 def _console() -> Console:
     return Console(highlight=False, soft_wrap=True)
+
+
+def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:
+    """A leaf behind its branches; on a terminal its name gives way where the line is too long."""
+    line = Text(lead, style="dim") + _leaf(leaf)
+    too_much = line.cell_len - console.width
+    if not console.file.isatty() or too_much <= 0:
+        return line
+    name = _shortened(leaf["name"], len(leaf["name"]) - too_much)
+    return Text(lead, style="dim") + _leaf({**leaf, "name": name})
+
+
+def _shortened(name: str, room: int) -> str:
+    """A name without its middle: its start, and as much of its last part as there is room for."""
+    if room < _LEAST:
+        return name
+    last = len(name) - max(name.rfind("/" if "/" in name else "."), 0)
+    kept = min(last, room - 5)
+    return f"{name[: room - 1 - kept]}…{name[-kept:]}"
 
 
 def _leaf(leaf: dict[str, Any]) -> Text:

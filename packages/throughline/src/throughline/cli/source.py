@@ -28,6 +28,7 @@ def _server_source(settings: Settings) -> Source:
 
 def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
     """Ask the server of the settings; the decoded answer."""
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -40,11 +41,11 @@ def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
             return json.loads(response.read() or b"null")
     except HTTPError as error:
         return _refused(settings, error.code, error.read())
-    except (URLError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
+    except (URLError, HTTPException, OSError, ValueError) as error:
+        reason = str(getattr(error, "reason", error)).strip()
         raise ServerError(
-            f"no server answers at {settings.url} ({reason}): start one with `throughline serve`,"
-            " or name another with --url, or a log with --database"
+            f"no server answers at {settings.url} ({reason}): start one with"
+            f" `{settings.start_hint}`, or name another with --url, or a log with --database"
         ) from None
 
 
@@ -70,7 +71,7 @@ def _log_source(settings: Settings) -> Source:
     from throughline.projection.live import Live
 
     def ask(path: str, params: dict[str, Any]) -> Any:
-        log = EventLog(settings.database)
+        log = EventLog(settings.database, must_exist=True)
         try:
             with Live(log).reading() as state:
                 if path == "/api/v2/tree":

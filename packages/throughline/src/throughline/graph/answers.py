@@ -10,7 +10,7 @@ from throughline.graph.control import control_edges
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import find_node
+from throughline.graph.nodes import Node, find_node
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import State
@@ -39,12 +39,17 @@ def generations_of(state: State) -> Generations:
     return _generations(_ById(state), state.revision)
 
 
-def tree_answer(state: State, node: str, direction: str, depth: int, level: str) -> dict[str, Any]:
-    """The tree around the node of an id or a short name."""
+def tree_answer(
+    state: State, node: str, direction: str, depth: int, level: str | None = None
+) -> dict[str, Any]:
+    """The tree around the node of an id or a short name.
+
+    Without a level it shows tasks, or for a job that does nothing as a task the job's own level.
+    """
     if direction not in DIRECTIONS:
         raise ConfigError(f"direction: received {direction!r}, expected one of up, down, both")
-    chosen = level_of(level)
     found = find_node(state, node)
+    chosen = _fitting(state, found) if level is None else level_of(level)
     return tree(generations_of(state), found, direction, depth, chosen)
 
 
@@ -70,6 +75,13 @@ def runs_answer(state: State, job: str | None, limit: int) -> list[dict[str, Any
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
     return [run_line(state, run) for run in runs[:limit]]
+
+
+def _fitting(state: State, node: Node) -> Level:
+    ref = JobRef(node.namespace, node.name)
+    if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
+        return Level.TASK
+    return generations_of(state).levels.of(ref)
 
 
 def _data_edges(state: State, level: Level) -> list[dict[str, Any]]:

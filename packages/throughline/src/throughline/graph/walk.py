@@ -35,7 +35,7 @@ def tree(
 
     Upwards it shows what the present contents come from, whichever run brought them; downwards
     what they are still part of. Each node within reach is expanded where it comes first; after
-    that it is marked as repeated.
+    that it is marked as repeated. Datasets inside a pipeline are left out between pipelines.
     """
     answer: dict[str, Any] = {
         "node": node_id(root),
@@ -45,7 +45,10 @@ def tree(
     }
     for way in ("up", "down"):
         if direction in (way, "both"):
-            graph = LevelGraph.build(known, level, _reached(known, root, way, level))
+            reached = _reached(known, root, way, level)
+            graph = LevelGraph.build(known, level, reached)
+            if level is Level.PIPELINE:
+                _leave_out_inner(graph, reached, root)
             answer[way] = _grow(known.state, graph, root, way, depth)
     return answer
 
@@ -67,6 +70,24 @@ def _reached(known: Generations, root: Node, way: str, level: Level) -> list[Gen
 def _jobs_of(known: Generations, generation: Generation, level: Level) -> set[JobRef]:
     owners = {known.levels.owner(run, level).key.job for run in generation.runs}
     return owners or {generation.job}
+
+
+def _leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -> None:
+    """Take from each job the datasets that it alone both writes and reads.
+
+    One from which no task made anything else (a table that a MERGE reads to write it) is what the
+    job is for: it stays below the job, as an end. The root keeps the edges that lead on from it.
+    """
+    used = {name for g in reached for name in g.edges.reads if g.edges.writes - {name}}
+    for name, jobs in graph.writers.items():
+        if len(jobs) > 1 or graph.readers.get(name) != jobs:
+            continue
+        edges = graph.jobs[next(iter(jobs))]
+        edges.reads.discard(name)
+        if name in used or Node.of_dataset(name) == root:
+            edges.writes.discard(name)
+        else:
+            del graph.readers[name]
 
 
 def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    inspect,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -61,12 +62,14 @@ class Appended:
 
 
 class EventLog:
-    """The event log behind a SQLAlchemy URL."""
+    """The event log behind a SQLAlchemy URL; made if it is not there, unless it must exist."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
-            self._engine = _engine(url)
+            self._engine = _engine(url, must_exist=must_exist)
             with self._writing() as connection:
+                if must_exist and not inspect(connection).has_table(schema.events.name):
+                    raise _missing(url)
                 schema.prepare(connection)
         except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
             raise LogError(
@@ -205,13 +208,15 @@ class EventLog:
             connection.execute(insert(table).values(row))
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, *, must_exist: bool) -> Engine:
     if "://" not in url:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return create_engine(url)
     if parsed.database:
+        if must_exist and not Path(parsed.database).exists():
+            raise _missing(parsed.database)
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
@@ -246,6 +251,13 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
         "reason": refusal.reason,
         "line": refusal.line,
     }
+
+
+def _missing(url: str) -> LogError:
+    return LogError(
+        f"there is no log in {_shown(url)!r}: name one that is there,"
+        " or make it with `throughline ingest PATH --database ...`"
+    )
 
 
 def _shown(url: str) -> str:
