@@ -17,6 +17,8 @@ CONTENT_HASH = "content-hash"
 """Snapshot property: hash of the rows that the commit put into its slice."""
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
+PASSED = "passed-checks"
+"""Table property: the snapshot that passed its checks."""
 
 
 def properties(settings: Settings) -> dict[str, str]:
@@ -76,6 +78,27 @@ def newest_slice(table: IcebergTable) -> str:
     snapshot = table.current_snapshot()
     found = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
     return found.get(SLICE, "")
+
+
+def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
+    """Rows of each slice of a table that is partitioned by slice, from its metadata."""
+    if table is None:
+        return {}
+    parts = table.inspect.partitions().select(["partition", "record_count"]).to_pylist()
+    return {next(iter(part["partition"].values())): part["record_count"] for part in parts}
+
+
+def note_passed(table: IcebergTable) -> None:
+    """Remember that the table's rows, as `table` shows them, passed their checks."""
+    with table.transaction() as transaction:
+        transaction.set_properties({PASSED: str(table.metadata.current_snapshot_id)})
+
+
+def has_passed(table: IcebergTable | None) -> bool:
+    """Whether the rows that are in the table now are those that passed."""
+    return table is not None and table.properties.get(PASSED) == str(
+        table.metadata.current_snapshot_id
+    )
 
 
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:

@@ -7,6 +7,7 @@ with the same SHA-256 counts as unchanged.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import json
@@ -16,7 +17,6 @@ import urllib.request
 from dataclasses import asdict, dataclass
 from email.message import Message
 from pathlib import Path
-from typing import IO
 from urllib.parse import urlsplit
 
 from lakehouse.errors import BadSourceFile, NotPublished
@@ -24,6 +24,8 @@ from lakehouse.sources import SourceFile
 
 TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
+ATTEMPTS = 3
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MISSING = (403, 404, 410)  # TLC's CDN answers 403 for a file that is not there
 
 
@@ -42,51 +44,105 @@ class LandedFile:
 def fetch(file: SourceFile, landing: Path) -> LandedFile:
     """Land one file, or find it landed already; it appears whole or not at all.
 
+    A transfer that breaks is taken up where it broke, now and in a later call, if the server knows
+    the file by an ETag.
+
     Raises:
         NotPublished: the source has no such file.
-        BadSourceFile: fewer bytes arrived than were announced, or a page came in its place.
+        BadSourceFile: it cannot be had, fewer bytes arrived than were announced, or a page came in
+            its place.
     """
     target = landing / file.filename
+    landing.mkdir(parents=True, exist_ok=True)
     known = _remembered(target, file.url)
+    part = target.with_name(target.name + ".part")
     try:
-        with _open(file.url, known.etag if known else "") as response:
-            etag = _etag(response.headers)
-            if known and etag and (etag, _length(response.headers)) == (known.etag, known.size):
-                return known
-            digest, size = _copy(response, target.with_name(target.name + ".part"), file.url)
+        etag = _persist(file.url, known, part)
     except urllib.error.HTTPError as error:
         if error.code == 304 and known:
             return known
         if error.code in MISSING:
             raise NotPublished(f"{file.url} is not published (HTTP {error.code}).") from None
+        _forget(part)
         raise BadSourceFile(f"{file.url} answered HTTP {error.code}; try again later.") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
             raise NotPublished(f"{file.url} does not exist.") from None
         raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
-    except (http.client.HTTPException, OSError) as error:
-        raise BadSourceFile(f"{file.url} broke off: {error!r}; run the task again.") from None
-    _refuse_other_things(target.with_name(target.name + ".part"), file.url)
-    landed = LandedFile(str(target), file.url, file.month, etag, size, digest)
-    target.with_name(target.name + ".part").replace(target)
+    if etag is None and known:
+        return known
+    _refuse_other_things(part, file.url)
+    with part.open("rb") as landed_bytes:
+        digest = hashlib.file_digest(landed_bytes, "sha256").hexdigest()
+    landed = LandedFile(str(target), file.url, file.month, etag or "", part.stat().st_size, digest)
+    part.replace(target)
+    _forget(part)
     _write_json(target, landed)
     return landed
 
 
+def _persist(url: str, known: LandedFile | None, part: Path) -> str | None:
+    """`_transfer`, again where it breaks off."""
+    for _ in range(ATTEMPTS):
+        try:
+            return _transfer(url, known, part)
+        except urllib.error.URLError:
+            raise
+        except (http.client.HTTPException, OSError) as error:
+            broke = error
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                _forget(part)
+                raise BadSourceFile(
+                    f"{part} cannot be written: {error.strerror}. Make room, then run it again."
+                ) from None
+    raise BadSourceFile(
+        f"{url} broke off {ATTEMPTS} times, at last with {broke}. Run the task again: it goes on "
+        "from there if the server can."
+    )
+
+
+def _transfer(url: str, known: LandedFile | None, part: Path) -> str | None:
+    """Bring the rest of the file to `part`; its ETag, or None if the landed one is still right."""
+    etag_of_part = part.with_name(part.name + ".etag")
+    begun = etag_of_part.read_text() if part.exists() and etag_of_part.exists() else ""
+    with _open(url, known.etag if known else "", begun, part) as response:
+        etag, length = _etag(response.headers), _length(response.headers)
+        if known and etag and (etag, length) == (known.etag, known.size):
+            return None
+        goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
+        etag_of_part.write_text(response.headers.get("ETag") or "")
+        with part.open("ab" if goes_on else "wb") as out:
+            before = out.tell()
+            while chunk := response.read(CHUNK_BYTES):
+                out.write(chunk)
+            out.flush()
+            os.fsync(out.fileno())
+            arrived = out.tell() - before
+    if length not in (-1, arrived):
+        raise ConnectionError(f"{arrived:,} of {length:,} bytes")
+    return etag
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    part.with_name(part.name + ".etag").unlink(missing_ok=True)
+
+
 def _refuse_other_things(part: Path, url: str) -> None:
-    """A parquet file begins and ends with PAR1; a web page or half a file does not."""
-    if not url.endswith(".parquet"):
-        return
+    """A parquet file begins and ends with PAR1; a web page, half a file and nothing do not."""
     with part.open("rb") as file:
         head = file.read(4)
         file.seek(-min(4, part.stat().st_size), os.SEEK_END)
         tail = file.read(4)
-    if (head, tail) != (b"PAR1", b"PAR1"):
-        part.unlink()
-        raise BadSourceFile(
-            f"{url} is not a whole parquet file: it begins with {head!r} and ends with {tail!r}. "
-            "Look at what the address answers, then run the task again."
-        )
+    is_parquet = (head, tail) == (b"PAR1", b"PAR1")
+    if is_parquet if url.endswith(".parquet") else head and not head.startswith(b"<"):
+        return
+    _forget(part)
+    kind = "a whole parquet file" if url.endswith(".parquet") else "a table but a page or nothing"
+    raise BadSourceFile(
+        f"{url} is not {kind}: it begins with {head!r} and ends with {tail!r}. "
+        "Look at what the address answers, then run the task again."
+    )
 
 
 def _remembered(target: Path, url: str) -> LandedFile | None:
@@ -105,8 +161,10 @@ def _write_json(target: Path, landed: LandedFile) -> None:
     part.replace(note)
 
 
-def _open(url: str, etag: str) -> urllib.response.addinfourl:
+def _open(url: str, etag: str, begun: str, part: Path) -> urllib.response.addinfourl:
     headers = {"If-None-Match": etag} if etag and urlsplit(url).scheme != "file" else {}
+    if begun:
+        headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": begun}
     request = urllib.request.Request(url, headers=headers)
     response: urllib.response.addinfourl = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     return response
@@ -119,22 +177,3 @@ def _etag(headers: Message) -> str:
 
 def _length(headers: Message) -> int:
     return int(headers.get("Content-Length") or -1)
-
-
-def _copy(response: IO[bytes], part: Path, url: str) -> tuple[str, int]:
-    """Write the body to `part`; its SHA-256 and size."""
-    part.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
-    with part.open("wb") as out:
-        while chunk := response.read(CHUNK_BYTES):
-            digest.update(chunk)
-            out.write(chunk)
-        size = out.tell()
-        os.fsync(out.fileno())
-    announced = _length(response.headers)  # type: ignore[attr-defined]  # addinfourl has them
-    if announced not in (-1, size):
-        part.unlink()
-        raise BadSourceFile(
-            f"{url} broke off after {size:,} of {announced:,} bytes; run the task again."
-        )
-    return digest.hexdigest(), size

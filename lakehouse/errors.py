@@ -5,6 +5,7 @@ PipelineError
 ├── NotPublished       a source has no such file (yet)
 ├── BadSourceFile      a source file cannot be taken as it is
 ├── ChecksFailed       a critical check failed on what would be published
+├── Conflict           somebody else wrote the same rows at the same time
 └── SetupError         a program or port the project needs is missing
 """
 
@@ -29,6 +30,10 @@ class BadSourceFile(PipelineError):
 
 class ChecksFailed(PipelineError):
     """A critical check failed; nothing was published."""
+
+
+class Conflict(PipelineError):
+    """Somebody else wrote the same slice of a table meanwhile; theirs is kept."""
 
 
 class SetupError(PipelineError):

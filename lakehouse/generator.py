@@ -53,7 +53,8 @@ def generate(settings: Settings, source: Source, month: str) -> None:
         else:
             import pyarrow.parquet as pq
 
-            pq.write_table(taxi_table(month, settings.generator_rows), part, compression="zstd")
+            trips = taxi_table(month, settings.generator_rows, source.name)
+            pq.write_table(trips, part, compression="zstd")
         part.replace(path)
 
 
@@ -93,12 +94,12 @@ def weather_csv(file: SourceFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def taxi_table(month: str, rows: int) -> pa.Table:
-    """A month of yellow trips, TLC's columns and types of 2025."""
+def taxi_table(month: str, rows: int, service: str = "yellow") -> pa.Table:
+    """A month of trips, TLC's columns and types of 2025."""
     import numpy as np
     import pyarrow as pa
 
-    rng = _random("yellow", month, str(rows))
+    rng = _random(service, month, str(rows))
     start = np.datetime64(f"{month}-01", "us")
     hours = calendar.monthrange(int(month[:4]), int(month[5:]))[1] * 24
     zone = 1 + rng.choice(ZONES, rows, p=_zone_weights())
@@ -135,7 +136,25 @@ def taxi_table(month: str, rows: int) -> pa.Table:
         "Airport_fee": (np.where(zone == 132, 1.75, 0.0), money),
         "cbd_congestion_fee": (cbd, money),
     }
+    if service == "green":
+        columns = _as_green(columns, rng.integers(1, 3, rows))
     return pa.table({n: pa.array(v, type=t) for n, (v, t) in columns.items()})
+
+
+def _as_green(columns: dict[str, Any], trip_type: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """Green's columns, in green's order and types."""
+    import pyarrow as pa
+
+    money = pa.float64()
+    columns = {name.replace("tpep_", "lpep_"): column for name, column in columns.items()}
+    columns |= {"ehail_fee": ([None] * len(trip_type), money), "trip_type": (trip_type, money)}
+    for name in ("passenger_count", "RatecodeID", "payment_type"):
+        columns[name] = (columns[name][0], money)
+    order = "VendorID lpep_pickup_datetime lpep_dropoff_datetime store_and_fwd_flag RatecodeID "
+    order += "PULocationID DOLocationID passenger_count trip_distance fare_amount extra mta_tax "
+    order += "tip_amount tolls_amount ehail_fee improvement_surcharge total_amount payment_type "
+    order += "trip_type congestion_surcharge cbd_congestion_fee"
+    return {name: columns[name] for name in order.split()}
 
 
 def _zone_weights() -> np.ndarray[Any, Any]:

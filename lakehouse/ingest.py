@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from lakehouse.catalog import load_table, loaded_sources
 from lakehouse.download import LandedFile, fetch
 from lakehouse.errors import NotPublished
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from lakehouse.sources import Source
+from lakehouse.sources import Source, SourceFile
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,22 @@ def _land_month(
     landed = []
     for file in source.files(settings, month):
         try:
-            landed.append(fetch(file, settings.landing_dir / source.name))
+            landed.append(_fetch(file, settings.landing_dir / source.name))
         except NotPublished as reason:
             skipped.append(str(reason))
     return landed
+
+
+def _fetch(file: SourceFile, landing: Path) -> LandedFile:
+    """The file, or the preliminary one while it is not published."""
+    try:
+        return fetch(file, landing)
+    except NotPublished as reason:
+        if file.preliminary is None:
+            raise
+        with suppress(NotPublished):
+            return fetch(file.preliminary, landing)
+        raise reason from None
 
 
 def _slice(source: Source, month: str, files: list[LandedFile]) -> Slice:

@@ -20,6 +20,8 @@ class SourceFile:
 
     url: str
     month: str
+    preliminary: SourceFile | None = None
+    """What is published in its place until it is."""
 
     @property
     def filename(self) -> str:
@@ -40,11 +42,19 @@ class Source:
     base_url: Callable[[Settings], str]
     paths: tuple[str, ...]
     slice_name: str
+    preliminary: tuple[str, str] | None = None
+    """The end of a path, and what stands there while the file is preliminary."""
 
     def files(self, settings: Settings, month: str) -> list[SourceFile]:
         """The files that make up one month (YYYY-MM)."""
         base = self.base_url(settings)
-        return [SourceFile(f"{base}/{_filled(path, month)}", month) for path in self.paths]
+        return [self._file(f"{base}/{_filled(path, month)}", month) for path in self.paths]
+
+    def _file(self, url: str, month: str) -> SourceFile:
+        if self.preliminary is None:
+            return SourceFile(url, month)
+        final, preliminary = self.preliminary
+        return SourceFile(url, month, SourceFile(url.removesuffix(final) + preliminary, month))
 
     def slice_of(self, month: str) -> str:
         """The slice that a month's files are."""
@@ -64,12 +74,14 @@ def taxi(service: str) -> Source:
 
 
 YELLOW = taxi("yellow")
+GREEN = taxi("green")
 WEATHER = Source(
     "weather",
     "weather",
     attrgetter("weather_url"),
     tuple(f"averages/{{year}}/{e}-{{year}}{{month}}-cty-scaled.csv" for e in WEATHER_ELEMENTS),
-    "{year}{month}-cty-scaled.csv",
+    "{year}{month}-cty.csv",
+    ("-scaled.csv", "-prelim.csv"),
 )
 
 

@@ -1,8 +1,10 @@
-"""Checks of what is about to be published, in one pass, reported as lineage."""
+"""Checks of what would be published: a table per source, one pass, reported as lineage."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,45 +15,86 @@ from lakehouse.names import Table
 from lakehouse.settings import Settings
 from spark_jobs.lineage import tell_checks
 
+SHARE_OF_LAST_LOAD = 0.5
+"""A file that comes again with fewer rows than this share of what it held is not believed."""
+
 
 @dataclass(frozen=True)
 class Check:
-    """A rule for rows: `violated` is SQL that is true for a row that breaks it.
+    """A rule: `broken` is SQL that aggregates a file's rows to the number that break it.
 
     More than `tolerated` (a share of the rows, 0 to 1) is critical; up to it is a warning.
     """
 
     assertion: str
-    violated: str
+    broken: str
     column: str | None = None
     tolerated: float = 0.0
 
 
+def not_null(column: str) -> Check:
+    """No row is without the column."""
+    return Check("not_null", f"count_if({column} IS NULL)", column)
+
+
+def in_range(column: str, low: float, high: float, tolerated: float = 0.0) -> Check:
+    """The column is within bounds, or null."""
+    broken = f"count_if({column} NOT BETWEEN {low} AND {high})"
+    return Check("in_range", broken, column, tolerated)
+
+
+def ordered(first: str, second: str, tolerated: float = 0.0) -> Check:
+    """The one column is never above the other."""
+    return Check("ordered", f"count_if({first} > {second})", second, tolerated)
+
+
+def unique(columns: Iterable[str], tolerated: float = 0.0) -> Check:
+    """No row repeats another in the columns."""
+    broken = f"count(*) - count(DISTINCT xxhash64({', '.join(columns)}))"
+    return Check("unique", broken, None, tolerated)
+
+
 @dataclass(frozen=True)
 class Result:
-    """A check and how many of how many rows broke it."""
+    """A check of one file, and how many of its rows broke it."""
 
     check: Check
+    file: str
     broken: int
     rows: int
+    detail: str = ""
 
     @property
     def critical(self) -> bool:
         """Whether nothing may be published."""
-        return self.rows == 0 or self.broken > self.check.tolerated * self.rows
+        return self.broken > self.check.tolerated * self.rows
 
     def __str__(self) -> str:
-        share = f"{self.broken:,} of {self.rows:,} rows"
+        detail = self.detail or f"{self.broken:,} of {self.rows:,} rows break it"
         column = f" {self.check.column}" if self.check.column else ""
-        return f"{self.check.assertion}{column}: {share} break `{self.check.violated}`"
+        return f"{self.file}: {self.check.assertion}{column}: {detail}"
 
 
-def run_checks(rows: DataFrame, checks: tuple[Check, ...]) -> list[Result]:
-    """Every check's result, from one pass over the rows."""
-    counts = [F.count_if(F.expr(check.violated)).alias(f"c{n}") for n, check in enumerate(checks)]
-    found = rows.agg(F.count("*").alias("rows"), *counts).first()
-    assert found is not None  # an aggregate without groups always has its one row
-    return [Result(check, found[f"c{n}"], found["rows"]) for n, check in enumerate(checks)]
+def run_checks(
+    rows: DataFrame, by: str, checks: tuple[Check, ...], held: Mapping[str, int]
+) -> list[Result]:
+    """Every check's result for every file, from one pass over the rows.
+
+    `held` is the files that must be there, with the rows that each held when it was last loaded
+    (0 for never): a file without rows, or with suddenly few, is critical too.
+    """
+    counts = [F.expr(check.broken).alias(f"c{n}") for n, check in enumerate(checks)]
+    counted = rows.groupBy(by).agg(F.count("*").alias("n"), *counts).collect()
+    found = {row[by]: row for row in counted}
+    results = []
+    for file, before in held.items():
+        n = found[file]["n"] if file in found else 0
+        few = int(n == 0 or n < before * SHARE_OF_LAST_LOAD)
+        detail = f"{n:,} rows, after {before:,} in the last load"
+        results.append(Result(Check("row_count", ""), file, few, n, detail))
+        if file in found:
+            results += [Result(c, file, found[file][f"c{i}"], n) for i, c in enumerate(checks)]
+    return results
 
 
 def report(spark: SparkSession, settings: Settings, table: Table, results: list[Result]) -> None:
@@ -60,13 +103,11 @@ def report(spark: SparkSession, settings: Settings, table: Table, results: list[
     Raises:
         ChecksFailed: names each critical check, its count and its condition.
     """
-    tell_checks(spark, settings, table, [_assertion(result) for result in results])
+    tell_checks(spark, settings, table.dataset(settings), _assertions(results))
     for result in results:
         if result.broken:
             print(f"{'CRITICAL' if result.critical else 'warning'}: {result}")  # noqa: T201 - task log
     critical = [str(result) for result in results if result.critical]
-    if any(result.rows == 0 for result in results):
-        critical = ["there are no rows"]
     if critical:
         raise ChecksFailed(
             f"{table.name}: {'; '.join(critical)}. Nothing was published; correct the source "
@@ -74,13 +115,23 @@ def report(spark: SparkSession, settings: Settings, table: Table, results: list[
         )
 
 
-def _assertion(result: Result) -> dict[str, Any]:
-    """A result in the words of OpenLineage's `dataQualityAssertions`."""
-    return {
-        "assertion": result.check.assertion,
-        "success": result.broken == 0,
-        "column": result.check.column,
-        "severity": "error" if result.critical else "warn",
-        "expected": f"at most {result.check.tolerated:.0%} of rows with {result.check.violated}",
-        "actual": str(result.broken),
-    }
+def _assertions(results: list[Result]) -> list[dict[str, Any]]:
+    """Results as OpenLineage's `dataQualityAssertions`, all files of a check in one."""
+
+    def key(result: Result) -> tuple[str, str]:
+        return result.check.assertion, result.check.column or ""
+
+    found = []
+    for (assertion, column), group in groupby(sorted(results, key=key), key):
+        of_check = list(group)
+        found.append(
+            {
+                "assertion": assertion,
+                "success": not any(result.broken for result in of_check),
+                "column": column or None,
+                "severity": "error" if any(result.critical for result in of_check) else "warn",
+                "expected": f"at most {of_check[0].check.tolerated:.0%} of a file's rows break it",
+                "actual": str(sum(result.broken for result in of_check)),
+            }
+        )
+    return found

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.catalog import has_passed, load_table, note_passed, rows_by_slice
+from lakehouse.errors import BadSourceFile, ChecksFailed
 from lakehouse.ingest import Slice
-from lakehouse.names import Table
+from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
 from spark_jobs.checks import Check, report, run_checks
-from spark_jobs.lineage import lineage_parent
+from spark_jobs.conform import Drift, conform
+from spark_jobs.lineage import lineage_parent, tell_checks
 from spark_jobs.tables import (
     LOAD_COLUMNS,
     SLICE_COLUMN,
@@ -32,8 +39,10 @@ class Spec:
     table: str
     columns: dict[str, str]
     """Column name to Spark SQL type: the one typed schema of staging."""
+    required: frozenset[str]
+    """Columns without which a file is not one of this source."""
     read: Callable[[SparkSession, Slice], DataFrame]
-    """The slice's files as a DataFrame of exactly `columns`."""
+    """The slice's files as they are."""
     checks: tuple[Check, ...]
 
     @property
@@ -50,24 +59,79 @@ class Spec:
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Landing files to staging, which then holds these slices and nothing else."""
+    """Landing files to staging, which then holds these slices and nothing else.
+
+    Raises:
+        BadSourceFile: a file cannot be read or is of another schema; staging stays as it was.
+    """
     ensure_table(spark, spec.staging)
     rows: DataFrame | None = None
     for slice_ in slices:
-        typed = spec.read(spark, slice_).withColumn(SLICE_COLUMN, F.lit(slice_.name))
+        with _named(slice_):
+            typed, drift = conform(
+                spec.read(spark, slice_), spec.columns, spec.required, slice_.name
+            )
+        _report(spark, settings, slice_, drift)
+        typed = typed.withColumn(SLICE_COLUMN, F.lit(slice_.name))
         rows = typed if rows is None else rows.unionByName(typed)
     if rows is not None:
-        rows.writeTo(spec.staging.table.spark).overwrite(F.lit(True))
+        with _named(*slices):
+            rows.writeTo(spec.staging.table.spark).overwrite(F.lit(True))
+
+
+@contextmanager
+def _named(*slices: Slice) -> Iterator[None]:
+    """Spark's word on a file that it cannot read, as an error that names the file."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        paths = ", ".join(path for slice_ in slices for path in slice_.paths)
+        causes = [line for line in str(error).splitlines() if "Exception: " in line]
+        cause = (causes or [str(error)])[-1].split("Exception: ", 1)[-1]
+        raise BadSourceFile(
+            f"{paths} cannot be read: {cause}. Delete what was landed, look at what the publisher "
+            "has, then run the task again."
+        ) from error
+
+
+def _report(spark: SparkSession, settings: Settings, slice_: Slice, drift: Drift) -> None:
+    """Columns that a file lacks are usual for its year; those that nobody knows are told."""
+    if drift.missing:
+        print(f"{drift.file} has no {', '.join(drift.missing)}: null")  # noqa: T201 - task log
+    if not drift.unknown:
+        return
+    names = ", ".join(drift.unknown)
+    print(f"warning: {drift.file} has columns left out: {names}")  # noqa: T201 - task log
+    known: dict[str, Any] = {"assertion": "known_columns", "success": False, "severity": "warn"}
+    known |= {"expected": "no column that the table has not", "actual": names}
+    for path in slice_.paths:
+        tell_checks(spark, settings, file_dataset(path), [known])
 
 
 def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Check what would be published; a critical result ends the run."""
+    """Check what would be published; a critical result ends the run, else staging is passed."""
+    raw = rows_by_slice(load_table(settings, spec.raw.table))
+    held = {slice_.name: raw.get(slice_.name, 0) for slice_ in slices}
+    passed = load_table(settings, spec.staging.table)
     staged = spark.table(spec.staging.table.spark)
-    report(spark, settings, spec.staging.table, run_checks(staged, spec.checks))
+    results = run_checks(staged, SLICE_COLUMN, spec.checks, held)
+    report(spark, settings, spec.staging.table, results)
+    if passed is not None:
+        note_passed(passed)
 
 
 def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Upsert staging into raw by source file; exact duplicates within a file collapse."""
+    """Upsert staging into raw by source file; exact duplicates within a file collapse.
+
+    Raises:
+        ChecksFailed: staging is not what passed the checks.
+        Conflict: somebody else loaded the same file meanwhile.
+    """
+    if not has_passed(load_table(settings, spec.staging.table)):
+        raise ChecksFailed(
+            f"{spec.staging.table.name} is not what passed its checks: it was written since, or "
+            "never passed. Nothing was published; run check_staging again."
+        )
     ensure_table(spark, spec.raw)
     run_id = lineage_parent(spark).get("parentRunId")
     columns = list(spec.columns)

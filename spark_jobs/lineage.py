@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lakehouse.backends import python_transport
-from lakehouse.names import Table
+from lakehouse.names import DatasetName, Table
 from lakehouse.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def lineage_parent(spark: SparkSession) -> dict[str, str]:
 
 
 def tell_checks(
-    spark: SparkSession, settings: Settings, table: Table, assertions: list[dict[str, Any]]
+    spark: SparkSession, settings: Settings, name: DatasetName, assertions: list[dict[str, Any]]
 ) -> None:
-    """Assertions on a table as one run below the task, with `dataQualityAssertions`."""
+    """Assertions on a dataset as one run below the task, with `dataQualityAssertions`."""
     with _client(settings) as client:
         from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
         from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality
@@ -50,7 +50,6 @@ def tell_checks(
 
         made = [quality.Assertion(**assertion) for assertion in assertions]
         facet = quality.DataQualityAssertionsDatasetFacet(made)
-        name = table.dataset(settings)
         dataset = InputDataset(
             name.namespace, name.name, inputFacets={"dataQualityAssertions": facet}
         )
@@ -114,7 +113,7 @@ def tell_commit(spark: SparkSession, settings: Settings, table: Table, snapshot:
                 producer=PRODUCER,
                 run=Run(parent["parentRunId"]),
                 job=Job(parent["parentJobNamespace"], parent["parentJobName"]),
-                eventType=RunState.OTHER,
+                eventType=RunState.RUNNING,  # DataHub refuses OTHER
                 outputs=[dataset],
             )
         )

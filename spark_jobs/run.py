@@ -6,17 +6,16 @@ SLICES is the JSON list that the download task returned.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 
 from lakehouse.errors import PipelineError
 from lakehouse.ingest import Slice
 from lakehouse.settings import load_settings
-from spark_jobs import ingest
+from spark_jobs import ingest, taxi, weather
 from spark_jobs.session import open_session
 
-SPECS = {"yellow": "spark_jobs.taxi", "weather": "spark_jobs.weather"}
+SPECS = {**taxi.SPECS, "weather": weather.SPEC}
 JOBS = {"stage": ingest.stage, "check_staging": ingest.check_staging, "merge": ingest.merge}
 
 
@@ -28,7 +27,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("slices", type=json.loads)
     arguments = parser.parse_args(argv)
     slices = [Slice(s["name"], tuple(s["paths"]), s["source_hash"]) for s in arguments.slices]
-    spec: ingest.Spec = importlib.import_module(SPECS[arguments.source]).SPEC
+    spec = SPECS[arguments.source]
     settings = load_settings()
     spark = open_session(settings, f"{spec.table}_{arguments.job}")
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -17,6 +19,7 @@ from lakehouse.catalog import (
     newest_slice,
     note_source,
 )
+from lakehouse.errors import Conflict
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 from spark_jobs.lineage import tell_commit
@@ -104,6 +107,9 @@ def replace_slice(
     what the rows are made from). The commit carries the slice's name and hashes, so a crash
     before it leaves the old rows and no trace, and a run after it knows that it is done. Of slices
     that may overlap only the one written last is known to hold what it was given.
+
+    Raises:
+        Conflict: somebody else wrote rows of the slice since this began.
     """
     held = load_table(settings, table)
     if (
@@ -114,13 +120,25 @@ def replace_slice(
         if source_hash and source_hash not in loaded_sources(held, slice_name):
             note_source(held, slice_name, source_hash)
         return False
-    (
+    writer = (
         rows.writeTo(table.spark)
         .option(f"snapshot-property.{SLICE}", slice_name)
         .option(f"snapshot-property.{CONTENT_HASH}", digest)
         .option(f"snapshot-property.{SOURCE_HASH}", source_hash)
-        .overwrite(slice_)
     )
+    before = held.metadata.current_snapshot_id if held else None
+    if before is not None:  # from here on nobody else may write into the slice
+        writer = writer.option("isolation-level", "serializable")
+        writer = writer.option("validate-from-snapshot-id", str(before))
+    try:
+        writer.overwrite(slice_)
+    except (PySparkException, Py4JJavaError) as error:
+        if "ValidationException" not in str(error) and "CommitFailed" not in str(error):
+            raise
+        raise Conflict(
+            f"{slice_name} of {table.name} was written by somebody else meanwhile, and theirs is "
+            "kept. Run the task again if yours should be."
+        ) from error
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:

@@ -69,7 +69,7 @@ class TrainForecastModelFlow(FlowSpec):
         first = datetime.combine(self.window_start, time.min)
         last = datetime.combine(self.as_of - timedelta(microseconds=1), time.min)
         with open_session(settings, "yellow_rides_hourly_actuals", spark_conf()) as spark:
-            compute_actuals(spark, settings, tables.RAW, first, last + timedelta(days=1))
+            compute_actuals(spark, settings, "yellow", first, last + timedelta(days=1))
         self.next(self.prepare_training_data)
 
     @step

@@ -11,28 +11,36 @@ from pyspark.sql import functions as F
 from lakehouse.names import Table
 from lakehouse.settings import Settings
 from spark_jobs.tables import TableSchema, content_hash, ensure_table, replace_slice
+from spark_jobs.taxi import PICKUP, SPECS
 
-ACTUALS = TableSchema(
-    Table("yellow_rides_hourly_actuals"),
-    {"datetime_hour": "timestamp_ntz", "pulocationid": "int", "total_rides": "bigint"},
-    ("days(datetime_hour)",),
-)
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
 
 
+def actuals(service: str) -> TableSchema:
+    """Rides an hour and pickup zone of a service."""
+    return TableSchema(
+        Table(f"{service}_rides_hourly_actuals"),
+        {"datetime_hour": "timestamp_ntz", "pulocationid": "int", "total_rides": "bigint"},
+        ("days(datetime_hour)",),
+    )
+
+
 def compute_actuals(
-    spark: SparkSession, settings: Settings, raw: Table, start: datetime, end: datetime
+    spark: SparkSession, settings: Settings, service: str, start: datetime, end: datetime
 ) -> bool:
     """Replace the hours of [start, end), both at midnight; True if anything was new."""
-    ensure_table(spark, ACTUALS)
-    rows = spark.sql(SQL.format(raw=raw.spark, start=start, end=end)).cache()
+    schema = actuals(service)
+    raw = SPECS[service].raw.table
+    ensure_table(spark, schema)
+    sql = SQL.format(raw=raw.spark, pickup=PICKUP[service], start=start, end=end)
+    rows = spark.sql(sql).cache()
     hour = F.col("datetime_hour")
     return replace_slice(
         settings,
         rows,
-        ACTUALS.table,
+        schema.table,
         f"{start.isoformat()}/{end.isoformat()}",
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
-        digest=content_hash(rows, list(ACTUALS.columns)),
+        digest=content_hash(rows, list(schema.columns)),
         may_overlap=True,
     )

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.ingest import Slice
 from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
-from spark_jobs.checks import Check
+from spark_jobs.checks import in_range, not_null, ordered, unique
 from spark_jobs.ingest import Spec
 
 WEATHER_COLUMNS = {
@@ -20,10 +20,11 @@ WEATHER_COLUMNS = {
 }
 
 WEATHER_CHECKS = (
-    Check("not_null", "county_code IS NULL", "county_code"),
-    Check("in_range", "prcp NOT BETWEEN 0 AND 1000", "prcp", tolerated=0.01),
-    Check("in_range", "tavg NOT BETWEEN -60 AND 60", "tavg", tolerated=0.01),
-    Check("ordered", "tmin > tmax", "tmin", tolerated=0.01),
+    not_null("county_code"),
+    in_range("prcp", 0, 1000, tolerated=0.01),
+    in_range("tavg", -60, 60, tolerated=0.01),
+    ordered("tmin", "tmax", tolerated=0.01),
+    unique(("county_code", "date")),
 )
 
 NO_SUCH_DAY = -999.99
@@ -66,4 +67,10 @@ def _read_file(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.csv(path, schema=FILE_SCHEMA, ignoreLeadingWhiteSpace=True, mode="FAILFAST")
 
 
-SPEC = Spec(WEATHER.table, WEATHER_COLUMNS, read_weather, WEATHER_CHECKS)
+SPEC = Spec(
+    WEATHER.table,
+    WEATHER_COLUMNS,
+    frozenset({"county_code", "date"}),
+    read_weather,
+    WEATHER_CHECKS,
+)

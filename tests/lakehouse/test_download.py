@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,6 +10,8 @@ import pytest
 
 from lakehouse.download import fetch
 from lakehouse.errors import BadSourceFile, NotPublished, SettingsError
+from lakehouse.ingest import land
+from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months, taxi
 
 
@@ -18,7 +20,10 @@ class Site(ThreadingHTTPServer):
 
     files: dict[str, bytes]
     announce_more: int = 0
+    breaks: int = 0
+    """How many answers still end half way."""
     sent = 0
+    ranges: list[str]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -33,11 +38,19 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(304)
             self.end_headers()
         else:
-            self.send_response(200)
+            first = 0
+            if (wanted := self.headers.get("Range")) and self.headers.get("If-Range") == etag:
+                self.server.ranges.append(wanted)
+                first = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            self.send_response(206 if first else 200)
             self.send_header("ETag", etag)
-            self.send_header("Content-Length", str(len(body) + self.server.announce_more))
+            self.send_header("Content-Length", str(len(body) - first + self.server.announce_more))
             self.end_headers()
-            self.wfile.write(body)
+            if self.server.breaks:
+                self.server.breaks -= 1
+                self.wfile.write(body[first : (first + len(body)) // 2])
+                return
+            self.wfile.write(body[first:])
             self.server.sent += 1
 
     def log_message(self, format: str, *args: object) -> None:
@@ -48,6 +61,7 @@ class Handler(BaseHTTPRequestHandler):
 def site() -> Iterator[Site]:
     with Site(("127.0.0.1", 0), Handler) as server:
         server.files = {"/a.parquet": b"PAR1 first PAR1"}
+        server.ranges = []
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -85,16 +99,65 @@ def test_a_transfer_that_breaks_off_leaves_the_old_file(site: Site, tmp_path: Pa
     landed = fetch(file_of(site), tmp_path)
     site.files["/a.parquet"] = b"half of the new on"
     site.announce_more = 5
-    with pytest.raises(BadSourceFile, match="broke off after 18 of 23 bytes"):
+    with pytest.raises(BadSourceFile, match=r"broke off 3 times, at last with .* of .* bytes"):
         fetch(file_of(site), tmp_path)
     assert Path(landed.path).read_bytes() == b"PAR1 first PAR1"
+    site.announce_more = 0
+    site.files["/a.parquet"] = b"PAR1 other PAR1"  # not the file of which a part is there
+    assert Path(fetch(file_of(site), tmp_path).path).read_bytes() == b"PAR1 other PAR1"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "a.parquet.json"]
+
+
+@pytest.mark.parametrize("breaks", [1, 2, 4])
+def test_a_transfer_is_taken_up_where_it_broke(breaks: int, site: Site, tmp_path: Path) -> None:
+    whole = site.files["/a.parquet"] = b"PAR1" + bytes(range(256)) * 64 + b"PAR1"
+    site.breaks = breaks
+    if breaks > 3:
+        with pytest.raises(BadSourceFile, match="it goes on from there"):
+            fetch(file_of(site), tmp_path)
+    assert Path(fetch(file_of(site), tmp_path).path).read_bytes() == whole
+    assert len(site.ranges) == breaks
+    assert site.ranges[0] == f"bytes={len(whole) // 2}-"
+
+
+def test_a_full_disk_is_told_as_one(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "a.parquet.part").symlink_to("/dev/full")
+    with pytest.raises(BadSourceFile, match=r"No space left on device\. Make room"):
+        fetch(file_of(site), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    fetch(file_of(site), tmp_path)
+
+
+def test_weather_is_preliminary_until_it_is_final(
+    site: Site, make_settings: Callable[..., Settings]
+) -> None:
+    base = f"http://127.0.0.1:{site.server_port}"
+    settings = make_settings("prelim", data_source=base)
+    at = "/weather/averages/2026"
+    site.files |= {
+        f"{at}/prcp-202610-cty-scaled.csv": b"cty",
+        f"{at}/tavg-202610-cty-prelim.csv": b"p",
+    }
+    (early,) = land(settings, WEATHER, ["2026-10"]).slices
+    assert [path.rsplit("/", 1)[1] for path in early.paths] == [
+        "prcp-202610-cty-scaled.csv",
+        "tavg-202610-cty-prelim.csv",
+    ]
+    site.files[f"{at}/tavg-202610-cty-scaled.csv"] = b"final"
+    (late,) = land(settings, WEATHER, ["2026-10"]).slices
+    assert late.paths[1].endswith("tavg-202610-cty-scaled.csv")
+    assert late.name == early.name == "202610-cty.csv"
+    assert late.source_hash != early.source_hash
 
 
 def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path) -> None:
     site.files["/a.parquet"] = b"<html>Please log in</html>"
     with pytest.raises(BadSourceFile, match=r"not a whole parquet file: it begins with b'<htm'"):
         fetch(file_of(site), tmp_path)
+    for body in (b"<!doctype html>", b""):
+        site.files["/a.csv"] = body
+        with pytest.raises(BadSourceFile, match="a page or nothing"):
+            fetch(file_of(site, "a.csv"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -139,7 +139,7 @@ def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Output of the first `./run demo`, which was looked at while it stayed up and then ended."""
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
     process = clone.start(log, "demo")
-    until(lambda: "Ctrl-C ends them" in log.read_text(), process, log)
+    until(lambda: "Ctrl-C ends it" in log.read_text(), process, log)
     for port in (clone.airflow_port, clone.throughline_port):
         assert httpx.get(f"http://localhost:{port}/", timeout=30).status_code == 200
     os.killpg(process.pid, signal.SIGINT)

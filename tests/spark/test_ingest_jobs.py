@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +14,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from lakehouse.catalog import load_table, loaded_sources
-from lakehouse.errors import ChecksFailed
+from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
 from lakehouse.generator import taxi_table
 from lakehouse.ingest import Slice, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
 from spark_jobs import ingest, taxi, weather
-from spark_jobs.taxi.actuals import ACTUALS, compute_actuals
+from spark_jobs.tables import replace_slice
+from spark_jobs.taxi.actuals import actuals, compute_actuals
 
 pytestmark = pytest.mark.spark
 
-RAW = taxi.SPEC.raw.table
+YELLOW_SPEC, GREEN_SPEC = taxi.SPECS["yellow"], taxi.SPECS["green"]
+RAW = YELLOW_SPEC.raw.table
 
 
 def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
@@ -51,7 +57,7 @@ def snapshots(lake: Settings, table: Table) -> int:
 
 def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared: Path) -> None:
     path = shared / "data/taxi/trip-data/yellow_tripdata_2019-03.parquet"
-    load(spark, lake, taxi.SPEC, Slice(path.name, (str(path),), "x"))
+    load(spark, lake, YELLOW_SPEC, Slice(path.name, (str(path),), "x"))
     trips = pq.read_table(path)
     loaded = rows(lake, RAW, path.name)
     distinct = trips.group_by(trips.column_names).aggregate([]).num_rows
@@ -66,9 +72,9 @@ def test_loading_the_same_twice_writes_nothing(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     slice_ = trips_file(tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000))
-    load(spark, lake, taxi.SPEC, slice_)
+    load(spark, lake, YELLOW_SPEC, slice_)
     before = snapshots(lake, RAW)
-    load(spark, lake, taxi.SPEC, replace(slice_, source_hash="other bytes, same rows"))
+    load(spark, lake, YELLOW_SPEC, replace(slice_, source_hash="other bytes, same rows"))
     assert snapshots(lake, RAW) == before
     known = loaded_sources(load_table(lake, RAW), slice_.name)
     assert known == {slice_.source_hash, "other bytes, same rows"}
@@ -79,9 +85,9 @@ def test_a_corrected_file_replaces_its_own_rows_and_no_others(
 ) -> None:
     kept = trips_file(tmp_path, "yellow_tripdata_2012-01.parquet", taxi_table("2025-04", 1_000))
     wrong = trips_file(tmp_path, "yellow_tripdata_2012-02.parquet", taxi_table("2025-05", 1_000))
-    load(spark, lake, taxi.SPEC, kept, wrong)
+    load(spark, lake, YELLOW_SPEC, kept, wrong)
     corrected = trips_file(tmp_path, wrong.name, taxi_table("2025-05", 1_000).slice(0, 700))
-    load(spark, lake, taxi.SPEC, corrected)
+    load(spark, lake, YELLOW_SPEC, corrected)
     assert len(rows(lake, RAW, corrected.name)) == 700
     assert len(rows(lake, RAW, kept.name)) == 1_000
 
@@ -93,7 +99,7 @@ def test_exact_duplicates_collapse_within_a_file_and_near_ones_do_not(
     null = trips.slice(0, 1).set_column(3, "passenger_count", pa.nulls(1, pa.int64()))
     both = pa.concat_tables([trips, trips, null])
     slice_ = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
-    load(spark, lake, taxi.SPEC, slice_)
+    load(spark, lake, YELLOW_SPEC, slice_)
     assert len(rows(lake, RAW, slice_.name)) == 11
 
 
@@ -104,9 +110,9 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
     nowhere = trips.set_column(7, "PULocationID", pa.array([999] * 1_000, pa.int32()))
     slice_ = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
     before = snapshots(lake, RAW)
-    ingest.stage(spark, lake, taxi.SPEC, [slice_])
-    with pytest.raises(ChecksFailed, match=r"in_range pulocationid: 1,000 of 1,000 rows"):
-        ingest.check_staging(spark, lake, taxi.SPEC, [slice_])
+    ingest.stage(spark, lake, YELLOW_SPEC, [slice_])
+    with pytest.raises(ChecksFailed, match=r"2014-01\.parquet: in_range pulocationid: 1,000 of"):
+        ingest.check_staging(spark, lake, YELLOW_SPEC, [slice_])
     assert snapshots(lake, RAW) == before
     assertions = [
         assertion
@@ -119,12 +125,188 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
     assert {(a["column"], a["severity"]) for a in failed} == {("pulocationid", "error")}
 
 
+def test_what_failed_its_checks_or_was_written_since_is_not_published(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    good = trips_file(tmp_path, "yellow_tripdata_2014-02.parquet", taxi_table("2025-05", 1_000))
+    ingest.stage(spark, lake, YELLOW_SPEC, [good])
+    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+        ingest.merge(spark, lake, YELLOW_SPEC, [good])
+    ingest.check_staging(spark, lake, YELLOW_SPEC, [good])
+    ingest.stage(spark, lake, YELLOW_SPEC, [good])
+    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+        ingest.merge(spark, lake, YELLOW_SPEC, [good])
+    assert rows(lake, RAW, good.name) == []
+
+
+@pytest.mark.parametrize("left", [0, 400])
+def test_a_file_that_comes_again_with_few_rows_is_not_believed(
+    left: int, spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    name, trips = f"yellow_tripdata_2014-0{3 + bool(left)}.parquet", taxi_table("2025-05", 1_000)
+    load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, trips))
+    with pytest.raises(ChecksFailed, match=rf"{name}: row_count"):
+        load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, trips.slice(0, left)))
+    assert len(rows(lake, RAW, name)) == 1_000
+
+
+def test_columns_that_nobody_knows_are_left_out_and_told_to_lineage(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    trips = taxi_table("2025-05", 1_000)
+    trips = trips.append_column("robot", pa.array([True] * 1_000))
+    old = trips.drop_columns(["Airport_fee", "cbd_congestion_fee"])
+    slice_ = trips_file(tmp_path, "yellow_tripdata_2017-01.parquet", old)
+    load(spark, lake, YELLOW_SPEC, slice_)
+    (row, *_) = rows(lake, RAW, slice_.name)
+    assert "robot" not in row
+    assert row["airport_fee"] is None
+    told = [
+        assertion["actual"]
+        for event in spooled(lake)
+        for dataset in event.get("inputs", [])
+        if dataset["name"] == slice_.paths[0] and event["eventType"] == "COMPLETE"
+        for assertion in dataset.get("inputFacets", {})
+        .get("dataQualityAssertions", {})
+        .get("assertions", [])
+    ]
+    assert told == ["robot"]
+
+
+YEARS = {
+    "integers as doubles": ("passenger_count", pa.float64()),
+    "wider integers": ("PULocationID", pa.int64()),
+    "a column that holds nothing": ("congestion_surcharge", pa.null()),
+    "short strings": ("store_and_fwd_flag", pa.string()),
+}
+
+
+@pytest.mark.parametrize("year", YEARS)
+def test_a_row_is_the_same_however_its_year_writes_the_column(
+    year: str, spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    column, type_ = YEARS[year]
+    trips = taxi_table("2025-05", 1_000)
+    at = trips.column_names.index(column)
+    if pa.types.is_null(type_):
+        trips = trips.set_column(at, column, pa.nulls(1_000, trips.schema[at].type))
+    nulls = pa.nulls(1_000) if pa.types.is_null(type_) else trips[column].cast(type_)
+    other = trips.set_column(at, column, nulls)
+    ids = []
+    for number, written in enumerate((trips, other)):
+        name = f"yellow_tripdata_200{list(YEARS).index(year)}-0{number + 1}.parquet"
+        load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, written))
+        ids.append({row["unique_row_id"] for row in rows(lake, RAW, name)})
+    assert ids[0] == ids[1]
+
+
+def _not_parquet(path: Path) -> None:
+    path.write_text("VendorID,tpep_pickup_datetime\n1,01/01/2021 0:30\n")
+
+
+def _cut_short(path: Path) -> None:
+    pq.write_table(taxi_table("2025-05", 1_000), path)
+    path.write_bytes(path.read_bytes()[:20_000])
+
+
+def _dates_as_text(path: Path) -> None:
+    trips = taxi_table("2025-05", 1_000)
+    text = pa.array(["01/01/2021 0:30"] * 1_000)
+    pq.write_table(trips.set_column(1, "tpep_pickup_datetime", text), path)
+
+
+def _without_zones(path: Path) -> None:
+    pq.write_table(taxi_table("2025-05", 1_000).drop_columns(["PULocationID"]), path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (_not_parquet, r"cannot be read"),
+        (_cut_short, r"cannot be read"),
+        (_dates_as_text, r"tpep_pickup_datetime is string instead of timestamp_ntz"),
+        (_without_zones, r"pulocationid is missing"),
+    ],
+)
+def test_a_file_that_is_not_the_publishers_is_refused_by_name_and_staging_stays(
+    spoil: Callable[[Path], None], told: str, spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    good = trips_file(tmp_path, "yellow_tripdata_2014-05.parquet", taxi_table("2025-05", 1_000))
+    ingest.stage(spark, lake, YELLOW_SPEC, [good])
+    before = snapshots(lake, YELLOW_SPEC.staging.table)
+    path = tmp_path / "yellow_tripdata_2014-06.parquet"
+    spoil(path)
+    with pytest.raises(BadSourceFile, match=told) as caught:
+        ingest.stage(spark, lake, YELLOW_SPEC, [good, Slice(path.name, (str(path),), "x")])
+    assert path.name in str(caught.value)
+    assert "run the task again" in str(caught.value)
+    assert snapshots(lake, YELLOW_SPEC.staging.table) == before
+
+
+def test_of_two_writers_of_one_file_the_second_is_told_and_the_first_is_kept(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    name, go = "yellow_tripdata_2014-07.parquet", tmp_path / "go"
+    load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, taxi_table("2025-05", 1_000)))
+    held = spark.table(RAW.spark).where(F.col("filename") == name)
+
+    @F.udf("string")
+    def when_the_other_has_committed(value):  # type: ignore[no-untyped-def]  # Spark reads hints
+        while not go.exists():
+            time.sleep(0.05)  # between two looks for the file
+        return value
+
+    slow = held.limit(10).withColumn("filename", when_the_other_has_committed("filename"))
+    mine = F.col("filename") == name
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(replace_slice, lake, slow, RAW, name, mine, digest="second")
+        while second.running() and not spark.sparkContext.statusTracker().getActiveStageIds():
+            time.sleep(0.05)  # between two looks at Spark
+        assert replace_slice(lake, held.limit(20), RAW, name, mine, digest="first")
+        go.touch()
+        with pytest.raises(Conflict, match=f"{name} of yellow_taxi_raw was written by somebody"):
+            second.result()
+    assert len(rows(lake, RAW, name)) == 20
+
+
+def test_a_real_green_month_arrives_whole_though_its_types_change(
+    spark: SparkSession, lake: Settings, shared: Path
+) -> None:
+    for month in ("2023-01", "2023-02"):
+        path = shared / f"data/taxi/trip-data/green_tripdata_{month}.parquet"
+        load(spark, lake, GREEN_SPEC, Slice(path.name, (str(path),), month))
+        trips = pq.read_table(path)
+        loaded = rows(lake, GREEN_SPEC.raw.table, path.name)
+        assert len(loaded) == trips.group_by(trips.column_names).aggregate([]).num_rows
+        zones = Counter(row["pulocationid"] for row in loaded)
+        assert zones == Counter(trips["PULocationID"].to_pylist())
+
+
+def test_clocks_that_change_leave_the_hours_as_they_were_written(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    trips = taxi_table("2024-03", 1_000)
+    hours = [datetime(2024, 3, 10, hour, 30) for hour in (1, 2, 3)] + [datetime(2024, 11, 3, 1, 30)]
+    pickups = pa.array([hours[n % 4] for n in range(1_000)], pa.timestamp("us"))
+    for column in (1, 2):
+        trips = trips.set_column(column, trips.column_names[column], pickups)
+    load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, "yellow_tripdata_2007-01.parquet", trips))
+    for day in (datetime(2024, 3, 10), datetime(2024, 11, 3)):
+        assert compute_actuals(spark, lake, "yellow", day, day + timedelta(days=1))
+    table = load_table(lake, actuals("yellow").table)
+    assert table is not None
+    found = Counter[datetime]()
+    for row in table.scan().to_arrow().to_pylist():
+        found[row["datetime_hour"]] += row["total_rides"]
+    assert {hour: found[hour.replace(minute=0)] for hour in hours} == dict.fromkeys(hours, 250)
+
+
 def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     for year in (2015, 2016):
         name = f"yellow_tripdata_{year}-01.parquet"
-        load(spark, lake, taxi.SPEC, trips_file(tmp_path, name, taxi_table("2025-03", 700)))
+        load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, taxi_table("2025-03", 700)))
     table = load_table(lake, RAW)
     snapshot = table.current_snapshot() if table else None
     assert table is not None
@@ -173,15 +355,16 @@ def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2024-02", 1_000)
-    load(spark, lake, taxi.SPEC, trips_file(tmp_path, "yellow_tripdata_2024-02.parquet", trips))
+    load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, "yellow_tripdata_2024-02.parquet", trips))
     start, end = datetime(2024, 2, 10), datetime(2024, 2, 20)
-    assert compute_actuals(spark, lake, RAW, start, end)
-    assert not compute_actuals(spark, lake, RAW, start, end)
-    table = load_table(lake, ACTUALS.table)
+    assert compute_actuals(spark, lake, "yellow", start, end)
+    assert not compute_actuals(spark, lake, "yellow", start, end)
+    table = load_table(lake, actuals("yellow").table)
     assert table is not None
+    hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
     counted = {
         (row["datetime_hour"], row["pulocationid"]): row["total_rides"]
-        for row in table.scan().to_arrow().to_pylist()
+        for row in table.scan(row_filter=hours).to_arrow().to_pylist()
     }
     expected = Counter(
         (pickup.replace(minute=0, second=0, microsecond=0), zone)
@@ -200,7 +383,7 @@ def test_hours_that_another_window_has_written_since_are_written_again(
 ) -> None:
     def load_trips(rows: int) -> None:
         file = "yellow_tripdata_2024-05.parquet"
-        load(spark, lake, taxi.SPEC, trips_file(tmp_path, file, taxi_table("2024-05", rows)))
+        load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, file, taxi_table("2024-05", rows)))
 
     first, second = (
         (datetime(2024, 5, 10), datetime(2024, 5, 20)),
@@ -211,8 +394,8 @@ def test_hours_that_another_window_has_written_since_are_written_again(
     )
     for trips, window in ((2_000, first), (1_000, second), (2_000, first)):
         load_trips(trips)
-        assert compute_actuals(spark, lake, RAW, *window)
-    table = load_table(lake, ACTUALS.table)
+        assert compute_actuals(spark, lake, "yellow", *window)
+    table = load_table(lake, actuals("yellow").table)
     assert table is not None
     hours = f"datetime_hour >= '{first[0].isoformat()}' and datetime_hour < '2024-05-20T00:00:00'"
     counted = sum(table.scan(row_filter=hours).to_arrow()["total_rides"].to_pylist())
@@ -223,7 +406,7 @@ def test_hours_that_another_window_has_written_since_are_written_again(
 def test_only_what_is_new_is_handed_on_to_be_loaded(spark: SparkSession, lake: Settings) -> None:
     first = land(lake, YELLOW, ["2024-03"])
     assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
-    load(spark, lake, taxi.SPEC, *first.slices)
+    load(spark, lake, YELLOW_SPEC, *first.slices)
     second = land(lake, YELLOW, ["2024-03"])
     assert second.slices == ()
     assert "loaded already" in second.skipped[0]

@@ -1,0 +1,20 @@
+"""Ingest NYC green taxi trips: TLC's monthly parquet files to `green_taxi_raw`."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+from pipeline_tasks import every, ingest_chain, months_param
+
+from lakehouse.sources import GREEN
+
+with DAG(
+    dag_id="ingest_green_taxi_data",
+    description=__doc__,
+    schedule=every("@monthly"),
+    catchup=False,
+    max_active_runs=1,
+    params={"months": months_param()},
+    tags=["ingest", "taxi"],
+    doc_md=__doc__,
+):
+    ingest_chain(GREEN)

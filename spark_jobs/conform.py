@@ -1,0 +1,58 @@
+"""From the columns that a file has to the columns that its table has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from lakehouse.errors import BadSourceFile
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How a file's columns differ from the table's."""
+
+    file: str
+    unknown: tuple[str, ...]
+    """In the file only: left out, and reported."""
+    missing: tuple[str, ...]
+    """In the table only: null, as in the years before TLC added them."""
+
+
+def conform(
+    rows: DataFrame, columns: dict[str, str], required: frozenset[str], file: str
+) -> tuple[DataFrame, Drift]:
+    """The rows with exactly `columns`, typed; names are the same in any case (Airport_fee).
+
+    Raises:
+        BadSourceFile: a required column is missing, or one holds another kind of value (text for
+            a number: somebody's export, not the publisher's file).
+    """
+    found = {field.name.lower(): field for field in rows.schema}
+    missing = tuple(name for name in columns if name not in found)
+    unknown = tuple(field.name for name, field in found.items() if name not in columns)
+    problems = [f"{name} is missing" for name in sorted(required & set(missing))]
+    for name, type_ in columns.items():
+        if name in found and not _fits(found[name].dataType, T._parse_datatype_string(type_)):
+            problems.append(f"{name} is {found[name].dataType.simpleString()} instead of {type_}")
+    if problems:
+        raise BadSourceFile(
+            f"{file} is not of the schema it should have: {'; '.join(problems)}. It has "
+            f"{', '.join(rows.columns)}. Get the publisher's own file, then run the task again."
+        )
+    typed = [
+        (F.col(found[name].name) if name in found else F.lit(None)).cast(type_).alias(name)
+        for name, type_ in columns.items()
+    ]
+    return rows.select(*typed), Drift(file, unknown, missing)
+
+
+def _fits(given: T.DataType, wanted: T.DataType) -> bool:
+    """Whether a value of one kind can be one of the other: any number for any number, and so on."""
+    kinds = (T.NumericType, (T.TimestampType, T.TimestampNTZType), T.StringType, T.DateType)
+    return isinstance(given, T.NullType) or any(
+        isinstance(given, kind) and isinstance(wanted, kind) for kind in kinds
+    )
