@@ -1,0 +1,165 @@
+"""Drivers as processes of their own: killed at any moment, several at once, on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import httpx
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import load_table, rows_by_slice
+from lakehouse.generator import taxi_table
+from lakehouse.ingest import Slice
+from lakehouse.settings import REPOSITORY, Settings
+from spark_jobs import ingest, taxi
+from tests.pipeline.conftest import free_ports
+
+pytestmark = pytest.mark.spark
+
+SPEC = taxi.SPECS["green"]
+POINTS = 10
+
+
+def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Popen[bytes]:
+    """A job as spark-submit would run it, in a process group of its own."""
+    log = settings.state_dir / "logs" / f"{job}-{slices[0].name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "spark_jobs/run.py",
+                "green",
+                job,
+                json.dumps(list(map(asdict, slices))),
+            ],
+            cwd=REPOSITORY,
+            env=os.environ
+            | settings.environ()
+            | {
+                "PYTHONPATH": str(REPOSITORY),
+                "PYSPARK_SUBMIT_ARGS": "--conf spark.cores.max=1 pyspark-shell",
+            },
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+
+
+def month_file(folder: Path, number: int, rows: int) -> Slice:
+    path = folder / f"green_tripdata_2010-{number:02d}.parquet"
+    pq.write_table(taxi_table("2025-05", rows, "green"), path)
+    return Slice(path.name, (str(path),), f"{rows} rows")
+
+
+def held(settings: Settings, slice_: Slice) -> int:
+    """Rows of the slice, read in full, not from metadata only."""
+    table = load_table(settings, SPEC.raw.table)
+    if table is None:
+        return 0
+    rows = table.scan(row_filter=f"filename = '{slice_.name}'").to_arrow().num_rows
+    assert rows_by_slice(table).get(slice_.name, 0) == rows
+    return rows
+
+
+def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    def passed(rows: int) -> Slice:
+        slice_ = month_file(tmp_path, 1, rows)
+        for job in (ingest.stage, ingest.check_staging):
+            job(spark, lake, SPEC, [slice_])
+        return slice_
+
+    sizes = [1_000, 1_400]
+    started = time.monotonic()
+    assert driver(lake, "merge", [passed(sizes[0])]).wait(300) == 0
+    whole = time.monotonic() - started
+    seen = set()
+    for point in range(POINTS):
+        before = held(lake, month_file(tmp_path, 1, sizes[0]))
+        after = next(size for size in sizes if size != before)
+        slice_ = passed(after)
+        process = driver(lake, "merge", [slice_])
+        time.sleep(whole * (point + 1) / POINTS)  # the moment to kill it at
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        seen.add(held(lake, slice_) == after)
+        assert held(lake, slice_) in (before, after)
+        ingest.merge(spark, lake, SPEC, [slice_])
+        assert held(lake, slice_) == after
+    assert False in seen  # some were killed before they had committed
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """The URL of a real standalone cluster: a master and two workers, processes of this machine."""
+    home = Path(pyspark.__file__).parent
+    port = free_ports(2)
+    master = f"spark://127.0.0.1:{port}"
+    environ = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [home / "bin" / "spark-class", *arguments],
+            env=environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def alive() -> int:
+        try:
+            return int(httpx.get(f"http://127.0.0.1:{port + 1}/json/").json()["aliveworkers"])
+        except (httpx.HTTPError, ValueError):
+            return 0
+
+    at = "org.apache.spark.deploy"
+    address = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(port + 1))
+    processes = [start(f"{at}.master.Master", *address)]
+    worker = (
+        f"{at}.worker.Worker",
+        "--host",
+        "127.0.0.1",
+        "--cores",
+        "2",
+        "--memory",
+        "2g",
+        master,
+    )
+    processes += [start(*worker) for _ in range(2)]
+    try:
+        deadline = time.monotonic() + 120
+        while alive() < 2:
+            assert time.monotonic() < deadline, "the cluster did not come up"
+            time.sleep(0.2)  # between two looks at the master
+        yield master
+    finally:
+        for process in processes:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_on_a_cluster_of_two_workers_several_writers_at_once_lose_nothing(
+    cluster: str,
+    make_settings: Callable[..., Settings],
+    tmp_path: Path,
+) -> None:
+    settings = make_settings("cluster", spark_master=cluster, lineage_backend="file")
+    slices = [month_file(tmp_path, number, 1_000 + number) for number in (2, 3, 4)]
+    for job in ("stage", "check_staging"):
+        assert driver(settings, job, slices).wait(300) == 0
+    writers = [driver(settings, "merge", [slice_]) for slice_ in slices]
+    assert [writer.wait(300) for writer in writers] == [0, 0, 0]
+    assert [held(settings, slice_) for slice_ in slices] == [1_002, 1_003, 1_004]
