@@ -7,7 +7,7 @@ import pytest
 
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph import Level, Levels, find_node, node_id
-from throughline.graph.answers import edges_answer, tree_answer
+from throughline.graph.answers import edges_answer, run_answer, tree_answer
 from throughline.log import entry_of
 from throughline.projection import project
 from throughline.spec import JobRef
@@ -432,6 +432,26 @@ def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
     )
     (job,) = tree_answer(state, "b", "up", 20, "task")["up"]["children"]
     assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2")
+
+
+def test_a_run_is_told_with_its_parameters_code_and_versions_and_those_below_it(
+    build: Any,
+) -> None:
+    parameters = {"executionParameters": {"parameters": [{"key": "d", "name": "d", "value": "30"}]}}
+    flow = build.run("COMPLETE", "f", "Flow", "08:09:00", kind=_FLOW, facets=parameters)
+    step = build.run("COMPLETE", "s", "Flow.train", "08:08:00", parent=("f", "Flow"), kind=_STEP)
+    step["inputs"] = [build.dataset("db|t", version={"datasetVersion": "17"})]
+    step["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "abc", "path": "f.py"}
+    later = build.run("COMPLETE", "s2", "Flow.train", "09:00:00", kind=_STEP)
+    later["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "def"}
+    state = build.state(flow, step, later)
+    found = run_answer(state, "f")
+    assert (found["job"]["name"], found["parameters"]) == ("Flow", {"d": "30"})
+    (below,) = found["below"]
+    assert below["inputs"] == [{"namespace": "db", "name": "t", "version": "17"}]
+    assert below["code"] == {"repoUrl": None, "path": "f.py", "version": "abc"}
+    with pytest.raises(NotFoundError, match="no run has the id 'x'"):
+        run_answer(state, "x")
 
 
 def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:

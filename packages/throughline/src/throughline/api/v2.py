@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Limit, LiveState, answer
-from throughline.graph.answers import edges_answer, runs_answer, tree_answer
+from throughline.graph.answers import edges_answer, run_answer, runs_answer, tree_answer
 from throughline.projection import export
 
 router = APIRouter()
@@ -38,6 +38,13 @@ def list_runs(live: LiveState, job: str | None = None, limit: Limit = 20) -> Res
     """The newest runs, of one job or of all."""
     with live.reading() as state:
         return answer(runs_answer(state, job, limit))
+
+
+@router.get("/api/v2/runs/{run_id:segment}")
+def get_run(live: LiveState, run_id: str) -> Response:
+    """A run with parameters, code and dataset versions, and every run below it likewise."""
+    with live.reading() as state:
+        return answer(run_answer(state, run_id))
 
 
 @router.get("/api/v2/export")

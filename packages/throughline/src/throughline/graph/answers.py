@@ -13,9 +13,10 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
-from throughline.projection import State
-from throughline.projection.derived import begin_of
-from throughline.spec import JobRef
+from throughline.projection import Run, State, start_of
+from throughline.projection.derived import begin_of, descendants_of, version_of
+from throughline.projection.state import Use
+from throughline.spec import JobRef, run_id_of
 
 DIRECTIONS = ("up", "down", "both")
 
@@ -82,6 +83,35 @@ def _fitting(state: State, node: Node) -> Level:
     if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
         return Level.TASK
     return generations_of(state).levels.of(ref)
+
+
+def run_answer(state: State, run_id: str) -> dict[str, Any]:
+    """A run with its parameters, code and dataset versions, and every run below it likewise."""
+    known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(run_id), ())]
+    if not known:
+        raise NotFoundError(f"no run has the id {run_id!r}")
+    run = max(known, key=lambda each: (each.is_known, each.last or 0, each.key))
+    below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
+    return {**_run_in_full(state, run), "below": [_run_in_full(state, each) for each in below]}
+
+
+def _run_in_full(state: State, run: Run) -> dict[str, Any]:
+    parameters = run.facets.get("executionParameters").get("parameters", [])
+    location = run.code.get("sourceCodeLocation")
+    return {
+        **run_line(state, run),
+        "parameters": {each["name"]: each.get("value") for each in parameters if "name" in each},
+        "code": {key: location.get(key) for key in ("repoUrl", "path", "version") if location},
+        "inputs": _versions(state, run, run.inputs),
+        "outputs": _versions(state, run, run.outputs),
+    }
+
+
+def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict[str, Any]]:
+    return [
+        {**state.identity.primary(name)._asdict(), "version": version_of(run, use)}
+        for name, use in sorted(uses.items())
+    ]
 
 
 def _data_edges(state: State, level: Level) -> list[dict[str, Any]]:

@@ -71,6 +71,8 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     if event.type.is_end and (run.end is None or stamp > run.end[0]):
         run.end = (stamp, event.type)
     run.facets.put(event.run_facets, stamp)
+    if location := event.job_facets.get("sourceCodeLocation"):
+        run.code.put({"sourceCodeLocation": location}, stamp)
     _place(state, run, event.run_facets.get("parent", {}), stamp)
     _depend(run, event.run_facets.get("jobDependencies", {}))
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says

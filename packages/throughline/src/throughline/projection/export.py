@@ -50,6 +50,7 @@ def _run(state: State, run: Run) -> dict[str, Any]:
         "ended": shown_time(ended),
         "last": shown_time(run.last),
         "facets": _facets(run.facets),
+        "code": _facets(run.code),
         "upstream": _dependencies(run.upstream),
         "downstream": _dependencies(run.downstream),
         "inputs": [_use(state, run, name, use) for name, use in sorted(run.inputs.items())],

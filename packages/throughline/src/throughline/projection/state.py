@@ -90,6 +90,7 @@ class Run:
     upstream: set[Dependency] = field(default_factory=set)
     downstream: set[Dependency] = field(default_factory=set)
     facets: FacetBook = field(default_factory=FacetBook)
+    code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
 
