@@ -65,7 +65,7 @@ class DownloadOperator(BaseOperator):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         settings = load_settings()
-        if unknown := set(context["dag_run"].conf or {}) - set(context["params"]):
+        if unknown := set(context["dag_run"].conf or {}) - set(context["dag"].params):
             raise SettingsError(
                 f"The run was given {', '.join(sorted(unknown))}; allowed: months, as in "
                 '{"months": ["2019-03"]}.'
