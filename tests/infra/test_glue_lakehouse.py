@@ -80,7 +80,7 @@ def loaded(stand_in: str, make_settings: Callable[..., Settings]) -> Iterator[Se
         )
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])
-        for job in ("stage", "merge"):
+        for job in ("stage", "check_staging", "merge"):
             _run(settings, job, landing.slices)
         yield settings
 
