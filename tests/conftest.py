@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands.cli import FLOW
+from commands.environment import child_environ
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 SHARED = REPOSITORY.parent / "shared"
@@ -67,3 +71,16 @@ def real_or_generated() -> tuple[dict[str, Any], list[str]]:
     if SHARED.is_dir():
         return {"data_source": str(SHARED / "data")}, REAL_MONTHS
     return {"data_source": "generator", "generator_rows": 5_000}, GENERATED_MONTHS
+
+
+def train(settings: Settings, *parameters: str) -> subprocess.CompletedProcess[str]:
+    """Run the training flow to its end, as `./run training-flow run` does."""
+    return subprocess.run(
+        [sys.executable, FLOW, "run", *parameters],
+        cwd=REPOSITORY,
+        env=child_environ(settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )

@@ -7,10 +7,12 @@ from typing import Any
 
 from metaflow import FlowSpec, Parameter, current, step
 
-from lakehouse.names import Table
+from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings
-from metaflow_flows.train_forecast_model import forecasting, tables
-from metaflow_openlineage import Dataset, openlineage, spark_conf, table_read, table_written
+from metaflow_flows.train_forecast_model import forecasting, tables, weather_model
+from metaflow_flows.train_forecast_model.plan import make_plan, plan_again
+from metaflow_flows.train_forecast_model.reproduce import compare, made_then
+from metaflow_openlineage import Dataset, openlineage, reads, spark_conf, table_read, table_written
 
 BUSIEST_ZONES = 50
 
@@ -27,8 +29,9 @@ class TrainForecastModelFlow(FlowSpec):
 
     1. Settle the moment as of which to forecast.
     2. Count the rides of each hour and zone before it, with Spark.
-    3. Make the training data: the busiest zones, every hour, gaps as zero.
-    4. Fit the model and measure it on the last day.
+    3. Make the training data: the busiest zones, every hour, gaps as zero; for the weather model
+       with the weather of each zone's county.
+    4. Fit the model and measure it on the last days, beside seasonal-naive.
     5. Write the forecasts of the next hours to the lakehouse.
     """
 
@@ -45,62 +48,103 @@ class TrainForecastModelFlow(FlowSpec):
         default="",
         help=f"Pickup zones, separated by commas; the {BUSIEST_ZONES} busiest.",
     )
+    service: Any = Parameter(
+        "service", default="yellow", help=f"Whose rides: {' or '.join(tables.SERVICES)}."
+    )
+    reproduce: Any = Parameter(
+        "reproduce",
+        default="",
+        help="Run (a model_version, or an id of `./run lineage runs`) to train again from what "
+        "lineage says of it, and to compare with; all other parameters are then the run's.",
+    )
+    # self.model is the fitted one, as an artifact.
+    model_name: Any = Parameter(
+        "model",
+        default=forecasting.BASELINE,
+        help=f"What forecasts: {' or '.join(forecasting.MODELS)}.",
+    )
 
     @step
     def start(self) -> None:
-        """Settle the moment as of which to forecast."""
-        if self.as_of_datetime:
-            as_of = forecasting.parse_as_of(self.as_of_datetime)
+        """Settle what to do: by the parameters, or by those of the run to be reproduced."""
+        settings = load_settings()
+        if self.reproduce:
+            self._plan = plan_again(settings, self.reproduce)
         else:
-            as_of = tables.newest_month_end(load_settings())
-        forecasting.check_window(as_of, self.lookback_days, self.predict_horizon_hours)
-        forecasting.parse_locations(self.locations)
-        self.as_of = as_of
-        self.window_start = as_of - timedelta(days=self.lookback_days)
+            self._plan = make_plan(
+                settings,
+                service=self.service,
+                model=self.model_name,
+                as_of=self.as_of_datetime,
+                lookback_days=self.lookback_days,
+                horizon_hours=self.predict_horizon_hours,
+                locations=self.locations,
+            )
         self.next(self.compute_actuals)
 
     @step
     def compute_actuals(self) -> None:
         """Count the rides of each hour and zone, in whole days around the window."""
-        from spark_jobs.session import open_session
-        from spark_jobs.taxi.actuals import compute_actuals
+        plan = self._plan
+        if plan.recipe is None:  # else they are read as they were
+            from spark_jobs.session import open_session
+            from spark_jobs.taxi.actuals import compute_actuals
 
-        settings = load_settings()
-        first = datetime.combine(self.window_start, time.min)
-        last = datetime.combine(self.as_of - timedelta(microseconds=1), time.min)
-        with open_session(settings, "yellow_rides_hourly_actuals", spark_conf()) as spark:
-            compute_actuals(spark, settings, "yellow", first, last + timedelta(days=1))
+            settings = load_settings()
+            first = datetime.combine(plan.window_start, time.min)
+            last = datetime.combine(plan.as_of - timedelta(microseconds=1), time.min)
+            name = tables.actuals(plan.service).name
+            with open_session(settings, name, spark_conf()) as spark:
+                compute_actuals(spark, settings, plan.service, first, last + timedelta(days=1))
         self.next(self.prepare_training_data)
 
     @step
     def prepare_training_data(self) -> None:
-        """Choose the zones and fill every hour without a ride with zero."""
-        table, actuals = tables.read_actuals(load_settings(), self.window_start, self.as_of)
-        table_read(table, dataset(tables.ACTUALS))
-        chosen = forecasting.parse_locations(self.locations)
-        self.training_data = forecasting.training_frame(
-            actuals,
-            chosen or forecasting.busiest(actuals, BUSIEST_ZONES),
-            self.window_start,
-            self.as_of,
-        )
+        """Choose the zones, fill every hour without a ride with zero, add weather if needed."""
+        plan, settings = self._plan, load_settings()
+        source = tables.actuals(plan.service)
+        snapshot = plan.recipe.snapshot_of(source) if plan.recipe else None
+        span = (plan.window_start, plan.as_of)
+        table, actuals = tables.read_actuals(settings, plan.service, *span, snapshot)
+        table_read(table, dataset(source), snapshot_id=snapshot)
+        zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
+        training = forecasting.training_frame(actuals, zones, *span)
+        if forecasting.model_named(plan.model).needs_weather:
+            snapshot = plan.recipe.snapshot_of(tables.WEATHER) if plan.recipe else None
+            counties = weather_model.counties().unique()
+            table, weather = tables.read_weather(settings, counties, *span, snapshot)
+            table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot)
+            lookup = file_dataset(str(weather_model.ZONES))
+            reads(Dataset(lookup.namespace, lookup.name))
+            training = weather_model.with_weather(training, weather)
+        self.training_data = training
         self.next(self.train)
 
     @step
     def train(self) -> None:
-        """Measure the model on the last day, then fit it on all of them."""
-        self.metrics = forecasting.evaluate(self.training_data)
-        self.model = forecasting.fit(self.training_data)
+        """Measure the model on the last days, then fit it on all of them."""
+        self.metrics = forecasting.evaluate(self.training_data, self._plan.model)
+        self.model = forecasting.fit(self.training_data, self._plan.model)
         self.next(self.write_forecasts_to_table)
 
     @step
     def write_forecasts_to_table(self) -> None:
-        """Forecast the next hours and replace those forecast as of the same moment."""
-        forecasts = forecasting.predict(self.model, self.predict_horizon_hours)
-        table = tables.write_forecasts(
-            load_settings(), forecasts, self.as_of, "seasonal_naive", str(current.run_id)
-        )
-        table_written(table, dataset(tables.FORECAST))
+        """Forecast the next hours and replace those forecast as of the same moment.
+
+        A run that is done again writes nothing: its forecasts have to be those of the first time.
+        """
+        plan, settings = self._plan, load_settings()
+        target = tables.forecast(plan.service)
+        forecasts = forecasting.predict(self.model, plan.horizon_hours)
+        version = str(current.run_id)
+        rows = tables.forecast_rows(forecasts, plan.as_of, plan.model, version)
+        if plan.recipe:
+            _, then = made_then(settings, plan.recipe, target)
+            compare(plan.recipe, then, rows)
+            print(f"{rows.num_rows:,} forecasts are those of run {plan.recipe.run}.")  # noqa: T201
+        else:
+            table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
+            table_written(table, dataset(target))
         self.next(self.end)
 
     @step

@@ -1,29 +1,88 @@
 """The science, as plain functions over DataFrames.
 
 A training frame has the columns of Nixtla's libraries: `unique_id` (pickup zone, int), `ds`
-(hour, New York wall clock) and `y` (rides), with a row for every zone and hour.
+(hour, New York wall clock) and `y` (rides), with a row for every zone and hour; for a model that
+needs the weather also those of `with_weather`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import ClassVar, Protocol, Self
 
 import pandas as pd
 
 from lakehouse.errors import PipelineError
+from metaflow_flows.train_forecast_model.weather_model import WeatherModel
 
-if TYPE_CHECKING:
-    from statsforecast import StatsForecast
-
-WEEK_HOURS = 168
-HOLDOUT_HOURS = 24
+DAY, DAY_HOURS, WEEK_HOURS = timedelta(days=1), 24, 168
+HOLDOUT_DAYS = 3
 
 
 class BadWindow(PipelineError):
     """The parameters name a time that cannot be trained on."""
+
+
+class UnknownModel(PipelineError):
+    """The parameters name a model that is none."""
+
+
+class Model(Protocol):
+    """What forecasts; fitted, it is the flow's artifact, so it can be pickled.
+
+    `days_needed` is the least history to fit it on, `needs_weather` whether the training frame
+    must have the weather.
+    """
+
+    days_needed: ClassVar[int]
+    needs_weather: ClassVar[bool]
+
+    def fit(self, training: pd.DataFrame) -> Self:
+        """Learn from a training frame."""
+        ...
+
+    def predict(self, hours: int) -> pd.DataFrame:
+        """`unique_id`, `ds`, `forecast` (rides) for the `hours` after the training frame's last."""
+        ...
+
+
+class SeasonalNaive:
+    """An hour is forecast as the same hour seven days before."""
+
+    days_needed: ClassVar[int] = 7
+    needs_weather: ClassVar[bool] = False
+
+    def fit(self, training: pd.DataFrame) -> Self:
+        """Remember the last week."""
+        from statsforecast import StatsForecast
+        from statsforecast.models import SeasonalNaive as Naive
+
+        self.fitted = StatsForecast(
+            models=[Naive(season_length=WEEK_HOURS, alias="forecast")], freq="h"
+        )
+        self.fitted.fit(training[["unique_id", "ds", "y"]])
+        return self
+
+    def predict(self, hours: int) -> pd.DataFrame:
+        """The last week again, as often as it takes."""
+        return self.fitted.predict(h=hours)
+
+
+BASELINE = "seasonal_naive"
+MODELS: dict[str, type[Model]] = {BASELINE: SeasonalNaive, "weather": WeatherModel}
+
+
+def model_named(name: str) -> type[Model]:
+    """Raises:
+    UnknownModel: there is none of that name.
+    """
+    if name not in MODELS:
+        raise UnknownModel(f"model is {name!r}; it must be {' or '.join(MODELS)}.")
+    return MODELS[name]
 
 
 def parse_as_of(text: str) -> datetime:
@@ -50,7 +109,9 @@ def parse_locations(text: str) -> list[int]:
         ) from None
 
 
-def check_window(as_of: datetime, lookback_days: int, horizon_hours: int) -> None:
+def check_window(
+    as_of: datetime, lookback_days: int, horizon_hours: int, model: str = BASELINE
+) -> None:
     """Raises:
     BadWindow: the model could only answer with zeros or nothing.
     """
@@ -59,10 +120,12 @@ def check_window(as_of: datetime, lookback_days: int, horizon_hours: int) -> Non
             f"as_of_datetime is {as_of.isoformat()}; it must be a whole hour of New York's clock "
             "without a zone, such as 2025-06-01T00:00."
         )
-    if lookback_days < 8 or horizon_hours < 1:
+    needed = model_named(model).days_needed
+    if lookback_days < needed + 1 or horizon_hours < 1:
         raise BadWindow(
             f"lookback_days is {lookback_days} and predict_horizon_hours {horizon_hours}; at least "
-            "8 days (a week and the day that is held out) and 1 hour are needed."
+            f"{needed + 1} days ({needed} to fit the model {model} and the day that is held out) "
+            "and 1 hour are needed."
         )
 
 
@@ -94,30 +157,48 @@ def training_frame(
     return rides.reindex(index, fill_value=0).astype("float64").reset_index()
 
 
-def fit(training: pd.DataFrame) -> StatsForecast:
-    """Seasonal-naive: an hour is forecast as the same hour seven days before."""
-    from statsforecast import StatsForecast
-    from statsforecast.models import SeasonalNaive
-
-    model = StatsForecast(models=[SeasonalNaive(season_length=WEEK_HOURS)], freq="h")
-    model.fit(training)
-    return model
+def fit(training: pd.DataFrame, model: str = BASELINE) -> Model:
+    """The model of that name, fitted."""
+    return model_named(model)().fit(training)
 
 
-def predict(model: StatsForecast, hours: int) -> pd.DataFrame:
+def predict(model: Model, hours: int) -> pd.DataFrame:
     """`unique_id`, `ds`, `forecast` for the `hours` after the training frame's last.
 
-    On a copy, because `predict` leaves traces in the object: a step that only forecasts would
+    On a copy, because `predict` may leave traces in the object: a step that only forecasts would
     otherwise hand on a changed model, and lineage would rightly say that it wrote one.
     """
-    predicted = deepcopy(model).predict(h=hours)
-    name = next(column for column in predicted if column not in ("unique_id", "ds"))
-    return predicted.rename(columns={name: "forecast"})
+    return deepcopy(model).predict(hours)
 
 
-def evaluate(training: pd.DataFrame) -> dict[str, float]:
-    """Mean absolute error on the last day, by a model that did not see it; rides an hour."""
-    cut = training["ds"].max() - timedelta(hours=HOLDOUT_HOURS - 1)
-    seen, held_out = training[training["ds"] < cut], training[training["ds"] >= cut]
-    both = held_out.merge(predict(fit(seen), HOLDOUT_HOURS), on=["unique_id", "ds"])
-    return {"mae": float((both["y"] - both["forecast"]).abs().mean())}
+def holdouts(
+    training: pd.DataFrame, days_needed: int
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """What was seen up to a moment, and the day after it: for each of the last three days,
+    the last first; for fewer if less than `days_needed` were seen before."""
+    end = training["ds"].max() + timedelta(hours=1)
+    days = (end - training["ds"].min()) // DAY
+    for back in range(1, 1 + min(HOLDOUT_DAYS, days - days_needed)):
+        cut = end - back * DAY
+        seen = training["ds"] < cut
+        yield training[seen], training[~seen & (training["ds"] < cut + DAY)]
+
+
+def evaluate(training: pd.DataFrame, model: str = BASELINE) -> dict[str, float]:
+    """Errors on the days held out, each day forecast by a model that saw nothing later.
+
+    `mae` is the mean absolute error in rides an hour; `mase` is `mae` over the mean absolute
+    change from a week to the next in what the model saw, all zones together (not there if that
+    was no more than a week). `baseline_mae` and `baseline_mase` are seasonal-naive's.
+    """
+    errors = defaultdict(list)
+    for seen, held_out in holdouts(training, model_named(model).days_needed):
+        change = seen.groupby("unique_id")["y"].diff(WEEK_HOURS).abs().mean()
+        for prefix, name in (("", model), ("baseline_", BASELINE)):
+            forecast = predict(fit(seen, name), DAY_HOURS)
+            both = held_out.merge(forecast, on=["unique_id", "ds"])
+            mae = (both["y"] - both["forecast"]).abs().mean()
+            errors[f"{prefix}mae"].append(mae)
+            if change > 0:
+                errors[f"{prefix}mase"].append(mae / change)
+    return {metric: float(fmean(each)) for metric, each in errors.items()}

@@ -3,74 +3,129 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakehouse.catalog import SLICE, open_catalog
+from lakehouse.catalog import SLICE, load_table, open_catalog, rows_by_slice
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from lakehouse.sources import YELLOW
+from lakehouse.sources import WEATHER_ELEMENTS
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from pyiceberg.table import Table as IcebergTable
 
-RAW = Table("yellow_taxi_raw")
-ACTUALS = Table("yellow_rides_hourly_actuals")
-FORECAST = Table("yellow_rides_hourly_forecast")
+WEATHER = Table("weather_raw")
+
+
+def raw(service: str) -> Table:
+    """Trips of a service, as loaded."""
+    return Table(f"{service}_taxi_raw")
+
+
+def actuals(service: str) -> Table:
+    """Rides an hour and zone."""
+    return Table(f"{service}_rides_hourly_actuals")
+
+
+def forecast(service: str) -> Table:
+    """Rides an hour and zone as forecast."""
+    return Table(f"{service}_rides_hourly_forecast")
+
+
+SERVICES = ("yellow", "green")
 
 
 class NoData(PipelineError):
     """There is nothing to train on."""
 
 
-def newest_month_end(settings: Settings) -> datetime:
+def newest_month_end(settings: Settings, service: str = "yellow") -> datetime:
     """Midnight after the newest loaded file's month, from the table's partitions.
 
     Raises:
         NoData: no file was loaded yet.
     """
-    from pyiceberg.exceptions import NoSuchTableError
-
-    try:
-        raw = open_catalog(settings).load_table(RAW.identifier)
-        files = raw.inspect.partitions().column("partition").to_pylist()
-    except NoSuchTableError:
-        files = []
-    months = [f["filename"].rsplit("_", 1)[1][:7] for f in files]
+    files = rows_by_slice(load_table(settings, raw(service)))
+    months = [file.rsplit("_", 1)[1][:7] for file in files]
     if not months:
         raise NoData(
-            f"{RAW.identifier} holds no {YELLOW.name} trips yet; run the DAG "
-            "ingest_yellow_taxi_data first (`./run demo` does both)."
+            f"{raw(service).identifier} holds no trips yet; run the DAG "
+            f"ingest_{service}_taxi_data first."
         )
     newest = datetime.strptime(max(months), "%Y-%m")
     return (newest + timedelta(days=31)).replace(day=1)
 
 
 def read_actuals(
-    settings: Settings, start: datetime, end: datetime
+    settings: Settings,
+    service: str,
+    start: datetime,
+    end: datetime,
+    snapshot_id: int | None = None,
 ) -> tuple[IcebergTable, pd.DataFrame]:
-    """The table as of now and its rows of [start, end).
+    """The table and its rows of [start, end), as of now or of a snapshot.
 
     Raises:
-        NoData: there are none.
+        NoData: there are none, or the snapshot has expired.
     """
-    table = open_catalog(settings).load_table(ACTUALS.identifier)
+    identifier = actuals(service).identifier
+    table = open_catalog(settings).load_table(identifier)
+    _require(table, snapshot_id)
     hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
-    rows: pd.DataFrame = table.scan(row_filter=hours).to_pandas()
+    rows: pd.DataFrame = table.scan(row_filter=hours, snapshot_id=snapshot_id).to_pandas()
     if rows.empty:
-        raise NoData(f"{ACTUALS.identifier} has no ride from {start} to {end}.")
+        raise NoData(f"{identifier} has no ride from {start} to {end}.")
     return table, rows
 
 
-def write_forecasts(
-    settings: Settings, forecasts: pd.DataFrame, as_of: datetime, model: str, version: str
-) -> IcebergTable:
-    """Replace the forecasts made as of that moment; the table as of afterwards.
+def _require(table: IcebergTable, snapshot_id: int | None) -> None:
+    if snapshot_id is not None and table.snapshot_by_id(snapshot_id) is None:
+        name = ".".join(table.name())
+        raise NoData(f"Snapshot {snapshot_id} of {name} has expired: its rows are gone.")
 
-    `forecasts` has `unique_id`, `ds` and `forecast`. Rides are whole, so they are rounded.
+
+def read_weather(
+    settings: Settings,
+    counties: Iterable[str],
+    start: datetime,
+    as_of: datetime,
+    snapshot_id: int | None = None,
+) -> tuple[IcebergTable, pd.DataFrame]:
+    """The table and its days from `start` that are over at `as_of`, of those counties.
+
+    The rows have `county_code`, `date` (midnight), prcp (mm), tavg, tmin, tmax (degrees Celsius);
+    an element that nobody published is null throughout.
+
+    Raises:
+        NoData: there are none, or none with a value, or the snapshot has expired.
     """
+    import pandas as pd
+
+    columns = ["county_code", "date", *WEATHER_ELEMENTS]
+    codes = ", ".join(f"'{code}'" for code in counties)
+    days = f"date >= '{start.date()}' and date < '{as_of.date()}'"
+    rows = pd.DataFrame(columns=columns)
+    table = load_table(settings, WEATHER)
+    if table is not None:
+        _require(table, snapshot_id)
+        where = f"county_code in ({codes}) and {days}"
+        found = table.scan(where, tuple(columns), snapshot_id=snapshot_id)
+        rows = found.to_pandas().astype({"date": "datetime64[ns]"})
+    if table is None or rows[[*WEATHER_ELEMENTS]].isna().all(axis=None):
+        raise NoData(
+            f"{WEATHER.identifier} has no {', '.join(WEATHER_ELEMENTS)} of New York's counties "
+            f"from {start.date()} to the day before {as_of.date()}; run the DAG "
+            "ingest_weather_data for these months, or train with --model seasonal_naive."
+        )
+    return table, rows
+
+
+def forecast_rows(forecasts: pd.DataFrame, as_of: datetime, model: str, version: str) -> pa.Table:
+    """Rows of the forecast table from `unique_id`, `ds`, `forecast`; rides are whole: rounded."""
     import pyarrow as pa
 
     hour = forecasts["ds"].dt
@@ -85,9 +140,16 @@ def write_forecasts(
         "model": pa.array([model] * len(forecasts), pa.string()),
         "model_version": pa.array([version] * len(forecasts), pa.string()),
     }
-    rows = pa.table(columns)
+    return pa.table(columns)
+
+
+def write_forecasts(
+    settings: Settings, service: str, rows: pa.Table, as_of: datetime
+) -> IcebergTable:
+    """Replace the forecasts made as of that moment; the table as of afterwards."""
     catalog = open_catalog(settings)
-    table = catalog.create_table_if_not_exists(FORECAST.identifier, schema=rows.schema)
+    identifier = forecast(service).identifier
+    table = catalog.create_table_if_not_exists(identifier, schema=rows.schema)
     with warnings.catch_warnings():
         # Nothing to replace is the usual case: a moment is mostly forecast once.
         warnings.filterwarnings("ignore", message="Delete operation did not match any records")

@@ -96,11 +96,40 @@ def test_the_busiest_zones_come_first_and_the_lower_id_among_equals() -> None:
     assert forecasting.busiest(actuals, 2) == [2, 1]
 
 
-def test_the_error_is_measured_on_a_day_that_the_model_has_not_seen(
+def test_the_error_is_measured_on_days_that_the_model_has_not_seen(
     training: pd.DataFrame,
 ) -> None:
-    last_day = training["ds"] >= END - timedelta(days=1)
     week_before = training.assign(ds=training["ds"] + timedelta(days=7))
-    both = training[last_day].merge(week_before, on=["unique_id", "ds"])
-    expected = (both["y_x"] - both["y_y"]).abs().mean()
-    assert forecasting.evaluate(training)["mae"] == pytest.approx(expected)
+    both = training.merge(week_before, on=["unique_id", "ds"])
+    change = (both["y_x"] - both["y_y"]).abs()
+    days = [END - timedelta(days=back) for back in (1, 2, 3)]
+    errors = [change[both["ds"].between(day, day + timedelta(hours=23))].mean() for day in days]
+    scales = [change[both["ds"] < day].mean() for day in days]
+    metrics = forecasting.evaluate(training)
+    assert metrics["mae"] == metrics["baseline_mae"] == pytest.approx(np.mean(errors))
+    scaled = np.mean([error / scale for error, scale in zip(errors, scales, strict=True)])
+    assert metrics["mase"] == metrics["baseline_mase"] == pytest.approx(scaled)
+
+
+def test_a_short_window_is_measured_on_as_many_days_as_it_has(training: pd.DataFrame) -> None:
+    def days(count: int) -> pd.DataFrame:
+        return training[training["ds"] >= END - timedelta(days=count)]
+
+    assert [len(list(forecasting.holdouts(days(n), 7))) for n in (8, 9, 10, 11)] == [1, 2, 3, 3]
+    assert set(forecasting.evaluate(days(8))) == {"mae", "baseline_mae"}
+    assert set(forecasting.evaluate(days(9))) == {"mae", "mase", "baseline_mae", "baseline_mase"}
+
+
+def test_a_model_that_is_none_is_named_with_those_there_are() -> None:
+    with pytest.raises(
+        forecasting.UnknownModel, match=r"model is 'banana'; it must be seasonal_naive or weather\."
+    ):
+        forecasting.model_named("banana")
+
+
+def test_the_weather_model_needs_two_weeks_and_a_day() -> None:
+    forecasting.check_window(END, 15, 24, "weather")
+    with pytest.raises(
+        forecasting.BadWindow, match=r"at least 15 days \(14 to fit the model weather"
+    ):
+        forecasting.check_window(END, 14, 24, "weather")

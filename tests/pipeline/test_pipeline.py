@@ -21,7 +21,8 @@ from lakehouse.catalog import load_table
 from lakehouse.forecasts import newest_forecasts
 from lakehouse.names import Table
 from lakehouse.sources import YELLOW
-from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline
+from tests.conftest import train
+from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots
 
 pytestmark = pytest.mark.airflow
 
@@ -306,3 +307,18 @@ def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> Non
     }
     assert types[f"{FLOW}/model"] == "MODEL"
     assert types[f"{FLOW}/training_data"] != "MODEL"
+
+
+# Last, because it adds runs to those that the tests above count.
+def test_a_run_done_again_from_its_lineage_gives_the_same_forecasts_byte_for_byte(
+    pipeline: Pipeline,
+) -> None:
+    before = snapshots(pipeline.settings)
+    version = newest_forecasts(pipeline.settings)[0]["model_version"]
+    done = train(pipeline.settings, "--reproduce", version)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert f"1,200 forecasts are those of run {version}." in done.stdout
+    assert snapshots(pipeline.settings) == before
+    unknown = train(pipeline.settings, "--reproduce", "1234")
+    assert unknown.returncode != 0
+    assert "Lineage knows no run 1234; `./run lineage runs" in unknown.stdout

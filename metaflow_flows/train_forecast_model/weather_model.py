@@ -1,0 +1,186 @@
+"""The weather model: rides freed of calendar and weather, mixed from their lags, put back.
+
+1. A Poisson regression over the rides of each county and hour gives every hour a factor: by how
+   much its calendar (hour, weekday, federal holiday) and its day's weather raise or lower rides.
+2. Rides are divided by their factors, so that last week's rain is not taken for this week's rides.
+3. Non-negative least squares over all zones finds the mix of what is known when a day begins (the
+   days before, the week before, means of the last weeks) that gives the day.
+4. A forecast is the mix times the factors. The days after the first take the forecasts before
+   them for their lags, so one model does for every horizon.
+
+Effects are learnt from the weather there was; the weather of a day to come is not known at the
+moment of forecasting, so its factor is the usual one, the mean of the last four weeks (yesterday's,
+or last week's mean, measured worse). A day's weather is known once the day is over: in the forecast
+as for the days that are held out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from lakehouse.sources import WEATHER_ELEMENTS
+
+ZONES = Path(__file__).with_name("zones.csv")
+"""The county of each of TLC's zones, by NCEI's code. Newark Airport (1) has no county of New York:
+Richmond's weather is the nearest. The unknown (264, 265) count as Manhattan, where most are."""
+MANHATTAN = "30061"
+
+DAY = 24
+RECENT_DAYS = 28
+HEAVY_RAIN = 20.0
+"""mm a day from which more rain changes nothing more."""
+RIDGE = 1e-4
+"""Pull of the regression's coefficients towards zero: holds those that few days speak for."""
+LEAST_RIDES = 0.01
+"""Rides an hour; where fewer are expected, an error weighs as it does here."""
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def counties() -> pd.Series[str]:
+    """County code by zone."""
+    return pd.read_csv(ZONES, index_col="zone", dtype={"county_code": "str"})["county_code"]
+
+
+def with_weather(training: pd.DataFrame, weather: pd.DataFrame) -> pd.DataFrame:
+    """A training frame with `county_code` and prcp (mm), tavg, tmin, tmax (degrees Celsius).
+
+    They are the zone's county's on the hour's day; null where `weather` (`county_code`, `date`
+    and the elements, a row a county and day) says nothing.
+    """
+    keys = training.assign(
+        county_code=training["unique_id"].map(counties()).fillna(MANHATTAN),
+        date=training["ds"].dt.normalize(),
+    )
+    both = keys.merge(weather, on=["county_code", "date"], how="left", validate="many_to_one")
+    return both.drop(columns="date")
+
+
+class WeatherModel:
+    """One model over all zones.
+
+    Fitted: `zones` (zones,); `origin`, the first hour not seen; `calendar_effects` (56,) and
+    `weather_effects` (3,), the logarithms of factors; `usual_weather` (zones,), the factor of a day
+    to come; `adjusted` (days, 24 hours, zones), the last rides without factors; `mix` (8,).
+    """
+
+    days_needed: ClassVar[int] = 14
+    needs_weather: ClassVar[bool] = True
+
+    def fit(self, training: pd.DataFrame) -> Self:
+        """Learn from a frame that `with_weather` made, of 14 days or more."""
+        rides = training.pivot(index="ds", columns="unique_id", values="y")
+        hours = pd.DatetimeIndex(rides.index)
+        self.zones = rides.columns.to_numpy()
+        self.origin = (hours[-1] + pd.Timedelta(hours=1)).to_pydatetime()
+        over = hours < pd.Timestamp(self.origin).normalize()
+        of_zone = training.drop_duplicates("unique_id").set_index("unique_id")["county_code"]
+        county, codes = pd.factorize(of_zone.reindex(self.zones))
+        weather = _weather(training, codes, hours, hours[over])
+        calendar = _calendar(hours)
+
+        by_county = np.stack([rides.to_numpy()[:, county == c].sum(1) for c in range(len(codes))])
+        regressors = np.stack([np.hstack([calendar[over], own[over]]) for own in weather])
+        effects = _regress(by_county[:, over], regressors)
+        self.calendar_effects, self.weather_effects = np.split(effects, [calendar.shape[1]])
+
+        factors = np.exp(weather @ self.weather_effects)
+        usual = factors[:, over][:, -RECENT_DAYS * DAY :].mean(1)
+        factors[:, ~over] = usual[:, None]
+        self.usual_weather = usual[county]
+        factors = factors[county].T * np.exp(calendar @ self.calendar_effects)[:, None]
+
+        part = len(hours) % DAY  # of a first day that is not whole
+        factors = factors[part:].reshape(-1, DAY, len(self.zones))
+        adjusted = rides.to_numpy()[part:].reshape(factors.shape) / factors
+        self.mix = _mix(adjusted, factors)
+        self.adjusted = adjusted[-RECENT_DAYS:]
+        return self
+
+    def predict(self, hours: int) -> pd.DataFrame:
+        """`unique_id`, `ds`, `forecast` (rides) for the `hours` from `origin`."""
+        days = self.adjusted
+        for _ in range(-(-hours // DAY)):
+            days = np.concatenate([days, (_lags(days) @ self.mix)[None]])
+        ahead = pd.date_range(self.origin, periods=hours, freq="h")
+        level = days[len(self.adjusted) :].reshape(-1, len(self.zones))[:hours]
+        forecast = level * np.exp(_calendar(ahead) @ self.calendar_effects)[:, None]
+        return pd.DataFrame(
+            {
+                "unique_id": np.repeat(self.zones, hours),
+                "ds": np.tile(ahead.to_numpy(), len(self.zones)),
+                "forecast": (forecast * self.usual_weather).T.ravel(),
+            }
+        )
+
+
+def _calendar(hours: pd.DatetimeIndex) -> Array:
+    """The hour, the hour of a day off, the weekday, whether a holiday: (hours, 56) of 0 and 1."""
+    from pandas.tseries.holiday import USFederalHolidayCalendar
+
+    days = hours.normalize()
+    holiday = days.isin(USFederalHolidayCalendar().holidays(days[0], days[-1]))
+    off = holiday | (hours.dayofweek >= 5)
+    hour, weekday = np.eye(DAY)[hours.hour], np.eye(7)[hours.dayofweek]
+    return np.hstack([hour, hour * off[:, None], weekday, holiday[:, None]])
+
+
+def _weather(
+    training: pd.DataFrame, codes: pd.Index[str], hours: pd.DatetimeIndex, over: pd.DatetimeIndex
+) -> Array:
+    """Rain, warmth and the day's range in the counties, around their means: (counties, hours, 3).
+
+    A value that is missing is the day before's; where that is missing too, the element's mean.
+    """
+    first = training.drop_duplicates("county_code")["unique_id"]
+    known = training[training["unique_id"].isin(first) & training["ds"].isin(over)]
+    elements = known.set_index(["county_code", "ds"])[[*WEATHER_ELEMENTS]]
+    every = elements.reindex(pd.MultiIndex.from_product([codes, hours]))
+    every = every.groupby(level=0).ffill(limit=DAY).fillna(elements.mean()).fillna(0.0)
+    values = every.to_numpy().reshape(len(codes), len(hours), len(WEATHER_ELEMENTS))
+    prcp, tavg, tmin, tmax = np.moveaxis(values, -1, 0)
+    weather = np.stack([np.minimum(prcp, HEAVY_RAIN), tavg, tmax - tmin], axis=-1) / 10
+    return np.asarray(weather - weather.mean((0, 1)))
+
+
+def _regress(rides: Array, regressors: Array) -> Array:
+    """The coefficients of a ridge Poisson regression of `rides` (counties, hours)."""
+    from statsmodels.api import GLM, families  # type: ignore[import-untyped]  # it has no types
+
+    level = np.maximum(rides.mean(1), LEAST_RIDES)
+    design = regressors.reshape(rides.size, -1)
+    design = np.hstack([np.ones((len(design), 1)), design])
+    weights = np.repeat(level / level.mean(), rides.shape[1])
+    shares = (rides / level[:, None]).ravel()
+    model = GLM(shares, design, family=families.Poisson(), var_weights=weights)
+    ridge = np.r_[0.0, np.full(design.shape[1] - 1, RIDGE)]
+    return np.asarray(model.fit_regularized(alpha=ridge, L1_wt=0).params[1:])
+
+
+def _lags(days: Array) -> Array:
+    """What is known when a day begins, from the days before: (hours, zones, 8).
+
+    The rides 24, 48 and 168 hours before; the hour's mean over the last week and four weeks, and
+    over the same weekdays of the four weeks; the zone's mean over the last week and four weeks.
+    """
+    recent, week = days[-RECENT_DAYS:], days[-7:]
+    hourly = [days[-1], days[-2], days[-7], week.mean(0), recent.mean(0), recent[-7::-7].mean(0)]
+    return np.stack(np.broadcast_arrays(*hourly, week.mean((0, 1)), recent.mean((0, 1))), axis=-1)
+
+
+def _mix(adjusted: Array, factors: Array) -> Array:
+    """The weights of `_lags` that give the later half of the days, at most four weeks, best.
+
+    A ride more or less says less where rides are many, so errors count by the rides expected.
+    """
+    from scipy.optimize import nnls  # type: ignore[import-untyped]  # it has no types
+
+    first = max(len(adjusted) // 2, len(adjusted) - RECENT_DAYS)
+    lags = np.stack([_lags(adjusted[:day]) for day in range(first, len(adjusted))])
+    weight = np.sqrt(factors[first:] / np.maximum(lags.mean(-1), LEAST_RIDES))
+    regressors = (lags * weight[..., None]).reshape(-1, lags.shape[-1])
+    return np.asarray(nnls(regressors, (adjusted[first:] * weight).ravel())[0])

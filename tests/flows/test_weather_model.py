@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import csv
+import pickle
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lakehouse.generator import COUNTIES, daily_weather, taxi_table
+from lakehouse.sources import WEATHER_ELEMENTS
+from metaflow_flows.train_forecast_model import forecasting
+from metaflow_flows.train_forecast_model.weather_model import (
+    MANHATTAN,
+    WeatherModel,
+    counties,
+    with_weather,
+)
+
+MONTHS = ("2025-03", "2025-04", "2025-05")
+AS_OF = datetime(2025, 6, 1)
+MIDMORNING = datetime(2025, 5, 31, 10)
+ELEMENTS = [*WEATHER_ELEMENTS]
+
+
+@pytest.fixture(scope="module")
+def actuals() -> pd.DataFrame:
+    """The generator's rides an hour and zone."""
+    columns = {"tpep_pickup_datetime": "datetime_hour", "PULocationID": "pulocationid"}
+    months = [taxi_table(month, 60_000).select([*columns]).to_pandas() for month in MONTHS]
+    trips = pd.concat(months).rename(columns=columns)
+    trips["datetime_hour"] = trips["datetime_hour"].dt.floor("h")
+    keys = ["datetime_hour", "pulocationid"]
+    return trips.groupby(keys).size().rename("total_rides").reset_index()
+
+
+@pytest.fixture(scope="module")
+def weather() -> pd.DataFrame:
+    """The generator's weather of each county and day, beyond `AS_OF` too."""
+    return pd.concat(
+        pd.DataFrame(daily_weather(code, month)).assign(
+            county_code=code,
+            date=lambda days, month=month: pd.date_range(f"{month}-01", periods=len(days)),
+        )
+        for code in COUNTIES
+        for month in (*MONTHS, "2025-06")
+    )
+
+
+def frame(
+    actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime = AS_OF, days: int = 30
+) -> pd.DataFrame:
+    """What prepare_training_data makes."""
+    start = as_of - timedelta(days=days)
+    hour = actuals["datetime_hour"]
+    seen = actuals[(hour >= start) & (hour < as_of)]
+    zones = forecasting.busiest(seen, 50)
+    return with_weather(forecasting.training_frame(seen, zones, start, as_of), weather)
+
+
+@pytest.fixture(scope="module")
+def training(actuals: pd.DataFrame, weather: pd.DataFrame) -> pd.DataFrame:
+    return frame(actuals, weather)
+
+
+def forecast(training: pd.DataFrame, hours: int = 24) -> pd.DataFrame:
+    return forecasting.predict(forecasting.fit(training, "weather"), hours)
+
+
+@pytest.mark.parametrize("as_of", [datetime(2025, 5, 1), AS_OF, MIDMORNING])
+def test_the_weather_model_is_clearly_better_than_seasonal_naive(
+    actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
+) -> None:
+    metrics = forecasting.evaluate(frame(actuals, weather, as_of), "weather")
+    assert metrics["mae"] < 0.85 * metrics["baseline_mae"]
+    assert metrics["mase"] < 0.85 * metrics["baseline_mase"]
+
+
+def test_rain_is_found_to_bring_rides_and_temperature_is_not(training: pd.DataFrame) -> None:
+    rain, *others = WeatherModel().fit(training).weather_effects
+    assert 0.2 < rain < 0.35  # the generator's: 18 mm add 60 %, so 10 mm the logarithm of 1.33
+    assert max(map(abs, others)) < 0.1
+
+
+def test_rides_of_a_rainy_week_are_taken_for_fewer_on_a_usual_day(training: pd.DataFrame) -> None:
+    """The rides are the same, but of a week said to be dry, then of one said to be wet."""
+    last_week = training["ds"] >= AS_OF - timedelta(days=7)
+    model = WeatherModel().fit(training)
+    levels = []
+    for rain in (0.0, 18.0):
+        said = training.assign(prcp=training["prcp"].mask(last_week, rain))
+        levels.append(WeatherModel().fit(said).adjusted[-7:].mean())
+    assert model.weather_effects[0] > 0
+    assert levels[1] < 0.95 * levels[0]
+
+
+@pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
+def test_the_weather_from_the_day_of_the_forecast_on_does_not_change_it(
+    actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
+) -> None:
+    later = weather["date"] >= pd.Timestamp(as_of).normalize()
+    changed = weather.assign(**{name: weather[name].mask(later, 99.0) for name in ELEMENTS})
+    pd.testing.assert_frame_equal(
+        forecast(frame(actuals, weather, as_of)),
+        forecast(frame(actuals, changed, as_of)),
+        check_exact=True,
+    )
+
+
+@pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
+def test_the_weather_from_a_held_out_day_on_does_not_change_how_well_it_is_forecast(
+    actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
+) -> None:
+    training = frame(actuals, weather, as_of)
+    origin = pd.Timestamp(as_of) - timedelta(days=1)
+    later = training["ds"] >= origin.normalize()
+    changed = training.assign(**{name: training[name].mask(later, 99.0) for name in ELEMENTS})
+    assert not changed.equals(training)
+    assert forecasting.evaluate(changed, "weather") == forecasting.evaluate(training, "weather")
+
+
+def test_two_fits_give_the_same_forecasts_byte_for_byte(training: pd.DataFrame) -> None:
+    first, second = (forecast(training.copy(), 168)["forecast"].to_numpy() for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_every_zone_and_hour_ahead_is_forecast_with_rides_of_no_less_than_none(
+    training: pd.DataFrame,
+) -> None:
+    predicted = forecast(training, 170)
+    hours = pd.date_range(AS_OF, periods=170, freq="h")
+    zones = sorted(training["unique_id"].unique())
+    assert list(predicted["unique_id"]) == list(np.repeat(zones, 170))
+    assert list(predicted["ds"]) == list(hours) * 50
+    assert predicted["forecast"].between(0, 100).all()
+    first, last = (
+        predicted[predicted["ds"].dt.normalize() == day]["forecast"].sum()
+        for day in (pd.Timestamp(AS_OF), pd.Timestamp(AS_OF) + timedelta(days=6))
+    )
+    assert 0.7 < last / first < 1.4  # a Sunday and a Saturday: the lags' forecasts do not run away
+
+
+def test_a_missing_day_counts_as_the_day_before(training: pd.DataFrame) -> None:
+    day = training["ds"].dt.normalize()
+    one, before = (pd.Timestamp(2025, 5, n) for n in (20, 19))
+    filled = training.copy()
+    filled.loc[day == one, ELEMENTS] = training.loc[day == before, ELEMENTS].to_numpy()
+    missing = training.copy()
+    missing.loc[day == one, ELEMENTS] = np.nan
+    assert not filled.equals(training)
+    pd.testing.assert_frame_equal(forecast(missing), forecast(filled))
+
+
+@pytest.mark.parametrize("hidden", [["tmin", "tmax"], ELEMENTS])
+def test_elements_that_nobody_published_have_no_effect(
+    training: pd.DataFrame, hidden: list[str]
+) -> None:
+    training = training.assign(**dict.fromkeys(hidden, np.nan))
+    assert forecast(training)["forecast"].notna().all()
+
+
+def test_a_county_whose_only_zone_had_no_ride_before_the_held_out_day_is_forecast_as_none(
+    training: pd.DataFrame,
+) -> None:
+    others = training[training["county_code"] != "30085"]
+    late = others[others["unique_id"] == others["unique_id"].iloc[0]].assign(
+        unique_id=300, county_code="30085", y=lambda zone: (zone["ds"] == zone["ds"].max()) * 1.0
+    )
+    both = pd.concat([others, late])
+    seen, _ = next(forecasting.holdouts(both, 14))
+    predicted = forecast(seen)
+    assert (predicted.loc[predicted["unique_id"] == 300, "forecast"] == 0).all()
+    assert predicted["forecast"].notna().all()
+
+
+def test_the_model_is_the_same_after_forecasting_and_after_pickling(
+    training: pd.DataFrame,
+) -> None:
+    model = forecasting.fit(training, "weather")
+    before = pickle.dumps(model)
+    predicted = forecasting.predict(model, 24)
+    assert pickle.dumps(model) == before
+    pd.testing.assert_frame_equal(forecasting.predict(pickle.loads(before), 24), predicted)
+
+
+def test_seasonal_naive_does_not_look_at_the_weather(training: pd.DataFrame) -> None:
+    bare = training[["unique_id", "ds", "y"]]
+    pd.testing.assert_frame_equal(
+        forecasting.predict(forecasting.fit(training), 200),
+        forecasting.predict(forecasting.fit(bare), 200),
+    )
+
+
+def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan() -> None:
+    table = counties()
+    assert list(table.index) == list(range(1, 266))
+    assert set(table) == set(COUNTIES)
+    assert {zone: table[zone] for zone in (1, 132, 264, 265)} == {
+        1: "30085", 132: "30081", 264: MANHATTAN, 265: MANHATTAN,
+    }  # fmt: skip
+
+
+def test_the_counties_are_those_of_tlcs_boroughs(shared: Path) -> None:
+    code = {"Bronx": "30005", "Brooklyn": "30047", "Queens": "30081", "Staten Island": "30085"}
+    with (shared / "data" / "zones" / "taxi_zone_lookup.csv").open() as file:
+        boroughs = {int(row["LocationID"]): row["Borough"] for row in csv.DictReader(file)}
+    expected = {zone: code.get(name, MANHATTAN) for zone, name in boroughs.items()}
+    assert counties().to_dict() == {**expected, 1: "30085"}
