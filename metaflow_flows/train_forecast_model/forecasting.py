@@ -43,11 +43,9 @@ class Model(Protocol):
 
     def fit(self, training: pd.DataFrame) -> Self:
         """Learn from a training frame."""
-        ...
 
     def predict(self, hours: int) -> pd.DataFrame:
         """`unique_id`, `ds`, `forecast` (rides) for the `hours` after the training frame's last."""
-        ...
 
 
 class SeasonalNaive:

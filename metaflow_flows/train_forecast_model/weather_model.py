@@ -90,7 +90,6 @@ class WeatherModel:
 
         factors = np.exp(weather @ self.weather_effects)
         usual = factors[:, over][:, -RECENT_DAYS * DAY :].mean(1)
-        factors[:, ~over] = usual[:, None]
         self.usual_weather = usual[county]
         factors = factors[county].T * np.exp(calendar @ self.calendar_effects)[:, None]
 

@@ -202,6 +202,13 @@ def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan(
     }  # fmt: skip
 
 
+def test_a_number_that_is_no_zone_has_manhattans_weather(weather: pd.DataFrame) -> None:
+    hours = pd.DataFrame({"unique_id": [0, 4], "ds": [datetime(2025, 5, 2, 5)] * 2, "y": [1.0, 1.0]})
+    unknown, manhattan = with_weather(hours, weather)[["county_code", *ELEMENTS]].to_numpy()
+    assert list(unknown) == list(manhattan)
+    assert unknown[0] == MANHATTAN
+
+
 def test_the_counties_are_those_of_tlcs_boroughs(shared: Path) -> None:
     code = {"Bronx": "30005", "Brooklyn": "30047", "Queens": "30081", "Staten Island": "30085"}
     with (shared / "data" / "zones" / "taxi_zone_lookup.csv").open() as file:

@@ -8,7 +8,10 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,24 @@ class Launch:
     """A finished launch of a flow."""
 
     process: subprocess.CompletedProcess[str]
-    events: list[Event] = field(default_factory=list)
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.read()
+
+    def read(self) -> None:
+        """Read the events there are by now."""
+        lines = [line for file in self.folder.iterdir() for line in file.read_text().splitlines()]
+        self.events: list[Event] = sorted(map(json.loads, lines), key=itemgetter("eventTime"))
+
+    def await_end(self, job: str) -> None:
+        """Wait for a task that outlives its launcher."""
+        for _ in range(600):
+            self.read()
+            if self.ends(job):
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"{job} did not end: {self.events}")
 
     def of(self, job: str, *states: str) -> list[Event]:
         """The events of one job, in these states if any are named."""
@@ -74,9 +94,7 @@ class Metaflow:
             start_new_session=True,
             preexec_fn=_ctrl_c_works,
         )
-        lines = [line for file in folder.iterdir() for line in file.read_text().splitlines()]
-        events = sorted(map(json.loads, lines), key=lambda event: event["eventTime"])
-        self.launches.append(Launch(process, events))
+        self.launches.append(Launch(process, folder))
         return self.launches[-1]
 
     def small(self, trouble: str = "", *args: str, **environ: str) -> Launch:
@@ -116,10 +134,20 @@ def shapes(metaflow: Metaflow, tmp_path_factory: pytest.TempPathFactory) -> Laun
     run = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
     return metaflow.run(
         repository(FLOWS / "shapes.py", tmp_path_factory.mktemp("repository")),
+        "run",
+        *("--tag", "team:forecast", "--tag", "api_token=do-not-show", "--tag", "nightly"),
+        *("--tag", "store:postgresql://me:pw1@host/db"),
         OPENLINEAGE_PARENT_ID=f"https://airflow.example/a/dag.launch/{run}",
         OPENLINEAGE_ROOT_PARENT_ID=f"https://airflow.example/a/dag/{run.replace('01a1', '01a0')}",
         METAFLOW_OPENLINEAGE_NOMINAL_TIME="2026-11-01T00:00:00+00:00",
     )
+
+
+def resume(metaflow: Metaflow, launch: Launch, trouble: str, **environ: str) -> Launch:
+    """Resume a failed launch of SmallFlow."""
+    origin = re.search(r"run-id (\d+)", launch.process.stdout)
+    assert origin, launch.process.stderr
+    return metaflow.small(trouble, "resume", "--origin-run-id", origin[1], **environ)
 
 
 @pytest.fixture(scope="session")
@@ -127,14 +155,34 @@ def resumed(metaflow: Metaflow) -> list[Launch]:
     """SmallFlow failing in train; resumed and failing in end; resumed again and done."""
     launches = [metaflow.small("train:raise")]
     for trouble in ("end:raise", ""):
-        origin = re.search(r"run-id (\d+)", launches[-1].process.stdout)
-        assert origin, launches[-1].process.stderr
-        launches.append(metaflow.small(trouble, "resume", "--origin-run-id", origin[1]))
+        launches.append(resume(metaflow, launches[-1], trouble))
     return launches
+
+
+@pytest.fixture(scope="session")
+def served(metaflow: Metaflow) -> Iterator[list[Launch]]:
+    """SmallFlow on a metadata service, killed in train and resumed."""
+    command = [sys.executable, str(Path(__file__).parent / "metadata_service.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout
+        url = service.stdout.readline().strip()
+        environ = {"METAFLOW_DEFAULT_METADATA": "service", "METAFLOW_SERVICE_URL": url}
+        killed = metaflow.small("train:kill", **environ)
+        yield [killed, resume(metaflow, killed, "", **environ)]
+        service.terminate()
 
 
 @pytest.fixture(scope="session")
 def troubled(metaflow: Metaflow) -> dict[str, Launch]:
     """SmallFlow going wrong in each way."""
-    kinds = ("unpicklable", "kill", "exit", "terminate-launcher", "ctrl-c")
-    return {kind: metaflow.small(f"train:{kind}") for kind in kinds}
+    kinds = ("unpicklable", "kill", "exit", "terminate-launcher", "ctrl-c", "kill-launcher")
+    launches = {kind: metaflow.small(f"train:{kind}") for kind in kinds}
+    launches["kill-launcher"].await_end("SmallFlow.train")
+    timeout = ("run", "--with", "timeout:seconds=2")
+    return launches | {"timeout": metaflow.small("train:hang", *timeout)}
+
+
+@pytest.fixture(scope="session")
+def nested(metaflow: Metaflow) -> Launch:
+    """NestedFlow, a foreach within a foreach."""
+    return metaflow.run(FLOWS / "nested.py")

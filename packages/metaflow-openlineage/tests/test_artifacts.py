@@ -7,7 +7,6 @@ import pickle
 import pytest
 
 from metaflow_openlineage._artifacts import (
-    Loads,
     Options,
     Seen,
     Stored,
@@ -78,18 +77,18 @@ def test_what_the_step_itself_made_and_loaded_again_is_not_read():
 
 
 def test_a_watched_store_is_the_store_and_tells_what_was_taken_from_it():
-    loads = Loads()
+    loads: dict[tuple[str, str], Seen] = {}
     watched = WatchedStore(Store(), loads)
     assert "data" in watched
     assert watched["data"] == ["data"]
     assert watched["_own"] == ["_own"]
-    assert list(loads.seen) == [("data", "sha-1")]
+    assert list(loads) == [("data", "sha-1")]
     assert stored_in(watched)["data"] == Stored("sha-1", "<class 'list'>", 9)
 
 
 @pytest.mark.parametrize(
     "kind",
-    ["NoneType", "bool", "int", "float", "str", "datetime.date", "numpy.float64", "numpy.int32"],
+    ["NoneType", "bool", "int", "float", "str", "datetime.date", "numpy.float64", "numpy.bool"],
 )
 def test_plain_scalars_are_no_datasets(kind):
     assert not Options().is_dataset("x", f"<class '{kind}'>")
@@ -99,7 +98,8 @@ def test_plain_scalars_are_no_datasets(kind):
 @pytest.mark.parametrize("name", ["_own", "input", "index", "name", "scratch"])
 def test_private_reserved_and_excluded_names_are_no_datasets(name):
     assert not Options(exclude=("scratch",)).is_dataset(name, "<class 'list'>")
-    assert Options().is_dataset("data", "<class 'list'>")
+    for kind in ("list", "numpy.ndarray", "strange.Type"):
+        assert Options().is_dataset("data", f"<class '{kind}'>")
 
 
 def test_models_are_told_by_name_or_by_declaration():

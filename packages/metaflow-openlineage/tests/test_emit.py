@@ -11,6 +11,7 @@ import time
 import pytest
 
 from metaflow_openlineage._emit import Emitter
+from metaflow_openlineage._report import harmless
 
 
 class Backend:
@@ -78,6 +79,20 @@ def test_a_backend_that_hangs_costs_its_patience_once_and_loses_no_order(capsys)
     gate.set()
     emitter._last.join(10)
     assert backend.seen == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.filterwarnings("ignore:The _yaml extension module")  # Metaflow's own import
+def test_a_timeout_of_the_step_passes_through_a_hook_and_other_errors_do_not(capsys):
+    from metaflow.plugins.timeout_decorator import TimeoutException
+
+    @harmless
+    def hook(error: Exception) -> None:
+        raise error
+
+    assert hook(ValueError("lost")) is None
+    assert "hook failed: ValueError: lost" in capsys.readouterr().err
+    with pytest.raises(TimeoutException):
+        hook(TimeoutException("too long"))
 
 
 def test_no_thread_is_left_when_the_backend_answers():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 from typing import Any
 
 import pytest
@@ -122,6 +123,49 @@ def test_a_foreach_gives_each_split_a_run_and_the_join_every_version(shapes):
     assert len(gather["inputs"]) == 2
 
 
+def versions(datasets: list[Event]) -> set[tuple[str, str]]:
+    """Short names and versions."""
+    return {
+        (each["name"].partition("/")[2], each["facets"]["version"]["datasetVersion"])
+        for each in datasets
+    }
+
+
+@pytest.mark.parametrize(
+    ("job", "tasks", "before", "reads", "read"),
+    [
+        ("row", 2, "start", "rows", [1, 1]),
+        ("cell", 6, "row", "numbers", [1, 1, 1, 1, 1, 1]),
+        ("join_row", 2, "cell", "value", [2, 3]),  # of the second row's four, two are equal
+        ("join_all", 1, "join_row", "values", [2]),
+    ],
+)
+def test_a_nested_foreach_ties_each_task_to_the_runs_and_versions_before_it(
+    nested, job, tasks, before, reads, read
+):
+    """A task reads all that the tasks it depends on wrote, and nothing of the other branches."""
+    completed = nested.of(f"NestedFlow.{job}", "COMPLETE")
+    assert len({run_id(event) for event in completed}) == tasks
+    made = {run_id(event): event for event in nested.of(f"NestedFlow.{before}", "COMPLETE")}
+    for event in completed:
+        runs = {run for name, run in upstream(event) if name == f"NestedFlow.{before}"}
+        assert len(runs) == len(upstream(event))
+        wrote = {each for run in runs for each in versions(made[run]["outputs"])}
+        assert versions(event["inputs"]) == wrote
+        assert names(event["inputs"]) == {f"NestedFlow/{reads}"}
+    assert sorted(len(event["inputs"]) for event in completed) == read
+
+
+def test_the_splits_of_a_nested_foreach_belong_to_one_row_each(nested):
+    cells = [upstream(event) for event in nested.of("NestedFlow.cell", "COMPLETE")]
+    joins = [upstream(event) for event in nested.of("NestedFlow.join_row", "COMPLETE")]
+    assert sorted(cells.count(row) for row in set(map(frozenset, cells))) == [2, 4]
+    assert sorted(map(len, joins)) == [2, 4]
+    assert not joins[0] & joins[1]
+    (below,) = facet(nested.of("NestedFlow.cell", "START")[0], "jobDependencies")["downstream"]
+    assert below["job"]["name"] == "NestedFlow.join_row"
+
+
 def test_a_branch_and_its_join_depend_on_each_other_by_run(shapes):
     (start,) = shapes.of("ShapesFlow.start", "COMPLETE")
     after = facet(start, "jobDependencies")["downstream"]
@@ -135,7 +179,7 @@ def test_a_branch_and_its_join_depend_on_each_other_by_run(shapes):
 def test_a_retried_attempt_and_a_killed_one_fail_in_runs_of_their_own(shapes):
     failed = shapes.of("ShapesFlow.score", "FAIL")
     messages = sorted(facet(event, "errorMessage")["message"] for event in failed)
-    assert messages[0].endswith("it was killed or never started")
+    assert messages[0].endswith("without a word: killed, or never started")
     assert messages[1] == "ValueError: flaky postgresql://me:***@host/db"
     completed = {run_id(event) for event in shapes.of("ShapesFlow.score", "COMPLETE")}
     assert not completed & {run_id(event) for event in failed}
@@ -155,6 +199,25 @@ def test_parameters_are_on_the_flow_and_its_tasks_without_secrets(shapes):
             "store": "postgresql://me:***@host/db",
             "options": "{'deep': 'True'}",
         }
+
+
+def test_the_flow_and_every_task_name_their_owner_and_the_tags_of_the_run(shapes):
+    events = [event for event in shapes.events if event["job"]["name"].count(".") < 2]
+    assert any(event["eventType"] == "FAIL" for event in events)
+    for event in events:
+        owners = event["job"]["facets"]["ownership"]["owners"]
+        assert owners == [{"name": "user:tester", "type": "MAINTAINER"}]
+        tags = {
+            (each["source"], each["key"]): each["value"] for each in facet(event, "tags")["tags"]
+        }
+        assert {key: value for (source, key), value in tags.items() if source == "USER"} == {
+            "team": "forecast",
+            "api_token": "***",
+            "nightly": "true",
+            "store": "postgresql://me:***@host/db",
+        }
+        assert tags["METAFLOW", "user"] == "tester"
+        assert tags["METAFLOW", "project"] == "everything"
 
 
 def test_jobs_carry_their_source_documentation_and_place_in_git(shapes):
@@ -259,6 +322,24 @@ def test_a_rerun_task_depends_on_the_run_that_really_made_its_input(resumed):
     assert len({run_id(launch.one("SmallFlow", "START")) for launch in resumed}) == 3
 
 
+def test_with_a_metadata_service_runs_have_its_numbers_and_artifacts_its_host(served):
+    killed, again = served
+    assert "run-id 1)" in killed.process.stdout
+    assert killed.ends("SmallFlow") == killed.ends("SmallFlow.train") == ["FAIL"]
+    assert again.ends("SmallFlow") == ["COMPLETE"]
+    assert not again.of("SmallFlow.start")
+    start, train = (
+        killed.one("SmallFlow.start", "COMPLETE"),
+        again.one("SmallFlow.train", "COMPLETE"),
+    )
+    assert upstream(train) == {("SmallFlow.start", run_id(start))}
+    assert "nominalTime" not in train["run"]["facets"]
+    (data,) = train["inputs"]
+    assert data["namespace"].startswith("metaflow://127.0.0.1:")
+    for launch in served:
+        assert "metaflow-openlineage:" not in launch.process.stdout + launch.process.stderr
+
+
 def test_an_artifact_that_cannot_be_stored_fails_the_step(troubled):
     event = troubled["unpicklable"].one("SmallFlow.train", "FAIL")
     assert '"lock"' in facet(event, "errorMessage")["message"]
@@ -275,6 +356,23 @@ def test_a_killed_task_is_failed_by_the_launcher(troubled):
 def test_a_step_that_exits_fails(troubled):
     event = troubled["exit"].one("SmallFlow.train", "FAIL")
     assert facet(event, "errorMessage")["message"] == "SystemExit: 3"
+
+
+def test_a_step_that_takes_longer_than_its_timeout_fails_with_it(troubled):
+    launch = troubled["timeout"]
+    event = launch.one("SmallFlow.train", "FAIL")
+    message = facet(event, "errorMessage")["message"]
+    assert message.startswith("TimeoutException: Step train timed out after 0 hours, 0 minutes, 2")
+    assert launch.ends("SmallFlow.start") == ["COMPLETE"]
+    assert launch.ends("SmallFlow") == ["FAIL"]
+
+
+def test_a_launcher_killed_outright_leaves_its_run_open_and_its_tasks_to_themselves(troubled):
+    launch = troubled["kill-launcher"]
+    assert launch.process.returncode == -signal.SIGKILL
+    assert [event["eventType"] for event in launch.of("SmallFlow")] == ["START"]
+    assert launch.ends("SmallFlow.start") == launch.ends("SmallFlow.train") == ["COMPLETE"]
+    assert not launch.of("SmallFlow.end")
 
 
 @pytest.mark.parametrize("how", ["terminate-launcher", "ctrl-c"])

@@ -8,6 +8,7 @@ from ._dataset import Dataset
 from ._helpers import (
     Query,
     artifact,
+    flow_run_id,
     query,
     reads,
     spark_conf,
@@ -25,6 +26,7 @@ __all__ = [
     "Query",
     "__version__",
     "artifact",
+    "flow_run_id",
     "openlineage",
     "query",
     "reads",

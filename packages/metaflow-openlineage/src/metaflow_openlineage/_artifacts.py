@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from ._dataset import Dataset, fields_of
+from ._dataset import fields_of
 
 # Beyond this, an artifact that was loaded, not replaced and stored anew counts as unchanged.
 MAX_COMPARED_BYTES = 64_000_000
 
-_SCALARS = re.compile(
-    r"<class '(NoneType|bool|int|float|complex|str|datetime\.(date|datetime|time|timedelta)"
-    r"|decimal\.Decimal|uuid\.UUID|numpy\.(bool_?|str_|u?int\d+|float\d+|datetime64)"
-    r"|metaflow\.exception\.MetaflowExceptionWrapper)'>"
-)
+# How the types of plain values begin, after `<class '`.
+_PLAIN = ("NoneType'", "bool'", "int'", "float'", "complex'", "str'", "datetime.", "uuid.UUID'")
+_NUMPY = ("numpy.bool", "numpy.str_", "numpy.int", "numpy.uint", "numpy.float", "numpy.datetime64")
+_OTHER = ("decimal.Decimal'", "metaflow.exception.MetaflowExceptionWrapper'")
 _RESERVED = frozenset({"name", "input", "index"})
 
 
@@ -33,7 +31,8 @@ class Options:
         """Plain scalars are values, and private names are the flow's own: neither is a dataset."""
         if name.startswith("_") or name in _RESERVED or name in self.exclude:
             return False
-        return name in self.include or not _SCALARS.fullmatch(stored_type)
+        scalar = stored_type.removeprefix("<class '").startswith(_PLAIN + _NUMPY + _OTHER)
+        return name in self.include or not scalar
 
     def dataset_type(self, name: str) -> str:
         """MODEL for the declared models, by default `model` and `…_model`; else JOB_OUTPUT."""
@@ -50,12 +49,13 @@ class Seen:
     identity: int
     fields: tuple[tuple[str, str], ...] = ()
     rows: int | None = None
+    store: Any = None  # the task datastore it was loaded from
 
     @classmethod
-    def of(cls, value: Any) -> Seen:
+    def of(cls, value: Any, store: Any = None) -> Seen:
         """Describe a value without holding on to it."""
         fields = fields_of(value)
-        return cls(id(value), fields, len(value) if fields else None)
+        return cls(id(value), fields, len(value) if fields else None, store)
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,10 @@ def stored_in(store: Any) -> dict[str, Stored]:
     }
 
 
-@dataclass
-class Loads:
-    """The artifacts a step loaded, by name and sha, and where from."""
-
-    seen: dict[tuple[str, str], Seen] = field(default_factory=dict)
-    stores: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-
 class WatchedStore:
     """A task datastore that tells which artifacts are taken from it; otherwise that datastore."""
 
-    def __init__(self, store: Any, loads: Loads) -> None:
+    def __init__(self, store: Any, loads: dict[tuple[str, str], Seen]) -> None:
         self._store = store
         self._loads = loads
 
@@ -106,8 +98,7 @@ class WatchedStore:
         value = self._store[name]
         sha = None if name.startswith("_") else self._store.ds_metadata["objects"].get(name)
         if sha is not None:
-            self._loads.seen[name, sha] = Seen.of(value)
-            self._loads.stores[name, sha] = self._store
+            self._loads[name, sha] = Seen.of(value, self._store)
         return value
 
 
@@ -144,12 +135,3 @@ def equal_content(one: Any, other: Any) -> bool:
     except Exception:  # an array inside a container has no single truth value
         same = False
     return same or pickle.dumps(one) == pickle.dumps(other)
-
-
-def dataset(namespace: str, flow: str, name: str, content: Stored, options: Options) -> Dataset:
-    """An artifact's dataset: its name is the same in every step, its version is its content."""
-    seen = content.seen or Seen(0)
-    kind = options.dataset_type(name)
-    return Dataset(
-        namespace, f"{flow}/{name}", content.sha, kind, seen.fields, seen.rows, content.size
-    )

@@ -49,29 +49,19 @@ def merge(datasets: Iterable[Dataset]) -> list[Dataset]:
 
 def _combine(one: Dataset, other: Dataset) -> Dataset:
     """The later word on each point wins, except that silence takes nothing back."""
-    return replace(
-        one,
-        version=one.version or other.version,
-        type=other.type or one.type,
-        fields=other.fields or one.fields,
-        rows=one.rows if other.rows is None else other.rows,
-        size=one.size if other.size is None else other.size,
-        symlink=other.symlink or one.symlink,
-        column_lineage={**one.column_lineage, **other.column_lineage},
-        facets={**one.facets, **other.facets},
-        commit=other.commit or one.commit,
-    )
+    said = {key: value for key, value in vars(other).items() if value not in (None, (), {})}
+    for key in ("column_lineage", "facets"):
+        said[key] = {**getattr(one, key), **getattr(other, key)}
+    return replace(one, **said)
 
 
 def fields_of(value: object) -> tuple[tuple[str, str], ...]:
     """Columns and types of a pandas or polars frame or a pyarrow table, told by its type's name."""
-    kind = type(value)
-    module = kind.__module__.partition(".")[0]
     table: Any = value
-    if module == "pandas" and kind.__name__ == "DataFrame":
-        return tuple((str(name), str(dtype)) for name, dtype in table.dtypes.items())
-    if module == "polars" and kind.__name__ == "DataFrame":
-        return tuple((str(name), str(dtype)) for name, dtype in table.schema.items())
-    if module == "pyarrow" and kind.__name__ in ("Table", "RecordBatch"):
-        return tuple((column.name, str(column.type)) for column in table.schema)
-    return ()
+    columns: Iterable[tuple[object, object]] = ()
+    match type(value).__module__.partition(".")[0], type(value).__name__:
+        case (("pandas" | "polars"), "DataFrame"):
+            columns = zip(table.columns, table.dtypes, strict=True)
+        case "pyarrow", ("Table" | "RecordBatch"):
+            columns = ((column.name, column.type) for column in table.schema)
+    return tuple((str(name), str(dtype)) for name, dtype in columns)

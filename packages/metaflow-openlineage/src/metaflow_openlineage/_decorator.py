@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -89,19 +90,18 @@ class StepHooks(StepDecorator):
     @harmless
     def task_pre_step(self, step_name: str, *hook: Any) -> None:
         """The step is about to run."""
-        from ._launcher import location_handed_over
         from ._task import TaskRun
 
-        store, metadata, run_id, task_id, flow, graph, attempt, _retries, _ubf, inputs = hook
+        store, _metadata, run_id, task_id, flow, graph, attempt, _retries, _ubf, inputs = hook
         settings, options = Settings.from_env(os.environ), Options(**self.attributes)
-        where = (str(run_id), step_name, str(task_id), attempt)
-        task = TaskRun(settings, options, flow, metadata, *where, store, list(inputs or ()))
+        where = (self._flow_datastore, str(run_id), step_name, str(task_id), attempt)
+        task = TaskRun(settings, options, flow, *where, store, list(inputs or ()))
         # From here on, whatever this process starts belongs to this task.
         os.environ["OPENLINEAGE_PARENT_ID"] = str(task.ref)
         os.environ["OPENLINEAGE_ROOT_PARENT_ID"] = str(task.root)
         _helpers.enter(task)
         self._task_run = task
-        task.start(self._flow_datastore, graph[step_name], location_handed_over())
+        task.start(graph[step_name])
 
     def task_decorate(
         self, step_func: Callable[..., Any], flow: Any, graph: Any, *rest: Any
@@ -127,5 +127,6 @@ class StepHooks(StepDecorator):
     def task_finished(self, step_name: str, flow: Any, graph: Any, is_ok: Any, *rest: Any) -> None:
         """The step's artifacts are stored: all is known. Ctrl-C is seen as it passes through."""
         if self._task_run is not None:
-            self._task_run.end(ok=is_ok, error=self._task_run.error or sys.exc_info()[1])
+            with contextlib.suppress(Exception):  # an alarm of @timeout, too late to count
+                self._task_run.end(ok=is_ok, error=self._task_run.error or sys.exc_info()[1])
             _helpers.enter(None)

@@ -26,6 +26,7 @@ MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 
 _SECRET_NAME = re.compile(r"passw|secret|token|credential|key", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/@]+@")
+_TAG_SEPARATOR = re.compile(r"[:=](?!//)")
 
 
 def run_event(
@@ -118,6 +119,18 @@ def parameters(values: Mapping[str, object]) -> RunFacets:
     return {"executionParameters": _ours(m.ExecutionParametersRunFacet, given)} if given else {}
 
 
+def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:
+    """The run's tags: `a:b` and `a=b` are the value b of the key a, others `true` of theirs."""
+    field = fv.tags_run.TagsRunFacetFields
+    found = []
+    for source, group in (("USER", user), ("METAFLOW", system)):
+        for tag in sorted(group):
+            key, *value = _TAG_SEPARATOR.split(without_password(tag), maxsplit=1)
+            name = "token" if key == "production" else key  # it is one, of Metaflow's own
+            found.append(field(key, redacted(name, value[0]) if value else "true", source))
+    return {"tags": _ours(fv.tags_run.TagsRunFacet, found)} if found else {}
+
+
 def redacted(name: str, value: object) -> str:
     """A value as text: `***` if its name, or one within it, is a secret's; no password in a URL."""
     if _SECRET_NAME.search(name):
@@ -132,9 +145,14 @@ def without_password(text: str) -> str:
     return _SECRET_IN_URL.sub(r"\1:***@", text)
 
 
-def job(kind: Literal["FLOW", "STEP", "QUERY"]) -> JobFacets:
-    """What kind of job this is."""
-    return {"jobType": _ours(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind)}
+def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:
+    """What kind of job this is, and whose."""
+    m = fv.ownership_job
+    owners = [m.Owner(f"user:{owner}", "MAINTAINER")]
+    return {
+        "jobType": _ours(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind),
+        **({"ownership": _ours(m.OwnershipJobFacet, owners)} if owner else {}),
+    }
 
 
 def sql(query: str, dialect: str | None) -> JobFacets:

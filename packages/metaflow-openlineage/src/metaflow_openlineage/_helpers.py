@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ._dataset import Dataset
+from ._names import FlowNames
 from ._report import harmless
 from ._settings import Settings
 
@@ -51,6 +52,12 @@ def artifact(name: str, *, flow: str | None = None) -> Dataset:
         return Dataset(_task.artifact_namespace, f"{flow or _task.names.flow}/{name}")
     deployment = Settings.from_env(os.environ).deployment or "local"
     return Dataset(f"metaflow://{deployment}", f"{flow}/{name}" if flow else name)
+
+
+def flow_run_id(flow: str, run: str) -> str:
+    """The lineage run id of a Metaflow run, as any process can compute it."""
+    namespace = Settings.from_env(os.environ).namespace
+    return FlowNames(namespace, flow, run).flow_run().run_id
 
 
 def table_read(table: Any, dataset: Dataset, *, snapshot_id: int | None = None) -> Dataset:
@@ -122,20 +129,17 @@ def query(
     `spark_conf()`. What the query reads and writes also counts as the step's.
     """
     running = Query(list(inputs), list(outputs))
-    if _task is None:
+    if (task := _task) is None:
         yield running
         return
-    task = _task
     name = name or f"query_{hashlib.sha256(sql.encode()).hexdigest()[:8]}"
-    end = task.start_query(sql, name, dialect, running)
+    end = task.start_query(sql, name, dialect, running) or (lambda error: None)
     try:
         yield running
     except BaseException as error:
-        if end:
-            end(error)
+        end(error)
         raise
-    if end:
-        end(None)
+    end(None)
 
 
 def spark_conf() -> dict[str, str]:

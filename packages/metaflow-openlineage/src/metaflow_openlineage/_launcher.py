@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import inspect
 import json
-import os
 import re
 import signal
 import subprocess
@@ -19,13 +18,12 @@ from metaflow.metaflow_git import get_repository_info
 
 from . import _facets as facets
 from ._emit import Emitter
-from ._names import FlowNames
+from ._names import FlowNames, RunRef
 from ._report import harmless
 from ._settings import Settings
-from ._task import ENDED, metadata_of, nominal_time, parameter_values
+from ._task import ENDED, LOCATION, facets_of_run, metadata_of, owner, parameter_values
 
 HURRIED = 0.5  # seconds a task waits for a backend that has already failed the launcher
-LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # hands the git location to the tasks
 
 
 class TaskDied(Exception):
@@ -47,10 +45,11 @@ class FlowRun:
 
     def __post_init__(self) -> None:
         self._names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
+        self._ref = self._names.flow_run()
         self._emitter = Emitter(self.settings.timeout)
         self._location = git_location(Path(inspect.getfile(type(self.flow))).resolve())
         self._job_facets: facets.JobFacets = {}
-        self._metadata: Any = None
+        self._metadata = self.flow_datastore.metadata
         self._unproven: dict[str, Any] = {}  # launched tasks that may not have succeeded, by path
         self._ended = False
 
@@ -58,26 +57,28 @@ class FlowRun:
         """Emit START, and see to it that an end follows."""
         code, with_code = type(self.flow), self.settings.source_code
         described = facets.source(code, self._location, with_code=with_code)
-        self._job_facets = {**facets.job("FLOW"), **described}
-        self._emit("START", {})
+        self._job_facets = {**facets.job("FLOW", owner()), **described}
+        self._emit("START")
         atexit.register(self.finish, LauncherStopped("the launcher ended before the flow did"))
         in_main = threading.current_thread() is threading.main_thread()
         if in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _interrupt)
 
-    def _emit(self, state: facets.State, more: facets.RunFacets) -> None:
-        run_facets = facets.nominal_time(nominal_time(self.settings, self.run_id))
-        if above := self.settings.parent:
+    def _emit(
+        self, state: facets.State, more: facets.RunFacets | None = None, task: RunRef | None = None
+    ) -> None:
+        """Emit an event of the flow's run, or of an attempt at a task below it."""
+        run_facets = facets_of_run(self.settings, self.run_id, self._metadata) | (more or {})
+        if above := self._ref if task else self.settings.parent:
             run_facets |= facets.parent(above, self.settings.root or above)
-        ref = self._names.flow_run()
-        self._emitter.emit(facets.run_event(state, ref, run_facets | more, self._job_facets))
+        job_facets = facets.job("STEP", owner()) if task else self._job_facets
+        self._emitter.emit(facets.run_event(state, task or self._ref, run_facets, job_facets))
 
     def launch(self, task: Any, environ: dict[str, str]) -> None:
         """An attempt is about to start: the tasks before it succeeded, its last attempt did not."""
         environ[LOCATION] = json.dumps(self._location)
         if self._emitter.patience < self.settings.timeout / 2:
             environ["METAFLOW_OPENLINEAGE_TIMEOUT"] = str(min(HURRIED, self.settings.timeout))
-        self._metadata = task.metadata
         for path in task.input_paths or ():
             self._unproven.pop(path, None)
         self._unproven[f"{task.run_id}/{task.step}/{task.task_id}"] = task
@@ -101,24 +102,20 @@ class FlowRun:
     @harmless
     def _parameters(self) -> dict[str, object]:
         """Metaflow keeps them with a task of their own, also in a resumed run."""
-        if self._metadata is None:
-            return {}
         path = (self.flow.name, self.run_id, "_parameters")
-        task = self._metadata.get_object("step", "task", {}, None, *path)[0]
-        store = self.flow_datastore.get_task_datastore(*path[1:], str(task["task_id"]))
+        tasks = self._metadata.get_object("step", "task", {}, None, *path)
+        if not tasks:
+            return {}
+        store = self.flow_datastore.get_task_datastore(*path[1:], str(tasks[0]["task_id"]))
         return parameter_values(self.flow, store)
 
     @harmless
     def _end_if_silent(self, task: Any, attempt: int, state: facets.State) -> None:
-        names = self._names
-        known = metadata_of(self._metadata, names.flow, self.run_id, task.step, task.task_id)
-        if ENDED.format(attempt=attempt) in known:
-            return
-        died = TaskDied("the task's process ended without a word: it was killed or never started")
-        above = names.flow_run()
-        run_facets = facets.parent(above, self.settings.root or above) | facets.error(died)
-        ref = names.attempt(task.step, task.task_id, attempt)
-        self._emitter.emit(facets.run_event(state, ref, run_facets, facets.job("STEP")))
+        step, task_id = task.step, task.task_id
+        known = metadata_of(self._metadata, self._names.flow, self.run_id, step, task_id)
+        if ENDED.format(attempt=attempt) not in known:
+            died = TaskDied("the task's process ended without a word: killed, or never started")
+            self._emit(state, facets.error(died), self._names.attempt(step, task_id, attempt))
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
@@ -142,8 +139,3 @@ def git_location(file: Path) -> dict[str, str]:
         "version": commit,
         "branch": str(known["branch_name"]),
     }
-
-
-def location_handed_over() -> dict[str, str]:
-    """The git location as the launcher found it."""
-    return dict(json.loads(os.environ.get(LOCATION, "{}")))

@@ -22,13 +22,18 @@ def warn(message: str) -> None:
 
 
 def harmless(hook: Callable[P, R]) -> Callable[P, R | None]:
-    """Let a hook fail without failing the flow: the reason becomes a warning, the result None."""
+    """Let a hook fail without failing the flow: the reason becomes a warning, the result None.
+
+    The alarm of @timeout may go off while a hook runs: it is the step's, so it is passed on.
+    """
 
     @functools.wraps(hook)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
         try:
             return hook(*args, **kwargs)
         except Exception as error:
+            if type(error).__name__ == "TimeoutException":
+                raise
             warn(f"lineage is incomplete, {hook.__name__} failed: {type(error).__name__}: {error}")
             return None
 

@@ -8,18 +8,6 @@ from dataclasses import dataclass
 from ._names import RunRef
 from ._report import warn
 
-# Every variable this package reads, with what it means; the README shows this table.
-SETTINGS = {
-    "OPENLINEAGE_NAMESPACE": "job namespace, `default` if unset",
-    "OPENLINEAGE_PARENT_ID": "`namespace/job/runId` of the run that started the flow",
-    "OPENLINEAGE_ROOT_PARENT_ID": "likewise the outermost run; the parent if unset",
-    "OPENLINEAGE_DISABLED": "`true` leaves the flow undecorated",
-    "METAFLOW_OPENLINEAGE_DEPLOYMENT": "after `metaflow://`; else `local` or the service host",
-    "METAFLOW_OPENLINEAGE_NOMINAL_TIME": "ISO 8601 time the run is for; else when it was created",
-    "METAFLOW_OPENLINEAGE_SOURCE_CODE": "`false` leaves the source code out of the events",
-    "METAFLOW_OPENLINEAGE_TIMEOUT": "seconds a process waits for a failing backend in all, 3",
-}
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -36,7 +24,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
-        """Read the variables of `SETTINGS`; one that cannot be read is warned of and ignored."""
+        """Read what the README lists; one that cannot be read is warned of and ignored."""
         parent = _run_ref(environ, "OPENLINEAGE_PARENT_ID")
         return cls(
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from metaflow.metadata_provider.metadata import MetaDatum
+from metaflow.metaflow_current import current
+from metaflow.util import get_username
 
 from . import _facets as facets
 from ._artifacts import (
     MAX_COMPARED_BYTES,
-    Loads,
     Options,
     Seen,
     Stored,
     WatchedStore,
-    dataset,
     equal_content,
     read_and_written,
     stored_in,
@@ -30,6 +32,7 @@ from ._report import harmless
 from ._settings import Settings
 
 ENDED = "openlineage-ended-{attempt}"  # the task metadata that says an attempt's end was emitted
+LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # hands the launcher's git location to its tasks
 
 
 @dataclass
@@ -39,7 +42,7 @@ class TaskRun:
     settings: Settings
     options: Options
     flow: Any
-    metadata: Any
+    flow_datastore: Any
     run_id: str
     step: str
     task_id: str
@@ -54,16 +57,17 @@ class TaskRun:
         self.names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
         self.ref = self.names.attempt(self.step, self.task_id, self.attempt)
         self.root = self.settings.root or self.names.flow_run()
+        self.metadata = self.flow_datastore.metadata
         deployment = self.settings.deployment or deployment_of(self.metadata)
         self.artifact_namespace = f"metaflow://{deployment}"
         self._emitter = Emitter(self.settings.timeout)
-        self._loads = Loads()
+        self._loads: dict[tuple[str, str], Seen] = {}
         self._assigned: dict[str, Seen] = {}
         self._queries: dict[str, int] = {}
         self._run_facets: facets.RunFacets = {}
         self._job_facets: facets.JobFacets = {}
 
-    def start(self, flow_datastore: Any, node: Any, location: Mapping[str, str]) -> None:
+    def start(self, node: Any) -> None:
         """Emit START and begin to watch."""
         before = [each for each in self.upstream if each.step_name != "_parameters"]
         after = [(self.names.namespace, f"{self.names.flow}.{step}") for step in node.out_funcs]
@@ -71,12 +75,13 @@ class TaskRun:
         code = getattr(type(self.flow), self.step)
         self._run_facets = {
             **facets.parent(self.names.flow_run(), self.root),
-            **facets.nominal_time(nominal_time(self.settings, self.run_id)),
-            **facets.dependencies((self._origin(each, flow_datastore) for each in before), after),
+            **facets_of_run(self.settings, self.run_id, self.metadata),
+            **facets.dependencies(map(self._origin, before), after),
             **facets.parameters(parameters),
         }
+        location = json.loads(os.environ.get(LOCATION, "{}"))
         self._job_facets = {
-            **facets.job("STEP"),
+            **facets.job("STEP", owner()),
             **facets.source(code, location, with_code=self.settings.source_code),
         }
         self.watch(self.flow)
@@ -86,16 +91,16 @@ class TaskRun:
     def _emit(self, *event: Any) -> None:
         self._emitter.emit(facets.run_event(*event))
 
-    def _origin(self, store: Any, flow_datastore: Any) -> RunRef:
+    def _origin(self, store: Any) -> RunRef:
         """The attempt that made an upstream task's data; a resumed run cloned it from another."""
-        step, task_id, attempt = store.step_name, str(store.task_id), store.attempt or 0
-        run_id = str(store.run_id)
-        while known := metadata_of(self.metadata, self.names.flow, run_id, step, task_id):
+        step, run_id, task_id = store.step_name, str(store.run_id), str(store.task_id)
+        while current.origin_run_id:
+            known = metadata_of(self.metadata, self.names.flow, run_id, step, task_id)
             if "origin-task-id" not in known:
                 break
             run_id, task_id = known["origin-run-id"], known["origin-task-id"]
-            attempt = flow_datastore.get_task_datastore(run_id, step, task_id).attempt or 0
-        return replace(self.names, run_id=run_id).attempt(step, task_id, attempt)
+            store = self.flow_datastore.get_task_datastore(run_id, step, task_id)
+        return replace(self.names, run_id=run_id).attempt(step, task_id, store.attempt or 0)
 
     def watch(self, flow: Any) -> None:
         """Note what is loaded from the artifacts behind a flow object."""
@@ -145,21 +150,23 @@ class TaskRun:
         for store in self.upstream:
             for name, content in stored_in(store).items():
                 upstream.setdefault(name, {})[content.sha] = content
-        seen = self._loads.seen
-        read, written = read_and_written(upstream, seen, self._assigned, stored, self._unchanged)
+        seen, made = self._loads, self._assigned
+        read, written = read_and_written(upstream, seen, made, stored, self._unchanged)
         inputs = ((key[0], replace(upstream[key[0]][key[1]], seen=seen[key])) for key in read)
-        outputs = ((name, replace(stored[name], seen=self._assigned.get(name))) for name in written)
+        outputs = ((name, replace(stored[name], seen=made.get(name))) for name in written)
         return list(self._datasets(inputs)), list(self._datasets(outputs))
 
     def _datasets(self, found: Iterator[tuple[str, Stored]]) -> Iterator[Dataset]:
+        """An artifact's name is the same in every step, its version is its content."""
         for name, content in found:
             if self.options.is_dataset(name, content.type):
-                flow = self.names.flow
-                yield dataset(self.artifact_namespace, flow, name, content, self.options)
+                where = (self.artifact_namespace, f"{self.names.flow}/{name}", content.sha)
+                seen, kind = content.seen or Seen(0), self.options.dataset_type(name)
+                yield Dataset(*where, kind, seen.fields, seen.rows, content.size)
 
     def _unchanged(self, name: str, sha: str) -> bool:
         """Compare an artifact before and after the step, unless loading it twice costs too much."""
-        origin = self._loads.stores[name, sha]
+        origin = self._loads[name, sha].store
         if (stored_in(origin)[name].size or 0) > MAX_COMPARED_BYTES:
             return True
         return equal_content(origin[name], self.store[name])
@@ -200,10 +207,18 @@ def deployment_of(metadata: Any) -> str:
     return urlsplit(metadata.default_info()).netloc or str(metadata.TYPE)
 
 
-def nominal_time(settings: Settings, run_id: str) -> str | None:
-    """The time a run is for: as set, or when it was created."""
+def facets_of_run(settings: Settings, run_id: str, metadata: Any) -> facets.RunFacets:
+    """What the flow's run and its tasks share: the time they are for, as set or known; the tags."""
     instant = instant_of(run_id)
-    return settings.nominal_time or (instant.isoformat() if instant else None)
+    time = settings.nominal_time or (instant.isoformat() if instant else None)
+    tags = facets.tags(metadata.sticky_tags, metadata.sticky_sys_tags)
+    return facets.nominal_time(time) | tags
+
+
+def owner() -> str | None:
+    """Whose run this is: the user's; on a production scheduler, of the user who deployed it."""
+    user: Callable[[], str | None] = get_username
+    return os.environ.get("METAFLOW_OWNER") or user()
 
 
 def parameter_values(flow: Any, store: Any) -> dict[str, object]:

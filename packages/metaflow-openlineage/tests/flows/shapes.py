@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from metaflow import FlowSpec, JSONType, Parameter, catch, current, retry, step
+from metaflow import FlowSpec, JSONType, Parameter, catch, current, project, retry, step
 
 from metaflow_openlineage import (
     Dataset,
@@ -37,6 +37,7 @@ class Table:
         return type("Schema", (), {"fields": [Field]})
 
 
+@project(name="everything")
 @openlineage
 class ShapesFlow(FlowSpec):
     """Does a bit of everything."""

@@ -26,6 +26,10 @@ def trouble(flow, here):
     if what == "terminate-launcher":
         os.kill(os.getppid(), signal.SIGTERM)
         signal.pause()
+    if what == "kill-launcher":
+        os.kill(os.getppid(), signal.SIGKILL)
+    if what == "hang":
+        signal.pause()
     if what == "ctrl-c":
         os.killpg(0, signal.SIGINT)
         signal.pause()
