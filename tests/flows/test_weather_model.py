@@ -203,7 +203,9 @@ def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan(
 
 
 def test_a_number_that_is_no_zone_has_manhattans_weather(weather: pd.DataFrame) -> None:
-    hours = pd.DataFrame({"unique_id": [0, 4], "ds": [datetime(2025, 5, 2, 5)] * 2, "y": [1.0, 1.0]})
+    hours = pd.DataFrame(
+        {"unique_id": [0, 4], "ds": [datetime(2025, 5, 2, 5)] * 2, "y": [1.0, 1.0]}
+    )
     unknown, manhattan = with_weather(hours, weather)[["county_code", *ELEMENTS]].to_numpy()
     assert list(unknown) == list(manhattan)
     assert unknown[0] == MANHATTAN

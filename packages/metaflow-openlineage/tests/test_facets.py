@@ -134,7 +134,10 @@ def test_secrets_are_redacted(name, value, shown):
         ("api_token=x", "api_token", "***"),
         ("production:flow-token-x", "production", "***"),
         ("see:https://me:pw@host/x", "see", "https://me:***@host/x"),
-        ("https://host/x", "https://host/x", "true"),
+        ("https://me:pw@host:8/x", "https://me:***@host:8/x", "true"),
+        ("see=https://host:8/x", "see", "https://host:8/x"),
+        ("new_key", "new_key", "true"),
+        ("aws/token:x", "aws/token", "***"),
         ("empty:", "empty", ""),
     ],
 )

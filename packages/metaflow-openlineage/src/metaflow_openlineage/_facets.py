@@ -26,7 +26,7 @@ MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 
 _SECRET_NAME = re.compile(r"passw|secret|token|credential|key", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/@]+@")
-_TAG_SEPARATOR = re.compile(r"[:=](?!//)")
+_TAG_WITH_VALUE = re.compile(r"(?!\w+://)([^:=]+)[:=](.*)", re.DOTALL)
 
 
 def run_event(
@@ -121,14 +121,16 @@ def parameters(values: Mapping[str, object]) -> RunFacets:
 
 def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:
     """The run's tags: `a:b` and `a=b` are the value b of the key a, others `true` of theirs."""
-    field = fv.tags_run.TagsRunFacetFields
-    found = []
-    for source, group in (("USER", user), ("METAFLOW", system)):
-        for tag in sorted(group):
-            key, *value = _TAG_SEPARATOR.split(without_password(tag), maxsplit=1)
-            name = "token" if key == "production" else key  # it is one, of Metaflow's own
-            found.append(field(key, redacted(name, value[0]) if value else "true", source))
+    found = [_tag(each, "USER") for each in sorted(user)]
+    found += [_tag(each, "METAFLOW") for each in sorted(system)]
     return {"tags": _ours(fv.tags_run.TagsRunFacet, found)} if found else {}
+
+
+def _tag(tag: str, source: str) -> fv.tags_run.TagsRunFacetFields:
+    pair = _TAG_WITH_VALUE.fullmatch(tag)
+    key, value = pair.groups() if pair else (without_password(tag), "true")
+    name = "token" if key == "production" else key if pair else ""  # Metaflow's production token
+    return fv.tags_run.TagsRunFacetFields(key, redacted(name, value), source)
 
 
 def redacted(name: str, value: object) -> str:
