@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 from datetime import datetime
+from typing import IO
 
 import httpx
 
@@ -104,12 +107,44 @@ def start_airflow(settings: Settings) -> Service:
     return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
 
+def _lock(settings: Settings) -> None:
+    """Keep the state folder to this process until it ends.
+
+    Raises:
+        SetupError: another one has it: two Airflows would share one database.
+    """
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    handle = (settings.state_dir / "lock").open("a+")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.seek(0)
+        with handle:
+            owner = handle.read()
+        raise SetupError(
+            f"`./run demo` or `./run airflow` is up already with {settings.state_dir}: "
+            f"{owner}. End it with Ctrl-C first, or use another folder: STATE_DIR=<folder>."
+        ) from None
+    handle.truncate(0)
+    handle.write(
+        f"Airflow at http://localhost:{settings.airflow_port}, lineage at "
+        f"{settings.throughline_url}, process {os.getpid()}"
+    )
+    handle.flush()
+    _locks.append(handle)  # a closed file would give the lock back
+
+
+_locks: list[IO[str]] = []
+
+
 def start_services(settings: Settings, services: list[Service]) -> Airflow:
     """Start Airflow, and before it the lineage server if lineage goes to it; add them to the list.
 
     Raises:
         SetupError: one did not come up.
     """
+    _lock(settings)
+    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     if is_embedded(settings):
         services.append(start_throughline(settings))
         services[0].wait_until(lambda: lineage_ready(settings), 60)

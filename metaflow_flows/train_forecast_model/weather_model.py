@@ -34,7 +34,9 @@ RECENT_DAYS = 28
 HEAVY_RAIN = 20.0
 """mm a day from which more rain changes nothing more."""
 RIDGE = 1e-4
-"""Pull of the regression's coefficients towards zero: holds those that few days speak for."""
+"""Pull of the regression's coefficients towards zero, for few days speak for the weather."""
+FEW_RIDES = 40_000
+"""In all; with fewer the pull is stronger, or a single ride would make an hour's factor."""
 LEAST_RIDES = 0.01
 """Rides an hour; where fewer are expected, an error weighs as it does here."""
 
@@ -156,7 +158,8 @@ def _regress(rides: Array, regressors: Array) -> Array:
     weights = np.repeat(level / level.mean(), rides.shape[1])
     shares = (rides / level[:, None]).ravel()
     model = GLM(shares, design, family=families.Poisson(), var_weights=weights)
-    ridge = np.r_[0.0, np.full(design.shape[1] - 1, RIDGE)]
+    pull = RIDGE * (1 + FEW_RIDES / max(rides.sum(), 1.0))
+    ridge = np.r_[0.0, np.full(design.shape[1] - 1, pull)]
     return np.asarray(model.fit_regularized(alpha=ridge, L1_wt=0).params[1:])
 
 

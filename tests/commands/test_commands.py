@@ -18,6 +18,7 @@ from commands.cli import app
 from commands.demo import default_months
 from commands.processes import Service, marked, require_free_port, wait_for_interrupt
 from commands.progress import Progress
+from commands.services import _lock
 from commands.status import show_settings, show_status
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -169,3 +170,23 @@ def test_the_log_of_a_failed_task_keeps_the_exception_that_airflow_puts_beside_i
     line = {"event": "Task failed with exception", "error_detail": detail}
     assert _log_line(line) == "Task failed with exception\nBadSourceFile: x cannot be reached"
     assert _log_line({"event": "fine", "error_detail": None}) == "fine"
+
+
+def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the_first(
+    settings: Settings,
+) -> None:
+    program = (
+        "import sys; from pathlib import Path; from commands.services import _lock\n"
+        "from lakehouse.settings import load_settings\n"
+        "_lock(load_settings(state_dir=Path(sys.argv[1]))); print('has it', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", program, str(settings.state_dir)]
+    pipes: dict[str, int] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=REPOSITORY, text=True, **pipes) as first:
+        assert first.stdout
+        assert first.stdout.readline() == "has it\n"
+        with pytest.raises(SetupError, match=r"up already with .*Airflow at http://localhost:9090"):
+            _lock(settings)
+        first.communicate("")
+    _lock(settings)

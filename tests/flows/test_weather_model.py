@@ -15,6 +15,7 @@ from metaflow_flows.train_forecast_model import forecasting
 from metaflow_flows.train_forecast_model.weather_model import (
     MANHATTAN,
     WeatherModel,
+    _lags,
     counties,
     with_weather,
 )
@@ -135,11 +136,25 @@ def test_every_zone_and_hour_ahead_is_forecast_with_rides_of_no_less_than_none(
     assert list(predicted["unique_id"]) == list(np.repeat(zones, 170))
     assert list(predicted["ds"]) == list(hours) * 50
     assert predicted["forecast"].between(0, 100).all()
-    first, last = (
-        predicted[predicted["ds"].dt.normalize() == day]["forecast"].sum()
-        for day in (pd.Timestamp(AS_OF), pd.Timestamp(AS_OF) + timedelta(days=6))
-    )
-    assert 0.7 < last / first < 1.4  # a Sunday and a Saturday: the lags' forecasts do not run away
+
+
+def test_a_week_that_each_zone_repeats_is_forecast_as_that_week(weather: pd.DataFrame) -> None:
+    """No federal holiday is near; the days ahead take forecasts for their lags."""
+    as_of = datetime(2025, 5, 19)
+    hours = pd.date_range(as_of - timedelta(days=28), as_of, freq="h", inclusive="left")
+    weeks = np.random.default_rng(1).integers(0, 60, (3, 168))
+    training = pd.DataFrame(
+        {"unique_id": np.repeat([4, 7, 132], len(hours)), "ds": np.tile(hours, 3)}
+    ).assign(y=np.tile(weeks, 4).ravel().astype(float))
+    forecasts = forecast(with_weather(training, weather), 168)["forecast"].to_numpy()
+    assert np.abs(forecasts - weeks.ravel()).max() < 0.5
+
+
+def test_the_lags_of_a_day_are_of_the_days_before_it() -> None:
+    days = np.broadcast_to(np.arange(30.0)[:, None, None], (30, 24, 2))
+    assert _lags(days).shape == (24, 2, 8)
+    week, recent, weekdays = 26.0, 15.5, (23 + 16 + 9 + 2) / 4
+    assert list(_lags(days)[5, 1]) == [29, 28, 23, week, recent, weekdays, week, recent]
 
 
 def test_a_missing_day_counts_as_the_day_before(training: pd.DataFrame) -> None:
@@ -173,6 +188,16 @@ def test_a_county_whose_only_zone_had_no_ride_before_the_held_out_day_is_forecas
     predicted = forecast(seen)
     assert (predicted.loc[predicted["unique_id"] == 300, "forecast"] == 0).all()
     assert predicted["forecast"].notna().all()
+
+
+@pytest.mark.parametrize("rides", [1, 3])
+def test_a_zone_with_hardly_a_ride_is_forecast_as_hardly_any(
+    training: pd.DataFrame, rides: int
+) -> None:
+    zone = training[training["unique_id"] == training["unique_id"].iloc[0]]
+    few = zone.assign(y=0.0)
+    few.iloc[[300, 413, 590][:rides], few.columns.get_loc("y")] = 1.0
+    assert forecast(few, 168)["forecast"].between(0, 0.2).all()
 
 
 def test_the_model_is_the_same_after_forecasting_and_after_pickling(

@@ -434,6 +434,16 @@ def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
     assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2")
 
 
+def test_a_job_with_a_failed_run_beside_a_good_one_shows_the_good_one_first(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        build.run("FAIL", "2", "j", "09:00:00", reads=("db|a",)),
+    )
+    for node, way in (("b", "up"), ("a", "down")):
+        (job,) = tree_answer(state, node, way, 20, "task")[way]["children"]
+        assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2"), way
+
+
 def test_a_run_is_told_with_its_parameters_code_and_versions_and_those_below_it(
     build: Any,
 ) -> None:

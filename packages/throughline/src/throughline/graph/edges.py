@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from throughline.graph.generations import Edges, Generation, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName
-from throughline.projection import Run, RunKey, State, start_of
+from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
 from throughline.spec import JobRef
 
@@ -32,7 +32,7 @@ class LevelGraph:
     readers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
-    """The newest run of each job among those that its edges come from."""
+    """Of each job the newest run that its edges come from, a completed one if there is any."""
 
     @classmethod
     def build(
@@ -42,10 +42,10 @@ class LevelGraph:
         graph = cls()
         for owner, edges in _rolled_up(known, level, counting):
             if edges.reads or edges.writes:
-                graph._add(owner, edges)
+                graph._add(known.state, owner, edges)
         return graph
 
-    def _add(self, owner: Run | JobRef, edges: Edges) -> None:
+    def _add(self, state: State, owner: Run | JobRef, edges: Edges) -> None:
         ref = owner if isinstance(owner, JobRef) else owner.key.job
         self.jobs.setdefault(ref, Edges()).add(edges)
         for name in edges.reads:
@@ -54,12 +54,12 @@ class LevelGraph:
             self.writers.setdefault(name, set()).add(ref)
         if isinstance(owner, Run):
             held = self.runs.get(ref)
-            if held is None or _age(owner) > _age(held):
+            if held is None or _rank(state, owner) > _rank(state, held):
                 self.runs[ref] = owner
 
 
-def _age(run: Run) -> tuple[int, RunKey]:
-    return start_of(run) or 0, run.key
+def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
+    return outcome(state, run).state is RunState.COMPLETED, start_of(run) or 0, run.key
 
 
 def _rolled_up(
