@@ -477,6 +477,13 @@ def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
     assert node_id(find_node(state, "dataset:postgres://h:5432:a.b")).endswith(":a.b")
 
 
+def test_a_job_does_not_hide_the_table_that_it_is_named_after(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "r", "rides", "08:00:00", writes=("db|nyc.rides",)))
+    with pytest.raises(AmbiguousError) as caught:
+        find_node(state, "rides")
+    assert caught.value.nearest == ("dataset:db:nyc.rides", "job:demo:rides")
+
+
 def test_an_unknown_name_suggests_the_nearest_and_an_ambiguous_one_lists_all(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|x.trips", "db|y.trips"))

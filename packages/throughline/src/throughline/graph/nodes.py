@@ -74,6 +74,8 @@ def _by_short_name(state: State, text: str) -> Node:
             whole.add(node)
         elif name.endswith(text) and name[-len(text) - 1] in "./:":
             part.add(node)
+    if all(node.type == "job" for node in whole):  # a job does not hide the table it is named after
+        whole |= {node for node in part if whole and node.type == "dataset"}
     found = sorted(whole or part)
     if len(found) == 1:
         return found[0]
