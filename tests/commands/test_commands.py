@@ -18,7 +18,7 @@ from commands.cli import app
 from commands.demo import default_months
 from commands.processes import Service, marked, require_free_port, wait_for_interrupt
 from commands.progress import Progress
-from commands.services import _lock
+from commands.services import _lock, _locks
 from commands.status import show_settings, show_status
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -190,3 +190,4 @@ def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the
             _lock(settings)
         first.communicate("")
     _lock(settings)
+    _locks.pop().close()
