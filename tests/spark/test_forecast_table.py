@@ -11,7 +11,7 @@ from lakehouse.catalog import load_table, open_catalog
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import CATALOG, DATABASE
 from lakehouse.settings import REPOSITORY, Settings
-from metaflow_flows.train_forecast_model.tables import write_forecasts
+from metaflow_flows.train_forecast_model.tables import forecast_rows, write_forecasts
 
 pytestmark = pytest.mark.spark
 
@@ -30,10 +30,15 @@ def forecasts(start: datetime, zones: list[int], rides: float) -> pd.DataFrame:
     )
 
 
+def write(settings: Settings, made: pd.DataFrame, as_of: datetime, version: str) -> None:
+    rows = forecast_rows(made, as_of, "seasonal_naive", version)
+    write_forecasts(settings, "yellow", rows, as_of)
+
+
 def test_the_readmes_query_gives_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
     may, june = datetime(2025, 5, 1), datetime(2025, 6, 1)
-    write_forecasts(lake, forecasts(june, [10], 4.6), june, "seasonal_naive", "2")
-    write_forecasts(lake, forecasts(may, [10, 11], 1.0), may, "seasonal_naive", "1")
+    write(lake, forecasts(june, [10], 4.6), june, "2")
+    write(lake, forecasts(may, [10, 11], 1.0), may, "1")
     query = re.search(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
     assert query is not None
     spark.sql(f"USE {CATALOG}.{DATABASE}")
@@ -49,9 +54,9 @@ def test_forecasting_again_as_of_the_same_moment_replaces_and_keeps_the_others(
     spark: SparkSession, lake: Settings
 ) -> None:
     april, other = datetime(2025, 4, 1), datetime(2024, 4, 1)
-    write_forecasts(lake, forecasts(other, [7], 1.0), other, "seasonal_naive", "0")
+    write(lake, forecasts(other, [7], 1.0), other, "0")
     for version in ("1", "2"):
-        write_forecasts(lake, forecasts(april, [7], 3.0), april, "seasonal_naive", version)
+        write(lake, forecasts(april, [7], 3.0), april, version)
     table = load_table(lake, FORECAST)
     assert table is not None
     kept = table.scan(row_filter="as_of = '2025-04-01T00:00:00'").to_arrow().to_pylist()
