@@ -41,6 +41,9 @@ def demo(
     real: Annotated[bool, typer.Option("--real", help="Load from TLC and NOAA.")] = False,
     months: Annotated[str, typer.Option(help="Months to load: 2019-03,2019-04.")] = "",
     exit_: Annotated[bool, typer.Option("--exit", help="End when done.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="What forecasts: seasonal_naive or weather.")
+    ] = None,
     backend: Backend = None,
 ) -> None:
     """The main job: ingest with Airflow, train with Metaflow, show the lineage."""
@@ -49,7 +52,9 @@ def demo(
 
     if real and data:
         raise SettingsError(f"--real and --data {data} name two sources; give one of them.")
-    settings = _settings(data_source="real" if real else data, lineage_backend=backend)
+    settings = _settings(
+        data_source="real" if real else data, forecast_model=model, lineage_backend=backend
+    )
     run_demo(settings, parse_months(months), exit_when_done=exit_)
 
 
@@ -82,16 +87,18 @@ def lint() -> None:
 @app.command()
 def airflow(backend: Backend = None) -> None:
     """Airflow and the lineage server, until Ctrl-C."""
+    from rich.console import Console
+
     from commands.processes import Service, stopping, wait_for_interrupt
-    from commands.services import claim_data_source, prepare, start_services
+    from commands.progress import Progress
+    from commands.services import start_services
     from lakehouse.backends import is_embedded
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []
     with stopping(services):
-        claim_data_source(settings)
-        prepare(settings)
-        start_services(settings, services)
+        with Progress(Console(highlight=False)) as progress:
+            start_services(settings, services, progress)
         typer.echo(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
         lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
         typer.echo(f"Lineage  {lineage}\nCtrl-C ends this.")
@@ -208,7 +215,7 @@ def settings() -> None:
     """Every setting, its value (secrets masked) and where it comes from."""
     from commands.status import show_settings
 
-    show_settings(load_settings())
+    show_settings(_settings())
 
 
 def _settings(**arguments: str | None) -> Settings:
@@ -222,10 +229,12 @@ def _settings(**arguments: str | None) -> Settings:
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
-    from commands.services import prepare
+    from commands.services import lineage_lost, prepare
 
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)
+        if lost := lineage_lost(settings):
+            typer.echo(f"{lost} The flow runs all the same.", err=True)
     os.chdir(REPOSITORY)
     become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,16 +20,14 @@ from commands.services import (
     TAXI_DAG,
     TRAIN_DAG,
     WEATHER_DAG,
-    claim_data_source,
     lineage_caught_up,
-    prepare,
     start_services,
 )
 from lakehouse.backends import is_embedded
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.settings import Settings
-from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end
+from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
@@ -46,17 +45,13 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
     Raises:
         PipelineError: something failed; the message says what and where to look.
     """
-    console = Console()
+    console = Console(highlight=False)
     months = months or default_months(settings)
-    console.print(_data_line(settings, months))
+    console.print(_data_line(settings, months), soft_wrap=True)
     services: list[Service] = []
     with stopping(services):
         with Progress(console) as progress:
-            with progress.stage("Java, jars (the first time from Maven Central), catalog"):
-                claim_data_source(settings)
-                prepare(settings)
-            with progress.stage("Lineage server and Airflow up"):
-                airflow = start_services(settings, services)
+            airflow = start_services(settings, services, progress)
             notes = run_dags(settings, airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
             if is_embedded(settings):
                 with progress.stage("Lineage taken in"):
@@ -120,26 +115,46 @@ def run_dags(
         runs = {dag: airflow.trigger(dag, {"months": months[dag]}) for dag in months}
         started()
         _follow(settings, airflow, progress, runs)
-    if reasons := _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG]):
-        notes.append(f"No new weather was loaded; the model, seasonal-naive, needs none. {reasons}")
-    if reasons := _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG]):
-        if _is_trained(settings):
-            notes.append(f"No new taxi data, so nothing was trained again. {reasons}")
-            return notes
-        notes.append("The data was there, but no forecast of it: it was trained now.")
-        with progress.stage("Training, which an earlier run did not finish"):
-            waiting = [run["dag_run_id"] for run in airflow.unfinished(TRAIN_DAG)]
-            run = waiting[0] if waiting else airflow.trigger(TRAIN_DAG, {})
+    old_weather = _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG])
+    old_taxi = _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG])
+    if old_weather:
+        notes.append(f"No new weather was loaded. {old_weather}")
+    conf = {}
+    if settings.forecast_model == "weather" and (reason := _no_weather(settings)):
+        conf = {"model": "seasonal_naive"}
+        notes.append(f"Seasonal-naive was trained instead of the weather model. {reason}")
+    if old_taxi and _is_trained(settings):
+        notes.append(f"No new taxi data, so nothing was trained again. {old_taxi}")
+        return notes
+    by_data = not old_taxi and not (old_weather and settings.forecast_model == "weather")
+    if by_data:
+        with progress.stage("Training, triggered by the new data"):
+            deadline = time.monotonic() + TRIGGER_SECONDS
+            while not (run := airflow.triggered_by(TRAIN_DAG, runs[TAXI_DAG])):
+                if time.monotonic() > deadline:
+                    raise DemoFailed(f"{TRAIN_DAG} was not triggered by {runs[TAXI_DAG]}.")
+                time.sleep(POLL_SECONDS)  # between two looks at Airflow
             _follow(settings, airflow, progress, {TRAIN_DAG: run})
         return notes
-    with progress.stage("Training, triggered by the new taxi data"):
-        deadline = time.monotonic() + TRIGGER_SECONDS
-        while not (run := airflow.triggered_by(TRAIN_DAG, runs[TAXI_DAG])):
-            if time.monotonic() > deadline:
-                raise DemoFailed(f"{TRAIN_DAG} was not triggered by {runs[TAXI_DAG]}.")
-            time.sleep(POLL_SECONDS)  # between two looks at Airflow
+    if old_taxi:
+        notes.append("The data was there, but no forecast of it: it was trained now.")
+    with progress.stage("Training, which no new data triggered"):
+        waiting = [run["dag_run_id"] for run in airflow.unfinished(TRAIN_DAG)]
+        run = waiting[0] if waiting else airflow.trigger(TRAIN_DAG, conf)
         _follow(settings, airflow, progress, {TRAIN_DAG: run})
     return notes
+
+
+def _no_weather(settings: Settings) -> str:
+    """Why there is no weather of the month to train on; empty if there is some."""
+    from metaflow_flows.train_forecast_model.weather_model import counties
+
+    try:
+        end = newest_month_end(settings)
+        read_weather(settings, counties().unique(), end - timedelta(days=28), end)
+    except NoData as error:
+        return str(error)
+    return ""
 
 
 def _not_loaded(airflow: Airflow, dag: str, run: str) -> str:
@@ -196,8 +211,8 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
     if not forecasts:
         raise DemoFailed(f"{FORECAST.identifier} is empty: there was nothing to train on.")
     console.print(
-        f"[bold]{FORECAST.identifier}[/bold]: the busiest zone's first of {len(forecasts):,}, "
-        f"as of {forecasts[0]['as_of']}"
+        f"[bold]{FORECAST.identifier}[/bold], as of {forecasts[0]['as_of']}: {len(forecasts):,} "
+        f"forecasts, here the first {FORECASTS_SHOWN} of the busiest zone"
     )
     grid = Grid()
     columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")

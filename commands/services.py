@@ -13,7 +13,8 @@ import httpx
 from commands.airflow_api import Airflow
 from commands.environment import child_environ, script, write_airflow_password
 from commands.processes import Service, require_free_port
-from lakehouse.backends import is_embedded
+from commands.progress import Progress
+from lakehouse.backends import is_embedded, unanswered
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.names import DATABASE
@@ -28,6 +29,18 @@ DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
 START_SECONDS = 300
 
 
+def lineage_lost(settings: Settings) -> str:
+    """What is to be said when a chosen backend does not answer; empty if all do."""
+    silent = unanswered(settings)
+    if not silent:
+        return ""
+    return (
+        f"Nothing answers at {' and '.join(silent)}, where lineage is to go "
+        f"(LINEAGE_BACKEND={settings.lineage_backend}): it would be lost. Start it, name another "
+        "URL (docs/backends.md), or take --backend embedded, which needs nothing."
+    )
+
+
 def prepare(settings: Settings) -> None:
     """Java, jars, class archive and catalog, so that nothing is set up by two tasks at once."""
     java_home(settings)
@@ -39,7 +52,7 @@ def prepare(settings: Settings) -> None:
         catalog.create_namespace(DATABASE)
 
 
-def claim_data_source(settings: Settings) -> None:
+def _claim_data_source(settings: Settings) -> None:
     """Keep real and generated rides apart: a state folder holds the data of one source.
 
     Raises:
@@ -50,16 +63,20 @@ def claim_data_source(settings: Settings) -> None:
     held = path.read_text() if path.exists() else wanted
     if held != wanted:
         raise SetupError(
-            f"{settings.state_dir} holds data from {held}, this is for data from {wanted}; they "
-            "must not mix. Choose another folder with STATE_DIR=<folder>, or delete this one."
+            f"{settings.state_dir} holds data {_told(held)}, this is for data {_told(wanted)}; "
+            "they must not mix. Choose another folder with STATE_DIR=<folder>, or delete this one."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(wanted)
 
 
+def _told(source: str) -> str:
+    generated = all("/generated/" in url for url in source.split())
+    return "made by the generator" if generated else f"from {source.replace(' ', ' and ')}"
+
+
 def start_throughline(settings: Settings) -> Service:
     """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
-    require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
     command = [
         *(script("throughline"), "serve"),
         *("--host", "127.0.0.1", "--port", str(settings.throughline_port)),
@@ -93,7 +110,6 @@ def start_airflow(settings: Settings) -> Service:
     Not `airflow standalone`: it would also start a triggerer, which nothing here defers to, and
     two servers for logs that listen on every address of the machine.
     """
-    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     write_airflow_password(settings)
     environ = child_environ(settings)
     log = settings.state_dir / "logs" / "airflow.log"
@@ -137,19 +153,37 @@ def _lock(settings: Settings) -> None:
 _locks: list[IO[str]] = []
 
 
-def start_services(settings: Settings, services: list[Service]) -> Airflow:
+def claim(settings: Settings) -> None:
+    """Make sure, before anything takes time, that everything is free to be used by this process.
+
+    Raises:
+        SetupError: the state folder, a port or a backend is not as it must be.
+    """
+    _lock(settings)
+    _claim_data_source(settings)
+    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
+    if is_embedded(settings):
+        require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
+    if lost := lineage_lost(settings):
+        raise SetupError(lost)
+
+
+def start_services(settings: Settings, services: list[Service], progress: Progress) -> Airflow:
     """Start Airflow, and before it the lineage server if lineage goes to it; add them to the list.
 
     Raises:
-        SetupError: one did not come up.
+        SetupError: something is taken or missing, or one did not come up.
     """
-    _lock(settings)
-    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
-    if is_embedded(settings):
-        services.append(start_throughline(settings))
-        services[0].wait_until(lambda: lineage_ready(settings), 60)
-    services.append(start_airflow(settings))
-    return wait_for_airflow(settings, services[-1])
+    claim(settings)
+    with progress.stage("Java, jars (the first time from Maven Central), catalog"):
+        prepare(settings)
+    embedded = is_embedded(settings)
+    with progress.stage("Lineage server and Airflow up" if embedded else "Airflow up"):
+        if embedded:
+            services.append(start_throughline(settings))
+            services[0].wait_until(lambda: lineage_ready(settings), 60)
+        services.append(start_airflow(settings))
+        return wait_for_airflow(settings, services[-1])
 
 
 def wait_for_airflow(settings: Settings, service: Service) -> Airflow:

@@ -8,8 +8,10 @@ one short timeout, because a backend that hangs must not hold up a job.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -113,6 +115,22 @@ def chosen(settings: Settings) -> list[Backend]:
 def is_embedded(settings: Settings) -> bool:
     """Whether lineage goes to the lineage server of this machine."""
     return any(backend.name == "embedded" for backend in chosen(settings))
+
+
+def unanswered(settings: Settings) -> list[str]:
+    """URLs of chosen backends at which nothing listens; a try each, of two seconds at most."""
+    urls = [str(b.transport(settings).get("url", "")) for b in chosen(settings)]
+    return [url for url in urls if url and not _listens(url)]
+
+
+def _listens(url: str) -> bool:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), TIMEOUT_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _any_url(url: str, key: SecretStr) -> Callable[[Settings], Transport]:

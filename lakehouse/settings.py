@@ -33,6 +33,8 @@ from lakehouse.errors import SettingsError
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+ForecastModel = Literal["seasonal_naive", "weather"]
+
 TLC = "https://d37ci6vzurychx.cloudfront.net"
 NOAA = "https://www.ncei.noaa.gov/pub/data/daily-grids/v1-0-0"
 
@@ -58,6 +60,10 @@ class Settings(BaseSettings):
         60_000, ge=1_000, description="Taxi trips a month that the generator makes."
     )
 
+    forecast_model: ForecastModel = Field(
+        "seasonal_naive",
+        description="What forecasts where no model is named: seasonal_naive or weather.",
+    )
     lakehouse: Literal["local", "glue"] = Field(
         "local", description="Where Iceberg tables live: a SQLite catalog, or AWS Glue and S3."
     )
@@ -218,7 +224,7 @@ def _problem(error: dict[str, Any]) -> str:
     name = ".".join(map(str, error["loc"]))
     field = Settings.model_fields.get(name)
     if not name:
-        return str(error["msg"])
+        return str(error["msg"]).removeprefix("Value error, ")
     if field is None:
         near = get_close_matches(name, Settings.model_fields, 1)
         hint = f", did you mean {near[0]}?" if near else ";"

@@ -89,7 +89,7 @@ def parse_months(text: str | Sequence[str]) -> list[str]:
     """``2019-03,2019-04`` as a sorted list without repetitions.
 
     Raises:
-        SettingsError: something is not YYYY-MM.
+        SettingsError: something is not YYYY-MM, or a month that has not begun.
     """
     parts = text.split(",") if isinstance(text, str) else list(text)
     months = sorted({part.strip() for part in parts if part.strip()})
@@ -98,6 +98,8 @@ def parse_months(text: str | Sequence[str]) -> list[str]:
             raise SettingsError(
                 f"{month!r} is not a month; write YYYY-MM, several as 2019-03,2019-04."
             )
+    if months and months[-1] > (today := f"{date.today():%Y-%m}"):
+        raise SettingsError(f"{months[-1]} has not begun: the last month there can be is {today}.")
     return months
 
 

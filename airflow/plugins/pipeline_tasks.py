@@ -12,20 +12,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.openlineage.extractors import OperatorLineage
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Param, chain
+from airflow.sdk.definitions.asset import BaseAsset
 from airflow.sdk.exceptions import AirflowSkipException
 from openlineage.client.event_v2 import Dataset
 
 from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
 from lakehouse.names import DatasetName, Table, file_dataset
-from lakehouse.settings import REPOSITORY, load_settings
-from lakehouse.sources import Source, months_before, parse_months
+from lakehouse.settings import REPOSITORY, ForecastModel, load_settings
+from lakehouse.sources import WEATHER, Source, months_before, parse_months
 from spark_jobs.session import submit_conf
 
 
@@ -51,6 +52,44 @@ def months_param() -> Param:
     )
 
 
+def training_params() -> dict[str, Param]:
+    """The form of a training run: the flow's parameters; without a value the flow's own default."""
+    whole: Any = {"type": ["integer", "null"], "minimum": 1}
+    return {
+        "model": Param(
+            load_settings().forecast_model, type="string", enum=[*get_args(ForecastModel)]
+        ),
+        "as_of_datetime": Param(
+            None,
+            type=["string", "null"],
+            description="Forecast from here (2019-05-01T00:00:00, New York time); by default from "
+            "the end of the newest loaded month.",
+        ),
+        "lookback_days": Param(None, **whole, description="Days of history to train on."),
+        "predict_horizon_hours": Param(None, **whole, description="Hours ahead."),
+        "locations": Param(
+            None, type=["string", "null"], description="Pickup zones: 132,237; the busiest."
+        ),
+    }
+
+
+def training_schedule(taxi: Source) -> BaseAsset:
+    """New taxi data starts a training; a model that needs weather waits for that too."""
+    rides, weather = (asset(Table(f"{source.table}_raw")) for source in (taxi, WEATHER))
+    return rides & weather if load_settings().forecast_model == "weather" else rides
+
+
+def refuse_unknown_params(context: Context) -> None:
+    """Raises:
+    SettingsError: the run was given what the DAG does not know; Airflow takes it in silence.
+    """
+    allowed = context["dag"].params
+    if unknown := set(context["dag_run"].conf or {}) - set(allowed):
+        raise SettingsError(
+            f"The run was given {', '.join(sorted(unknown))}; allowed: {', '.join(allowed)}."
+        )
+
+
 class DownloadOperator(BaseOperator):
     """Land the files of the chosen months; returns the slices that are to be loaded.
 
@@ -65,11 +104,6 @@ class DownloadOperator(BaseOperator):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         settings = load_settings()
-        if unknown := set(context["dag_run"].conf or {}) - set(context["dag"].params):
-            raise SettingsError(
-                f"The run was given {', '.join(sorted(unknown))}; allowed: months, as in "
-                '{"months": ["2019-03"]}.'
-            )
         months = parse_months(context["params"].get("months") or [])
         months = months or months_before(date.today(), settings.months_back)
         self.landing = land(settings, self.source, months)
@@ -143,6 +177,7 @@ def ingest_chain(source: Source) -> None:
         DownloadOperator(
             task_id="download",
             source=source,
+            pre_execute=refuse_unknown_params,
             doc="Land the months' files that are published and new or changed.",
         ),
         spark_task(
@@ -168,8 +203,14 @@ def ingest_chain(source: Source) -> None:
     )
 
 
-def flow_task(task_id: str, *, flow: Path, args: str = "", **kwargs: Any) -> BaseOperator:
-    """A task that runs a Metaflow flow, which becomes a child of the task in lineage."""
+def flow_task(
+    task_id: str, *, flow: Path, params: Sequence[str], args: str = "", **kwargs: Any
+) -> BaseOperator:
+    """A task that runs a Metaflow flow, which becomes a child of the task in lineage.
+
+    `params` are those of the DAG that are the flow's too. They go by the environment, where
+    nothing has to be quoted and an empty one counts as not given.
+    """
     macros = "macros.OpenLineageProviderPlugin"
     return BashOperator(
         task_id=task_id,
@@ -179,8 +220,10 @@ def flow_task(task_id: str, *, flow: Path, args: str = "", **kwargs: Any) -> Bas
             "OPENLINEAGE_ROOT_PARENT_ID": (
                 f"{{{{ {macros}.lineage_root_parent_id(task_instance) }}}}"
             ),
+            **{f"METAFLOW_RUN_{p.upper()}": f"{{{{ params.{p} or '' }}}}" for p in params},
         },
         append_env=True,
+        pre_execute=refuse_unknown_params,
         **kwargs,
     )
 

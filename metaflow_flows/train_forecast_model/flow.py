@@ -60,7 +60,7 @@ class TrainForecastModelFlow(FlowSpec):
     # self.model is the fitted one, as an artifact.
     model_name: Any = Parameter(
         "model",
-        default=forecasting.BASELINE,
+        default=lambda _: load_settings().forecast_model,
         help=f"What forecasts: {' or '.join(forecasting.MODELS)}.",
     )
 

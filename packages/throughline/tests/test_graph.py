@@ -405,8 +405,25 @@ def test_without_a_level_a_job_that_does_nothing_as_a_task_is_shown_at_its_own(
         answer = tree_answer(state, f"job:demo:{job}", "up", 20)
         assert (answer["level"], bool(answer["up"]["children"])) == (level, True), job
     assert tree_answer(state, "raw", "up", 20)["level"] == "task"
-    asked = tree_answer(state, "job:demo:dag", "up", 20, "task")
-    assert (asked["level"], asked["up"]["children"]) == ("task", [])
+
+
+@pytest.mark.parametrize(
+    ("job", "level", "tree"),
+    [
+        ("dag", "task", {"dag": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]},
+                                 {"dag.load*": []}]}),
+        ("Flow", "task", {"Flow": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]}]}),
+        ("dag.load", "query", {"dag.load": [{"app.q": [{"/in": []}]}]}),
+        ("dag.run_flow", "task",
+         {"dag.run_flow": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]}]}),
+        ("Flow.train", "pipeline", {"Flow.train": [{"Flow": [{"raw": [{"dag": [{"/in": []}]}]}]}]}),
+    ],
+)  # fmt: skip
+def test_a_job_that_does_nothing_at_a_level_shows_its_parts_or_what_it_is_part_of(
+    job: str, level: str, tree: Any, build: Any
+) -> None:
+    state = _two_orchestrators(build)
+    assert _names(tree_answer(state, f"job:demo:{job}", "up", 20, level)["up"]) == tree
 
 
 def test_a_model_comes_from_its_newest_training_and_old_forecasts_from_theirs(build: Any) -> None:

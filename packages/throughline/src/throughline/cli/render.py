@@ -11,7 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 _STYLES = {"COMPLETED": "green", "FAILED": "red", "ABORTED": "red", "RUNNING": "yellow"}
-_LEAST = 10  # a shorter name says nothing: then the line is left to the terminal
+_ENDS = {
+    "up": "Nothing before it was recorded; --down shows where it goes.",
+    "down": "Nothing after it was recorded; --up shows where it comes from.",
+}
+_LEAST = 10  # characters of a name; fewer say nothing
 
 
 def print_json(answer: Any) -> None:
@@ -35,6 +39,10 @@ def print_tree(answer: dict[str, Any]) -> None:
             continue
         if answer["direction"] == "both":
             console.print(Text(f"{direction}:", style="bold"))
+        if not (answer[direction]["children"] or answer[direction]["hasMore"]):
+            console.print(_line(console, "", answer[direction]))
+            console.print(Text(_ENDS[direction], style="dim"))
+            continue
         open_ = [(answer[direction], "", "")]
         while open_:
             leaf, lead, below = open_.pop()
@@ -47,11 +55,20 @@ def print_tree(answer: dict[str, Any]) -> None:
 
 
 def print_runs(answer: list[dict[str, Any]]) -> None:
-    """One run a line."""
+    """One run a line, in columns; the job, which can be long, comes last."""
     console = _console()
-    for run in answer:
-        line = Text(run["job"]["name"], style="bold") + _run(run)
-        console.print(line + Text(f"  {run['runId']}", style="dim"))
+    times = [_times(run) for run in answer]
+    started = max((len(start) for start, _ in times), default=0)
+    took = max((len(lasted) for _, lasted in times), default=0)
+    for run, (start, lasted) in zip(answer, times, strict=True):
+        line = Text.assemble(
+            start.rjust(started),
+            (f"  {run['state']:9}", _STYLES.get(run["state"], "")),
+            f"  {lasted:>{took}}",
+            (f"  {run['runId']}", "dim"),
+            (f"  {run['job']['name']}", "bold"),
+        )
+        console.print(line)
 
 
 def _console() -> Console:
@@ -59,47 +76,59 @@ def _console() -> Console:
 
 
 def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:
-    """A leaf behind its branches; on a terminal its name gives way where the line is too long."""
-    line = Text(lead, style="dim") + _leaf(leaf)
-    too_much = line.cell_len - console.width
-    if not console.file.isatty() or too_much <= 0:
+    """A leaf behind its branches.
+
+    On a terminal, what a line is too long for is left out: the newer run that is not the edges',
+    the namespace, then a part of the name; the state of a job stays.
+    """
+    line = Text.assemble((lead, "dim"), _leaf(leaf))
+    if not console.file.isatty() or line.cell_len <= console.width:
         return line
-    name = _shortened(leaf["name"], len(leaf["name"]) - too_much)
-    return Text(lead, style="dim") + _leaf({**leaf, "name": name})
+    short = {**leaf, "latestRun": leaf.get("run"), "namespace": ""}
+    line = Text.assemble((lead, "dim"), _leaf(short))
+    if line.cell_len > console.width:
+        room = len(leaf["name"]) - (line.cell_len - console.width)
+        line = Text.assemble((lead, "dim"), _leaf({**short, "name": _shortened(leaf["name"], room)}))
+    line.truncate(console.width, overflow="ellipsis")
+    return line
 
 
 def _shortened(name: str, room: int) -> str:
-    """A name without its middle: its start, and as much of its last part as there is room for."""
-    if room < _LEAST:
-        return name
-    last = len(name) - max(name.rfind("/" if "/" in name else "."), 0)
+    """As much of a name as there is room for: a path's end, of another name start and last part."""
+    room = max(room, _LEAST)
+    if "/" in name:
+        return f"…{name[len(name) - room + 1 :]}"
+    last = len(name) - max(name.rfind("."), 0)
     kept = min(last, room - 5)
     return f"{name[: room - 1 - kept]}…{name[-kept:]}"
 
 
 def _leaf(leaf: dict[str, Any]) -> Text:
+    text = Text()
     if leaf["type"] == "job":
-        text = Text(leaf["name"], style="bold")
+        text.append(leaf["name"], "bold")
         run, latest = leaf["run"], leaf["latestRun"]
-        text += _run(run) if run else Text("")
+        if run:
+            _append_run(text, run)
         if run and latest["runId"] != run["runId"]:
-            text += Text("  then", style="dim") + _run(latest)
+            _append_run(text.append("  then", "dim"), latest)
     else:
-        text = Text(leaf["name"], style="cyan") + Text(f"  ({leaf['namespace']})", style="dim")
-    if leaf["isRepeated"]:
-        text += Text("  (see above)", style="dim")
-    if leaf["hasMore"]:
-        text += Text("  …", style="dim")
-    return text
+        text.append(leaf["name"], "cyan")
+        text.append(f"  ({leaf['namespace']})" if leaf["namespace"] else "", "dim")
+    text.append("  (see above)" if leaf["isRepeated"] else "", "dim")
+    return text.append("  …" if leaf["hasMore"] else "", "dim")
 
 
-def _run(run: dict[str, Any]) -> Text:
-    text = Text(f"  {run['state']}", style=_STYLES.get(run["state"], ""))
-    if run["startedAt"]:
-        text += Text(f"  {_moment(run['startedAt'])}")
-    if run["durationMs"] is not None:
-        text += Text(f"  {_duration(run['durationMs'])}")
-    return text
+def _append_run(text: Text, run: dict[str, Any]) -> None:
+    text.append(f"  {run['state']}", _STYLES.get(run["state"], ""))
+    text.append("".join(f"  {each}" for each in _times(run) if each))
+
+
+def _times(run: dict[str, Any]) -> tuple[str, str]:
+    """When a run started and how long it took; empty where that is not known."""
+    took = run["durationMs"]
+    started = _moment(run["startedAt"]) if run["startedAt"] else ""
+    return started, "" if took is None else _duration(took)
 
 
 def _moment(text: str) -> str:

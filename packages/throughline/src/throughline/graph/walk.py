@@ -35,7 +35,8 @@ def tree(
 
     Upwards it shows what the present contents come from, whichever run brought them; downwards
     what they are still part of. Each node within reach is expanded where it comes first; after
-    that it is marked as repeated. Datasets inside a pipeline are left out between pipelines.
+    that it is marked as repeated. Datasets inside a pipeline are left out between pipelines. A job
+    that does nothing at the level itself has its parts below it, or what it is itself a part of.
     """
     answer: dict[str, Any] = {
         "node": node_id(root),
@@ -49,7 +50,8 @@ def tree(
             graph = LevelGraph.build(known, level, reached)
             if level is Level.PIPELINE:
                 _leave_out_inner(graph, reached, root)
-            answer[way] = _grow(known.state, graph, root, way, depth)
+            parts = _parts(known, graph, root, level) if root.type == "job" else []
+            answer[way] = _grow(known.state, graph, root, way, depth, parts)
     return answer
 
 
@@ -59,6 +61,7 @@ def _reached(known: Generations, root: Node, way: str, level: Level) -> list[Gen
     if root.type == "job":
         ref = JobRef(root.namespace, root.name)
         roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
+        roots = roots or [g for g in candidates if any(_is_below(known, r, ref) for r in g.runs)]
     elif way == "up":
         roots = known.writing(DatasetName(root.namespace, root.name))
     else:
@@ -70,6 +73,20 @@ def _reached(known: Generations, root: Node, way: str, level: Level) -> list[Gen
 def _jobs_of(known: Generations, generation: Generation, level: Level) -> set[JobRef]:
     owners = {known.levels.owner(run, level).key.job for run in generation.runs}
     return owners or {generation.job}
+
+
+def _is_below(known: Generations, run: Run, ref: JobRef) -> bool:
+    return any(above.key.job == ref for above in known.levels.lineage(run))
+
+
+def _parts(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+    """What stands for a job at a level at which it does nothing itself."""
+    ref = JobRef(root.namespace, root.name)
+    if ref in graph.jobs:
+        return []
+    runs = [run for g in known.current() for run in g.runs if _is_below(known, run, ref)]
+    owners = {known.levels.owner(run, level).key.job for run in runs}
+    return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
 
 
 def _leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -> None:
@@ -106,15 +123,22 @@ def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Nod
 
 
 def _grow(
-    state: State, graph: LevelGraph, root: Node, direction: str, depth: int
+    state: State,
+    graph: LevelGraph,
+    root: Node,
+    direction: str,
+    depth: int,
+    parts: list[Node],
 ) -> dict[str, Any]:
     within = reach(graph, root, direction, depth)
+    for part in parts:
+        within |= reach(graph, part, direction, depth)
     top = _leaf(state, graph, root)
     seen: set[Node] = set()
     open_ = [(root, top)]
     while open_:
         node, leaf = open_.pop()
-        others = neighbours(graph, node, direction)
+        others = (node == root and parts) or neighbours(graph, node, direction)
         if node in seen:
             leaf["isRepeated"] = bool(others)
             continue
