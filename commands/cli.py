@@ -108,6 +108,12 @@ def airflow(backend: Backend = None) -> None:
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
+    if context.args[:1] == ["--help"]:
+        typer.echo(
+            "./run training-flow [--backend NAME] runs Metaflow's own command line, below.\n"
+            "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
+            "./run training-flow run --help\n"
+        )
     _training_flow(_settings(lineage_backend=backend), context.args)
 
 
@@ -123,9 +129,17 @@ def training_flow_datazone(context: typer.Context) -> None:
     _training_flow(_settings(lineage_backend="datazone"), context.args)
 
 
+@app.command()
+def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no prefix.")]) -> None:
+    """Run a query on the lakehouse's tables with Spark and print its rows."""
+    from commands.sql import run_sql
+
+    run_sql(_settings(), query)
+
+
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
-    """throughline's command line: tree NODE, runs, ingest, export, --help."""
+    """throughline's command line: tree NODE, runs, ingest, export, --help; on this server."""
     from commands.environment import script
 
     environ = {

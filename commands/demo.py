@@ -75,12 +75,12 @@ def default_months(settings: Settings) -> list[str]:
     if base.scheme != "file":
         return []
     folder = Path(unquote(base.path), "trip-data")
+    wanted = "--data names the folder that holds taxi/trip-data/ and weather/averages/."
+    if not folder.is_dir():
+        raise SettingsError(f"There is no folder {folder}. {wanted}")
     found = sorted(path.stem[-7:] for path in folder.glob("yellow_tripdata_????-??.parquet"))
     if not found:
-        raise SettingsError(
-            f"{folder} has no yellow_tripdata_YYYY-MM.parquet. --data names the folder that holds "
-            "taxi/trip-data/ and weather/averages/."
-        )
+        raise SettingsError(f"{folder} has no yellow_tripdata_YYYY-MM.parquet. {wanted}")
     return found[-2:]
 
 

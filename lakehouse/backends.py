@@ -180,7 +180,8 @@ def _spark(backend: Backend, settings: Settings, spool_name: str) -> dict[str, s
     if backend.name in ("embedded", "file"):
         return {"type": "file", "location": str(settings.spool_dir / f"{spool_name}.jsonl")}
     if transport["type"] == "console":
-        return {"type": "console"}
+        # The listener's console transport writes to Spark's log at a level that Spark is silent at.
+        return {"type": "file", "location": "/dev/stdout"}
     conf = {
         "type": "http",
         "url": str(transport["url"]),

@@ -208,19 +208,20 @@ def flow_task(
 ) -> BaseOperator:
     """A task that runs a Metaflow flow, which becomes a child of the task in lineage.
 
-    `params` are those of the DAG that are the flow's too. They go by the environment, where
-    nothing has to be quoted and an empty one counts as not given.
+    `params` are those of the DAG that are the flow's too. Their values reach the command line
+    through the environment, so that nothing in them is the shell's; an empty one is not given.
     """
+    given = " ".join(f'${{{p}:+--{p} "${p}"}}' for p in params)
     macros = "macros.OpenLineageProviderPlugin"
     return BashOperator(
         task_id=task_id,
-        bash_command=f"exec {shlex.quote(sys.executable)} {shlex.quote(str(flow))} run {args}",
+        bash_command=f"exec {shlex.join([sys.executable, str(flow)])} run {args} {given}",
         env={
             "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) }}}}",
             "OPENLINEAGE_ROOT_PARENT_ID": (
                 f"{{{{ {macros}.lineage_root_parent_id(task_instance) }}}}"
             ),
-            **{f"METAFLOW_RUN_{p.upper()}": f"{{{{ params.{p} or '' }}}}" for p in params},
+            **{p: f"{{{{ params.{p} or '' }}}}" for p in params},
         },
         append_env=True,
         pre_execute=refuse_unknown_params,

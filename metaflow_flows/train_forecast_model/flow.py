@@ -6,15 +6,23 @@ from datetime import datetime, time, timedelta
 from typing import Any
 
 from metaflow import FlowSpec, Parameter, current, step
+from metaflow.exception import MetaflowException
 
+from lakehouse.errors import PipelineError
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings
 from metaflow_flows.train_forecast_model import forecasting, tables, weather_model
-from metaflow_flows.train_forecast_model.plan import make_plan, plan_again
+from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_again
 from metaflow_flows.train_forecast_model.reproduce import compare, made_then
 from metaflow_openlineage import Dataset, openlineage, reads, spark_conf, table_read, table_written
 
 BUSIEST_ZONES = 50
+
+
+class Refused(MetaflowException):
+    """What was asked for cannot be done; Metaflow prints such an error without a traceback."""
+
+    headline = "Refused"
 
 
 def dataset(table: Table) -> Dataset:
@@ -67,20 +75,25 @@ class TrainForecastModelFlow(FlowSpec):
     @step
     def start(self) -> None:
         """Settle what to do: by the parameters, or by those of the run to be reproduced."""
+        try:
+            self._plan = self._settled()
+        except PipelineError as error:
+            raise Refused(str(error)) from error  # type: ignore[no-untyped-call]
+        self.next(self.compute_actuals)
+
+    def _settled(self) -> Plan:
         settings = load_settings()
         if self.reproduce:
-            self._plan = plan_again(settings, self.reproduce)
-        else:
-            self._plan = make_plan(
-                settings,
-                service=self.service,
-                model=self.model_name,
-                as_of=self.as_of_datetime,
-                lookback_days=self.lookback_days,
-                horizon_hours=self.predict_horizon_hours,
-                locations=self.locations,
-            )
-        self.next(self.compute_actuals)
+            return plan_again(settings, self.reproduce)
+        return make_plan(
+            settings,
+            service=self.service,
+            model=self.model_name,
+            as_of=self.as_of_datetime,
+            lookback_days=self.lookback_days,
+            horizon_hours=self.predict_horizon_hours,
+            locations=self.locations,
+        )
 
     @step
     def compute_actuals(self) -> None:

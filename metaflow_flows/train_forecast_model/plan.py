@@ -55,6 +55,8 @@ def make_plan(
     forecasting.check_window(moment, lookback_days, horizon_hours, model)
     zones = tuple(forecasting.parse_locations(locations))
     start = moment - timedelta(days=lookback_days)
+    if recipe is None:
+        tables.require_loaded(settings, service, start, moment)
     return Plan(service, model, moment, start, horizon_hours, zones, recipe)
 
 

@@ -44,20 +44,37 @@ class NoData(PipelineError):
 
 
 def newest_month_end(settings: Settings, service: str = "yellow") -> datetime:
-    """Midnight after the newest loaded file's month, from the table's partitions.
+    """Midnight after the newest loaded file's month.
 
     Raises:
         NoData: no file was loaded yet.
     """
+    newest = datetime.strptime(_loaded_months(settings, service)[-1], "%Y-%m")
+    return (newest + timedelta(days=31)).replace(day=1)
+
+
+def require_loaded(settings: Settings, service: str, start: datetime, end: datetime) -> None:
+    """Raises:
+    NoData: no loaded file's month reaches into [start, end).
+    """
+    months = _loaded_months(settings, service)
+    last = f"{end - timedelta(microseconds=1):%Y-%m}"
+    if not any(f"{start:%Y-%m}" <= month <= last for month in months):
+        raise NoData(
+            f"{raw(service).identifier} holds {', '.join(months)}, nothing from {start} to {end}: "
+            "name another as_of_datetime, or load these months."
+        )
+
+
+def _loaded_months(settings: Settings, service: str) -> list[str]:
+    """Months of the loaded files, from the table's partitions, oldest first; at least one."""
     files = rows_by_slice(load_table(settings, raw(service)))
-    months = [file.rsplit("_", 1)[1][:7] for file in files]
-    if not months:
+    if not files:
         raise NoData(
             f"{raw(service).identifier} holds no trips yet; run the DAG "
             f"ingest_{service}_taxi_data first."
         )
-    newest = datetime.strptime(max(months), "%Y-%m")
-    return (newest + timedelta(days=31)).replace(day=1)
+    return sorted(file.rsplit("_", 1)[1][:7] for file in files)
 
 
 def read_actuals(

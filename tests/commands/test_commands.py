@@ -111,7 +111,10 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
         (("demo", "--real", "--data", "x"), "--real and --data x name two sources"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
         (("demo", "--backend", "datazone"), "needs DATAZONE_DOMAIN_ID"),
-        (("demo", "--data", "no/such"), "no/such/taxi/trip-data has no yellow_tripdata_YYYY-MM"),
+        (("demo", "--data", "no/such"), "There is no folder"),
+        (("demo", "--months", "2999-01"), "2999-01 has not begun"),
+        (("demo", "--model", "wether"), "FORECAST_MODEL: Input should be 'seasonal_naive' or"),
+        (("demo", "--backend", "http://127.0.0.1:9"), "Nothing answers at http://127.0.0.1:9"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_started(

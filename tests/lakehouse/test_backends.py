@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import pytest
 from openlineage.client.transport import get_default_factory
 
-from lakehouse.backends import BACKENDS, lineage_environ, python_transport, spark_transport
+from lakehouse.backends import (
+    BACKENDS,
+    lineage_environ,
+    python_transport,
+    spark_transport,
+    unanswered,
+)
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, load_settings
 
@@ -63,3 +70,13 @@ def test_the_page_on_backends_lists_each_with_its_description() -> None:
         row = next(line for line in page.splitlines() if line.startswith(f"| `{backend.name}` |"))
         assert backend.description.split(";")[0] in row
         assert ("none" in row) is not backend.spark
+
+
+def test_a_backend_at_which_nothing_listens_is_told_from_one_that_answers() -> None:
+    with socket.socket() as listening, socket.socket() as silent:
+        for each in (listening, silent):
+            each.bind(("127.0.0.1", 0))
+        listening.listen()
+        urls = [f"http://127.0.0.1:{each.getsockname()[1]}" for each in (listening, silent)]
+        settings = load_settings(lineage_backend=",".join(["embedded", "console", *urls]))
+        assert unanswered(settings) == urls[1:]

@@ -192,4 +192,6 @@ def test_months_are_sorted_and_anything_else_is_named() -> None:
     assert parse_months("") == []
     with pytest.raises(SettingsError, match=r"'2019-13' is not a month; write YYYY-MM"):
         parse_months(["2019-13"])
+    with pytest.raises(SettingsError, match=r"^2999-01 has not begun: the last month .* is 20"):
+        parse_months("2019-03,2999-01")
     assert months_before(date(2026, 2, 14), 4) == ["2025-11", "2025-12", "2026-01", "2026-02"]

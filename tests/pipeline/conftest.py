@@ -63,6 +63,8 @@ class Pipeline:
     """A taxi run whose parameter is misspelt."""
     unattended: str = ""
     """A taxi run without months, as the schedule starts it."""
+    by_hand: dict[str, Any] = field(default_factory=dict)
+    """Parameters of a training that somebody started with Airflow's form."""
 
     def get(self, path: str, **params: Any) -> Any:
         """An answer of the lineage server."""
@@ -138,7 +140,11 @@ def pipeline(
             found.again = snapshots(settings)
             found.mistyped = airflow.trigger(TAXI_DAG, {"month": months[0]})
             found.unattended = airflow.trigger(TAXI_DAG, {})
-            services[1].wait_until(lambda: not airflow.unfinished(TAXI_DAG), 300)
+            of_a_day = {"as_of_datetime": f"{months[-1]}-15T00:00", "predict_horizon_hours": 3}
+            found.by_hand = of_a_day | {"locations": "132,237"}
+            airflow.trigger(TRAIN_DAG, found.by_hand)
+            for dag in (TAXI_DAG, TRAIN_DAG):
+                services[1].wait_until(lambda dag=dag: not airflow.unfinished(dag), 300)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         yield found
     finally:

@@ -18,7 +18,7 @@ from referencing import Registry, Resource
 
 from commands.demo import explain
 from lakehouse.catalog import load_table
-from lakehouse.forecasts import newest_forecasts
+from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
 from lakehouse.sources import YELLOW
 from tests.conftest import train
@@ -280,6 +280,16 @@ def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
     assert {task["state"] for task in tasks.values()} == {"skipped"}
     log = pipeline.airflow.log(TAXI_DAG, pipeline.unattended, "download", 1)
     assert re.search(r"yellow_tripdata_\d{4}-\d\d\.parquet does not exist", log)
+
+
+def test_a_training_takes_its_parameters_from_airflows_form(pipeline: Pipeline) -> None:
+    table = load_table(pipeline.settings, FORECAST)
+    assert table is not None
+    moment = datetime.fromisoformat(pipeline.by_hand["as_of_datetime"])
+    rows = table.scan(row_filter=f"as_of = '{moment.isoformat()}'").to_arrow().to_pylist()
+    assert sorted((row["pulocationid"], row["hour"]) for row in rows) == [
+        (zone, hour) for zone in (132, 237) for hour in range(3)
+    ]
 
 
 def test_a_failed_run_is_explained_by_its_tasks_exception_and_log(pipeline: Pipeline) -> None:

@@ -88,7 +88,9 @@ def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:
     line = Text.assemble((lead, "dim"), _leaf(short))
     if line.cell_len > console.width:
         room = len(leaf["name"]) - (line.cell_len - console.width)
-        line = Text.assemble((lead, "dim"), _leaf({**short, "name": _shortened(leaf["name"], room)}))
+        line = Text.assemble(
+            (lead, "dim"), _leaf({**short, "name": _shortened(leaf["name"], room)})
+        )
     line.truncate(console.width, overflow="ellipsis")
     return line
 
