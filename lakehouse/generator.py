@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from lakehouse.faults import FAULTS
 from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, Source, SourceFile, months_before
 
@@ -44,10 +45,12 @@ def generate(settings: Settings, source: Source, month: str) -> None:
         return
     for file in source.files(settings, month):
         path = Path(unquote(urlsplit(file.url).path))
-        if path.exists():
+        spoilt = path.with_name(path.name + ".spoilt")
+        if path.exists() and not spoilt.exists() and not settings.generator_fault:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
+        spoilt.unlink(missing_ok=True)
         if source is WEATHER:
             part.write_text(weather_csv(file))
         else:
@@ -55,6 +58,9 @@ def generate(settings: Settings, source: Source, month: str) -> None:
 
             trips = taxi_table(month, settings.generator_rows, source.name)
             pq.write_table(trips, part, compression="zstd")
+            if settings.generator_fault:
+                FAULTS[settings.generator_fault](part)
+                spoilt.touch()  # made anew when it is asked for without the fault
         part.replace(path)
 
 

@@ -30,6 +30,7 @@ from pydantic_settings import (
 )
 
 from lakehouse.errors import SettingsError
+from lakehouse.faults import Fault
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -58,6 +59,9 @@ class Settings(BaseSettings):
     )
     generator_rows: int = Field(
         60_000, ge=1_000, description="Taxi trips a month that the generator makes."
+    )
+    generator_fault: Fault | None = Field(
+        None, description="Makes bad taxi files, to see what becomes of them: lakehouse/faults.py."
     )
 
     forecast_model: ForecastModel = Field(

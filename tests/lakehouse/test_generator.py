@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+from lakehouse.faults import FAULTS, Fault
 from lakehouse.generator import daily_weather, generate, taxi_table, weather_csv
 from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, YELLOW, months_before
@@ -46,6 +47,17 @@ def test_files_appear_where_the_sites_would_have_them_and_only_once(settings: Se
     generate(settings, YELLOW, "2025-05")
     assert path.stat().st_mtime_ns == before
     assert [p.name for p in path.parent.iterdir()] == ["yellow_tripdata_2025-05.parquet"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_file_is_spoilt_as_long_as_that_is_asked_for(fault: Fault, settings: Settings) -> None:
+    path = Path(unquote(urlsplit(YELLOW.files(settings, "2025-05")[0].url).path))
+    generate(settings, YELLOW, "2025-05")
+    good = path.read_bytes()
+    generate(settings.model_copy(update={"generator_fault": fault}), YELLOW, "2025-05")
+    assert path.read_bytes() != good
+    generate(settings, YELLOW, "2025-05")
+    assert path.read_bytes() == good
 
 
 @pytest.mark.parametrize("source", [YELLOW, WEATHER], ids=lambda s: s.name)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.catalog import load_table, loaded_sources
 from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
+from lakehouse.faults import FAULTS, Fault
 from lakehouse.generator import taxi_table
 from lakehouse.ingest import Slice, land
 from lakehouse.names import Table
@@ -200,42 +200,25 @@ def test_a_row_is_the_same_however_its_year_writes_the_column(
     assert ids[0] == ids[1]
 
 
-def _not_parquet(path: Path) -> None:
-    path.write_text("VendorID,tpep_pickup_datetime\n1,01/01/2021 0:30\n")
-
-
-def _cut_short(path: Path) -> None:
-    pq.write_table(taxi_table("2025-05", 1_000), path)
-    path.write_bytes(path.read_bytes()[:20_000])
-
-
-def _dates_as_text(path: Path) -> None:
-    trips = taxi_table("2025-05", 1_000)
-    text = pa.array(["01/01/2021 0:30"] * 1_000)
-    pq.write_table(trips.set_column(1, "tpep_pickup_datetime", text), path)
-
-
-def _without_zones(path: Path) -> None:
-    pq.write_table(taxi_table("2025-05", 1_000).drop_columns(["PULocationID"]), path)
-
-
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("fault", "told"),
     [
-        (_not_parquet, r"cannot be read"),
-        (_cut_short, r"cannot be read"),
-        (_dates_as_text, r"tpep_pickup_datetime is string instead of timestamp_ntz"),
-        (_without_zones, r"pulocationid is missing"),
+        ("page", r"cannot be read"),
+        ("empty", r"cannot be read"),
+        ("truncated", r"cannot be read"),
+        ("text_dates", r"tpep_pickup_datetime is string instead of timestamp_ntz"),
+        ("wrong_schema", r"pulocationid is missing"),
     ],
 )
 def test_a_file_that_is_not_the_publishers_is_refused_by_name_and_staging_stays(
-    spoil: Callable[[Path], None], told: str, spark: SparkSession, lake: Settings, tmp_path: Path
+    fault: Fault, told: str, spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     good = trips_file(tmp_path, "yellow_tripdata_2014-05.parquet", taxi_table("2025-05", 1_000))
     ingest.stage(spark, lake, YELLOW_SPEC, [good])
     before = snapshots(lake, YELLOW_SPEC.staging.table)
     path = tmp_path / "yellow_tripdata_2014-06.parquet"
-    spoil(path)
+    pq.write_table(taxi_table("2025-05", 1_000), path)
+    FAULTS[fault](path)
     with pytest.raises(BadSourceFile, match=told) as caught:
         ingest.stage(spark, lake, YELLOW_SPEC, [good, Slice(path.name, (str(path),), "x")])
     assert path.name in str(caught.value)

@@ -1,0 +1,67 @@
+"""What can be wrong with a published file: the generator makes each, tests show what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+Fault = Literal[
+    "truncated", "page", "empty", "no_rows", "wrong_schema", "text_dates", "unknown_column"
+]
+
+
+def _truncated(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _page(path: Path) -> None:
+    path.write_text("<!doctype html><title>Sign in</title><p>Please sign in to continue.</p>\n")
+
+
+def _without_zones(path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(path).drop_columns(["PULocationID"]), path)
+
+
+def _no_rows(path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+
+
+def _text_dates(path: Path) -> None:
+    """Times as a spreadsheet writes them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    trips = pq.read_table(path)
+    at = next(n for n, name in enumerate(trips.column_names) if name.endswith("pickup_datetime"))
+    text = pc.strftime(trips.column(at), "%m/%d/%Y %H:%M").cast(pa.string())
+    pq.write_table(trips.set_column(at, trips.column_names[at], text), path)
+
+
+def _unknown_column(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trips = pq.read_table(path)
+    pq.write_table(trips.append_column("driver_mood", pa.nulls(len(trips), pa.string())), path)
+
+
+FAULTS: dict[Fault, Callable[[Path], None]] = {  # each makes a bad file of a good one
+    "truncated": _truncated,
+    "page": _page,
+    "empty": _empty,
+    "no_rows": _no_rows,
+    "wrong_schema": _without_zones,
+    "text_dates": _text_dates,
+    "unknown_column": _unknown_column,
+}
