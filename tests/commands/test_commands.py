@@ -185,8 +185,8 @@ def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the
         "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", program, str(settings.state_dir)]
-    pipes: dict[str, int] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=REPOSITORY, text=True, **pipes) as first:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdin=pipe, stdout=pipe) as first:
         assert first.stdout
         assert first.stdout.readline() == "has it\n"
         with pytest.raises(SetupError, match=r"up already with .*Airflow at http://localhost:9090"):

@@ -15,6 +15,7 @@ from metaflow_flows.train_forecast_model import tables
 
 START, AS_OF = datetime(2025, 5, 2), datetime(2025, 6, 1)
 COUNTIES = ["30061", "30081"]
+NO_VALUES: dict[str, float | None] = dict.fromkeys(WEATHER_ELEMENTS)
 NONE_WITH_A_REMEDY = r"has no prcp, .* 2025-05-02 .* ingest_weather_data .* --model seasonal_naive"
 
 
@@ -64,7 +65,7 @@ def test_weather_that_was_never_loaded_is_missed_with_a_remedy(settings: Setting
     [
         day(date(2025, 4, 30)),
         day(date(2025, 5, 9), "06037"),
-        day(date(2025, 5, 9), **dict.fromkeys(WEATHER_ELEMENTS)),
+        day(date(2025, 5, 9), "30061", **NO_VALUES),
     ],
     ids=["other days", "other counties", "no value"],
 )

@@ -40,14 +40,13 @@ def actuals() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def weather() -> pd.DataFrame:
     """The generator's weather of each county and day, beyond `AS_OF` too."""
-    return pd.concat(
-        pd.DataFrame(daily_weather(code, month)).assign(
-            county_code=code,
-            date=lambda days, month=month: pd.date_range(f"{month}-01", periods=len(days)),
-        )
-        for code in COUNTIES
-        for month in (*MONTHS, "2025-06")
-    )
+    months = []
+    for code in COUNTIES:
+        for month in (*MONTHS, "2025-06"):
+            days = pd.DataFrame(daily_weather(code, month))
+            dates = pd.date_range(f"{month}-01", periods=len(days))
+            months.append(days.assign(county_code=code, date=dates))
+    return pd.concat(months)
 
 
 def frame(

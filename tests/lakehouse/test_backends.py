@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import socket
+from typing import Any, cast
 
 import pytest
 from openlineage.client.transport import get_default_factory
@@ -20,7 +21,7 @@ from lakehouse.settings import REPOSITORY, load_settings
 @pytest.mark.parametrize("name", [n for n in BACKENDS if n != "datazone"])
 def test_openlineage_itself_makes_a_transport_of_every_backend(name: str) -> None:
     settings = load_settings(lineage_backend=name)
-    transport = get_default_factory().create(python_transport(settings))
+    transport = get_default_factory().create(cast(Any, python_transport(settings)))
     assert transport is not None
 
 

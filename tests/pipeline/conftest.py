@@ -143,8 +143,8 @@ def pipeline(
             of_a_day = {"as_of_datetime": f"{months[-1]}-15T00:00", "predict_horizon_hours": 3}
             found.by_hand = of_a_day | {"locations": "132,237"}
             airflow.trigger(TRAIN_DAG, found.by_hand)
-            for dag in (TAXI_DAG, TRAIN_DAG):
-                services[1].wait_until(lambda dag=dag: not airflow.unfinished(dag), 300)
+            services[1].wait_until(lambda: not airflow.unfinished(TAXI_DAG), 300)
+            services[1].wait_until(lambda: not airflow.unfinished(TRAIN_DAG), 300)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         yield found
     finally:

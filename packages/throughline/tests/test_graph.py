@@ -363,13 +363,13 @@ def test_a_pipelines_tree_leaves_out_what_the_pipeline_keeps_to_itself(build: An
     def names(node: str, direction: str, level: str = "pipeline") -> Any:
         return _names(tree_answer(state, node, direction, 20, level)[direction])
 
-    dag = {"dag": [{"/04": []}, {"/05": []}]}
+    dag: Any = {"dag": [{"/04": []}, {"/05": []}]}
     assert names("forecast", "up") == {"forecast": [{"Flow": [{"raw": [dag]}]}]}
     assert names("/05", "down") == {"/05": [{"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}]}
     assert names("staging", "up") == {"staging": [{"dag": [{"/04": []}]}]}
-    below = {"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}
+    below: Any = {"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}
     assert names("staging", "down") == {"staging": [below]}
-    load = {"dag.stage": [{"/04": []}, {"/05": []}]}
+    load: Any = {"dag.stage": [{"/04": []}, {"/05": []}]}
     assert names("raw", "up", "task") == {"raw": [{"dag.merge": [{"staging": [load]}]}]}
 
 
