@@ -123,7 +123,8 @@ class TrainForecastModelFlow(FlowSpec):
     @step
     def train(self) -> None:
         """Measure the model on the last days, then fit it on all of them."""
-        self.metrics = forecasting.evaluate(self.training_data, self._plan.model)
+        self._held_out = forecasting.forecast_held_out(self.training_data, self._plan.model)
+        self.metrics = forecasting.measure(self._held_out)
         self.model = forecasting.fit(self.training_data, self._plan.model)
         self.next(self.write_forecasts_to_table)
 
