@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, time, timedelta
 from typing import Any
 
-from metaflow import FlowSpec, Parameter, current, step
+from metaflow import (  # type: ignore[attr-defined]  # Metaflow makes card while it is imported
+    FlowSpec,
+    Parameter,
+    card,
+    current,
+    step,
+)
 
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings
 from metaflow_flows.train_forecast_model import forecasting, tables, weather_model
+from metaflow_flows.train_forecast_model.card import forecast_contents, lineage_contents
+from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
 from metaflow_flows.train_forecast_model.plan import make_plan, plan_again
 from metaflow_flows.train_forecast_model.reproduce import compare, made_then
 from metaflow_openlineage import Dataset, openlineage, reads, spark_conf, table_read, table_written
@@ -106,26 +115,33 @@ class TrainForecastModelFlow(FlowSpec):
         snapshot = plan.recipe.snapshot_of(source) if plan.recipe else None
         span = (plan.window_start, plan.as_of)
         table, actuals = tables.read_actuals(settings, plan.service, *span, snapshot)
-        table_read(table, dataset(source), snapshot_id=snapshot)
+        self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
         zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
         training = forecasting.training_frame(actuals, zones, *span)
         if forecasting.model_named(plan.model).needs_weather:
             snapshot = plan.recipe.snapshot_of(tables.WEATHER) if plan.recipe else None
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
-            table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot)
+            self._read.append(table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot))
             lookup = file_dataset(str(weather_model.ZONES))
             reads(Dataset(lookup.namespace, lookup.name))
             training = weather_model.with_weather(training, weather)
         self.training_data = training
         self.next(self.train)
 
+    @card(type="blank")  # type: ignore[untyped-decorator]
     @step
     def train(self) -> None:
-        """Measure the model on the last days, then fit it on all of them."""
-        self._held_out = forecasting.forecast_held_out(self.training_data, self._plan.model)
+        """Measure the model on the last days, then fit it on all of them; show both in the card."""
+        plan, settings = self._plan, load_settings()
+        self._held_out = forecasting.forecast_held_out(self.training_data, plan.model)
         self.metrics = forecasting.measure(self._held_out)
-        self.model = forecasting.fit(self.training_data, self._plan.model)
+        self.model = forecasting.fit(self.training_data, plan.model)
+        ahead = forecasting.predict(self.model, plan.horizon_hours)
+        target = None if plan.recipe else dataset(tables.forecast(plan.service))
+        shown: Any = current  # it has the card too, which Metaflow's types do not say
+        shown.card.extend(forecast_contents(plan, self.metrics, self._held_out, ahead))
+        shown.card.extend(lineage_contents(settings, shown.run_id, self._read, target))
         self.next(self.write_forecasts_to_table)
 
     @step
@@ -154,4 +170,5 @@ class TrainForecastModelFlow(FlowSpec):
 
 
 if __name__ == "__main__":
+    keep_cards_home(sys.argv)
     TrainForecastModelFlow()  # type: ignore[no-untyped-call]  # Metaflow's own is not typed
