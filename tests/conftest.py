@@ -96,5 +96,6 @@ def card_of(settings: Settings, run: str) -> list[dict[str, Any]]:
     kept = re.search(r'__MF_DATA__\["[^"]+"\] = "([^"]+)"', path.read_text())
     assert kept, path
     (page,) = json.loads(base64.b64decode(kept[1]))["components"]
-    contents: list[dict[str, Any]] = page["contents"]
+    (section,) = page["contents"]
+    contents: list[dict[str, Any]] = section["contents"]
     return contents
