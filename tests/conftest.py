@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -84,3 +87,15 @@ def train(settings: Settings, *parameters: str) -> subprocess.CompletedProcess[s
         text=True,
         check=False,
     )
+
+
+def card_of(settings: Settings, run: str) -> list[dict[str, Any]]:
+    """What the card of a run of the training flow shows, as Metaflow keeps it."""
+    runs = settings.state_dir / "metaflow" / ".metaflow" / "TrainForecastModelFlow" / "runs"
+    (path,) = runs.glob(f"{run}/steps/train/tasks/*/cards/*.html")
+    kept = re.search(r'__MF_DATA__\["[^"]+"\] = "([^"]+)"', path.read_text())
+    assert kept, path
+    (page,) = json.loads(base64.b64decode(kept[1]))["components"]
+    (section,) = page["contents"]
+    contents: list[dict[str, Any]] = section["contents"]
+    return contents

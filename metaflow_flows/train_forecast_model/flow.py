@@ -1,17 +1,29 @@
-"""The training flow; the science is in forecasting.py, the tables in tables.py."""
+"""The training flow; the science is in forecasting.py, the tables in tables.py.
+
+Each step, the launcher and each card import this module in a process of their own: what needs
+pandas is imported by the steps that use it.
+"""
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import Any, get_args
 
-from metaflow import FlowSpec, Parameter, current, step
+from metaflow import (  # type: ignore[attr-defined]  # Metaflow makes card while it is imported
+    FlowSpec,
+    Parameter,
+    card,
+    current,
+    step,
+)
 from metaflow.exception import MetaflowException
 
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table, file_dataset
-from lakehouse.settings import load_settings
-from metaflow_flows.train_forecast_model import forecasting, tables, weather_model
+from lakehouse.settings import ForecastModel, load_settings
+from metaflow_flows.train_forecast_model import tables
+from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
 from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_again
 from metaflow_flows.train_forecast_model.reproduce import compare, made_then
 from metaflow_openlineage import Dataset, openlineage, reads, spark_conf, table_read, table_written
@@ -69,7 +81,7 @@ class TrainForecastModelFlow(FlowSpec):
     model_name: Any = Parameter(
         "model",
         default=lambda _: load_settings().forecast_model,
-        help=f"What forecasts: {' or '.join(forecasting.MODELS)}.",
+        help=f"What forecasts: {' or '.join(get_args(ForecastModel))}.",
     )
 
     @step
@@ -114,30 +126,43 @@ class TrainForecastModelFlow(FlowSpec):
     @step
     def prepare_training_data(self) -> None:
         """Choose the zones, fill every hour without a ride with zero, add weather if needed."""
+        from metaflow_flows.train_forecast_model import forecasting, weather_model
+
         plan, settings = self._plan, load_settings()
         source = tables.actuals(plan.service)
         snapshot = plan.recipe.snapshot_of(source) if plan.recipe else None
         span = (plan.window_start, plan.as_of)
         table, actuals = tables.read_actuals(settings, plan.service, *span, snapshot)
-        table_read(table, dataset(source), snapshot_id=snapshot)
+        self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
         zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
         training = forecasting.training_frame(actuals, zones, *span)
         if forecasting.model_named(plan.model).needs_weather:
             snapshot = plan.recipe.snapshot_of(tables.WEATHER) if plan.recipe else None
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
-            table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot)
+            self._read.append(table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot))
             lookup = file_dataset(str(weather_model.ZONES))
             reads(Dataset(lookup.namespace, lookup.name))
             training = weather_model.with_weather(training, weather)
         self.training_data = training
         self.next(self.train)
 
+    @card(type="blank")  # type: ignore[untyped-decorator]
     @step
     def train(self) -> None:
-        """Measure the model on the last days, then fit it on all of them."""
-        self.metrics = forecasting.evaluate(self.training_data, self._plan.model)
-        self.model = forecasting.fit(self.training_data, self._plan.model)
+        """Measure the model on the last days, then fit it on all of them; show both in the card."""
+        from metaflow_flows.train_forecast_model import card as cards
+        from metaflow_flows.train_forecast_model import forecasting
+
+        plan, settings = self._plan, load_settings()
+        self._held_out = forecasting.forecast_held_out(self.training_data, plan.model)
+        self.metrics = forecasting.measure(self._held_out)
+        self.model = forecasting.fit(self.training_data, plan.model)
+        ahead = forecasting.predict(self.model, plan.horizon_hours)
+        target = None if plan.recipe else dataset(tables.forecast(plan.service))
+        card: Any = current.card  # type: ignore[attr-defined]  # it has one, by the decorator
+        card.extend(cards.forecast_contents(plan, self.metrics, self._held_out, ahead))
+        card.extend(cards.lineage_contents(settings, str(current.run_id), self._read, target))
         self.next(self.write_forecasts_to_table)
 
     @step
@@ -146,6 +171,8 @@ class TrainForecastModelFlow(FlowSpec):
 
         A run that is done again writes nothing: its forecasts have to be those of the first time.
         """
+        from metaflow_flows.train_forecast_model import forecasting
+
         plan, settings = self._plan, load_settings()
         target = tables.forecast(plan.service)
         forecasts = forecasting.predict(self.model, plan.horizon_hours)
@@ -166,4 +193,5 @@ class TrainForecastModelFlow(FlowSpec):
 
 
 if __name__ == "__main__":
+    keep_cards_home(sys.argv)
     TrainForecastModelFlow()  # type: ignore[no-untyped-call]  # Metaflow's own is not typed

@@ -7,11 +7,9 @@ needs the weather also those of `with_weather`.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from datetime import datetime, timedelta
-from statistics import fmean
 from typing import ClassVar, Protocol, Self
 
 import pandas as pd
@@ -182,21 +180,36 @@ def holdouts(
         yield training[seen], training[~seen & (training["ds"] < cut + DAY)]
 
 
-def evaluate(training: pd.DataFrame, model: str = BASELINE) -> dict[str, float]:
-    """Errors on the days held out, each day forecast by a model that saw nothing later.
+def forecast_held_out(training: pd.DataFrame, model: str = BASELINE) -> pd.DataFrame:
+    """The days held out, each forecast by models that saw nothing later.
 
-    `mae` is the mean absolute error in rides an hour; `mase` is `mae` over the mean absolute
-    change from a week to the next in what the model saw, all zones together (not there if that
-    was no more than a week). `baseline_mae` and `baseline_mase` are seasonal-naive's.
+    `unique_id`, `ds`, `y`, `forecast`, `baseline` (seasonal-naive's forecast) and `change`: the
+    mean absolute change from a week to the next in what the models saw, all zones together (null
+    if that was no more than a week).
     """
-    errors = defaultdict(list)
+    days = []
     for seen, held_out in holdouts(training, model_named(model).days_needed):
         change = seen.groupby("unique_id")["y"].diff(WEEK_HOURS).abs().mean()
-        for prefix, name in (("", model), ("baseline_", BASELINE)):
-            forecast = predict(fit(seen, name), DAY_HOURS)
-            both = held_out.merge(forecast, on=["unique_id", "ds"])
-            mae = (both["y"] - both["forecast"]).abs().mean()
-            errors[f"{prefix}mae"].append(mae)
-            if change > 0:
-                errors[f"{prefix}mase"].append(mae / change)
-    return {metric: float(fmean(each)) for metric, each in errors.items()}
+        day = held_out[["unique_id", "ds", "y"]].assign(change=change)
+        made = {name: predict(fit(seen, name), DAY_HOURS) for name in {model, BASELINE}}
+        for column, name in (("forecast", model), ("baseline", BASELINE)):
+            named = made[name].rename(columns={"forecast": column})
+            day = day.merge(named, on=["unique_id", "ds"])
+        days.append(day)
+    return pd.concat(days, ignore_index=True)
+
+
+def measure(held_out: pd.DataFrame) -> dict[str, float]:
+    """Errors of what `forecast_held_out` gave; its days are equally long, so they count the same.
+
+    `mae` is the mean absolute error in rides an hour; `mase` is `mae` over the day's `change` (not
+    there without one). `baseline_mae` and `baseline_mase` are seasonal-naive's.
+    """
+    scale = held_out["change"].where(held_out["change"] > 0)
+    metrics = {}
+    for prefix, column in (("", "forecast"), ("baseline_", "baseline")):
+        error = (held_out["y"] - held_out[column]).abs()
+        metrics[f"{prefix}mae"] = float(error.mean())
+        if scale.notna().any():
+            metrics[f"{prefix}mase"] = float((error / scale).mean())
+    return metrics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lakehouse.settings import Settings
-from metaflow_flows.train_forecast_model import forecasting, tables
+from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.reproduce import (
     NotReproducible,
     Recipe,
@@ -46,6 +46,8 @@ def make_plan(
     Raises:
         PipelineError: a parameter names what is not there.
     """
+    from metaflow_flows.train_forecast_model import forecasting
+
     forecasting.model_named(model)
     if service not in tables.SERVICES:
         raise forecasting.BadWindow(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ from lakehouse.catalog import load_table
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
 from lakehouse.sources import YELLOW
-from tests.conftest import train
+from tests.conftest import card_of, train
 from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots
 
 pytestmark = pytest.mark.airflow
@@ -317,6 +318,29 @@ def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> Non
     }
     assert types[f"{FLOW}/model"] == "MODEL"
     assert types[f"{FLOW}/training_data"] != "MODEL"
+
+
+def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
+    forecasts = newest_forecasts(pipeline.settings)
+    version = forecasts[0]["model_version"]
+    card = card_of(pipeline.settings, version)
+    errors, zones = (each["spec"]["data"]["values"] for each in card if each["type"] == "vegaChart")
+    assert [row["hour"] for row in errors] == list(range(24))
+    written = {
+        (f"zone {row['pulocationid']}", f"{row['datetime_hour']:%Y-%m-%dT%H:%MZ}"): row
+        for row in forecasts
+    }
+    ahead = [row for row in zones if row["what"] == "forecast ahead"]
+    assert len(ahead) == 6 * 24
+    for row in ahead:
+        assert written[row["zone"], row["ds"]]["forecasted_total_rides"] == round(row["rides"])
+    metrics, lineage = (each["data"] for each in card if each["type"] == "table")
+    assert metrics[0][0] == "seasonal_naive"
+    tree, told = (httpx.get(link) for link in re.findall(r"\]\((http.+?)\)", card[-1]["source"]))
+    assert "yellow_rides_hourly_forecast" in tree.raise_for_status().text
+    steps = {each["job"]["name"]: each for each in told.raise_for_status().json()["below"]}
+    (read,) = steps[f"{FLOW}.prepare_training_data"]["inputs"]
+    assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
 
 
 # Last, because it adds runs to those that the tests above count.

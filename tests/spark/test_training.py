@@ -13,7 +13,7 @@ from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER
 from spark_jobs import ingest, taxi, weather
-from tests.conftest import train
+from tests.conftest import card_of, train
 
 pytestmark = pytest.mark.spark
 
@@ -41,3 +41,13 @@ def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
     assert len(rows) == 3 * 24
     daily = sum(row["forecasted_total_rides"] for row in rows)
     assert 700 < daily < 1_300  # the Wednesdays before had some 1,000 rides in these zones
+    card = card_of(lake, rows[0]["model_version"])
+    metrics, lineage = (each["data"] for each in card if each["type"] == "table")
+    assert [name for name, _, _ in metrics] == ["weather", "seasonal_naive"]
+    assert [name for _, name, _ in lineage] == [
+        "nyc_taxi.green_rides_hourly_actuals",
+        "nyc_taxi.weather_raw",
+        "nyc_taxi.green_rides_hourly_forecast",
+    ]
+    _, zones = (each["spec"]["data"]["values"] for each in card if each["type"] == "vegaChart")
+    assert {row["zone"] for row in zones} == {"zone 74", "zone 75", "zone 41"}
