@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from throughline.graph.answers import runs_answer
+from throughline.log import EventLog
 from throughline.projection import RunState, outcome, start_of
 from throughline.projection.derived import begin_of
 from throughline.projection.live import Batch, Live
@@ -63,6 +66,25 @@ def test_a_run_without_an_end_takes_it_from_the_run_above_however_far(build: Any
     )
     assert outcome(state, _run(state, "q")).state is RunState.FAILED
     assert shown_time(outcome(state, _run(state, "q")).ended) == "2026-11-21T08:05:00Z"
+
+
+def test_an_open_run_that_fell_silent_is_lost_until_its_end_comes(
+    log: EventLog, build: Any
+) -> None:
+    since = datetime.now(UTC) - datetime.fromisoformat("2026-11-21T08:30:00Z")
+    live = Live(log, lost_after=since.total_seconds())
+
+    def states() -> dict[str, str]:
+        with live.reading() as state:
+            return {run["job"]["name"]: run["state"] for run in runs_answer(state, None, 10)}
+
+    flow, step = ("f", "Flow"), ("s", "Flow.step")
+    live.take(Batch([build.entry(build.run("START", *flow, "08:00:00"))]))
+    assert states() == {"Flow": "LOST"}
+    live.take(Batch([build.entry(build.run("START", *step, "09:00:00", parent=flow))]))
+    assert states() == {"Flow": "RUNNING", "Flow.step": "RUNNING"}  # one below it has spoken since
+    live.take(Batch([build.entry(build.run("FAIL", *flow, "08:10:00"))]))
+    assert states() == {"Flow": "FAILED", "Flow.step": "FAILED"}
 
 
 def test_a_run_id_used_for_two_jobs_keeps_their_datasets_apart(build: Any) -> None:

@@ -40,6 +40,7 @@ SETTINGS = (
     Setting("database", "", "file or SQLAlchemy URL of the log; empty: in the user's data folder"),
     Setting("spool", "", "folder whose *.jsonl files are tailed; empty: none"),
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
+    Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("api_key", "", "bearer token that every request must show; empty: none"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
     Setting("start_hint", "throughline serve", "command to start that server, for messages"),
@@ -55,6 +56,7 @@ class Settings:
     database: str
     spool: Path | None
     spool_remove_after: float
+    lost_after: float
     url: str
     start_hint: str
     api_key: str | None = field(repr=False)
@@ -76,6 +78,7 @@ def resolve(
         database=values["database"] or str(_data_folder(source) / "throughline.db"),
         spool=Path(values["spool"]).expanduser().absolute() if values["spool"] else None,
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
+        lost_after=_number("lost_after", values["lost_after"]),
         url=_url(values["url"]),
         start_hint=values["start_hint"],
         api_key=values["api_key"] or None,

@@ -10,7 +10,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-_STYLES = {"COMPLETED": "green", "FAILED": "red", "ABORTED": "red", "RUNNING": "yellow"}
+_STYLES = {
+    "COMPLETED": "green",
+    "FAILED": "red",
+    "ABORTED": "red",
+    "LOST": "red",
+    "RUNNING": "yellow",
+}
 _ENDS = {
     "up": "Nothing before it was recorded; --down shows where it goes.",
     "down": "Nothing after it was recorded; --up shows where it comes from.",

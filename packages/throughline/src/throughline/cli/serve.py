@@ -30,7 +30,7 @@ def run_server(settings: Settings) -> None:
     check_exposure(settings)
     listener = _listen(settings)
     event_log = EventLog(settings.database)
-    live = Live(event_log)
+    live = Live(event_log, settings.lost_after)
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)

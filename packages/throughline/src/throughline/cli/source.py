@@ -73,7 +73,7 @@ def _log_source(settings: Settings) -> Source:
     def ask(path: str, params: dict[str, Any]) -> Any:
         log = EventLog(settings.database, must_exist=True)
         try:
-            with Live(log).reading() as state:
+            with Live(log, settings.lost_after).reading() as state:
                 if path == "/api/v2/tree":
                     return answers.tree_answer(state, **params)
                 if path == "/api/v2/runs":

@@ -11,8 +11,8 @@ from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, outcome
-from throughline.projection.derived import begin_of
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import begin_of, is_lost
 from throughline.spec import JobRef, shown_time
 
 
@@ -183,6 +183,8 @@ def run_line(state: State, run: Run) -> dict[str, Any]:
     """A run in one line: who, how, when, how long."""
     condition, ended = outcome(state, run)
     started = begin_of(state, run)
+    if is_lost(state, run):
+        condition = RunState.LOST
     is_timed = ended is not None and started is not None
     return {
         "runId": run.key.run_id,

@@ -11,13 +11,14 @@ from throughline.spec import EventType
 
 
 class RunState(StrEnum):
-    """The state of a run, in Marquez's words."""
+    """The state of a run, in Marquez's words, and one more: no end came, and nothing else does."""
 
     NEW = "NEW"
     RUNNING = "RUNNING"
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     ABORTED = "ABORTED"
+    LOST = "LOST"
 
 
 _ENDS = {
@@ -105,6 +106,14 @@ def outcome(state: State, run: Run) -> Outcome:
     if not run.is_known:
         return _outcome_of_silent(state, run)
     return Outcome(RunState.RUNNING if run.is_running else RunState.NEW, None)
+
+
+def is_lost(state: State, run: Run) -> bool:
+    """Whether a run is open, and it and all below it have been silent for too long."""
+    if outcome(state, run).ended is not None:
+        return False
+    heard = [each.last or 0 for each in (run, *descendants_of(state, run))]
+    return max(heard) < state.silent_before
 
 
 def version_of(run: Run, use: Use) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from throughline.projection.state import State
 from throughline.spec import Event
 
 log = logging.getLogger(__name__)
+
+DAY_SECONDS = 86_400.0
 
 _MOST_BATCHES = 256
 
@@ -50,8 +53,9 @@ _Waiting = tuple[Batch, "Future[Receipt]"]
 class Live:
     """An event log with its projection in memory."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, lost_after: float = DAY_SECONDS) -> None:
         self.log = log
+        self._lost_after = lost_after
         self._state = State()
         self._seq = 0
         self._lock = threading.RLock()
@@ -94,6 +98,7 @@ class Live:
     def reading(self) -> Iterator[State]:
         """The state, standing still as long as it is read."""
         with self._lock:
+            self._state.silent_before = time.time_ns() // 1_000 - int(self._lost_after * 1e6)
             yield self._state
 
     def _write(self) -> None:

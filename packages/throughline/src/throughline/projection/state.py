@@ -147,4 +147,5 @@ class State:
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
+    silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it
