@@ -192,7 +192,7 @@ def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict
 
 
 def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
-    """Which task of a run failed, and the end of its log."""
+    """Which task of a run failed and why: an error of ours, or else the end of its log."""
     failed = [task for task in airflow.tasks(dag, run) if task["state"] == "failed"]
     if not failed:
         return f"{dag} failed."
@@ -201,18 +201,22 @@ def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
     told = [line for line in log if not line.startswith(("::group::", "::endgroup::"))]
     folder = settings.state_dir / "airflow" / "logs" / f"dag_id={dag}" / f"run_id={run}"
     path = folder / f"task_id={task}" / f"attempt={attempt}.log"
+    ours = tuple(f"{error.__name__}: " for error in PipelineError.__subclasses__())
+    if reasons := [line for line in told if line.startswith(ours)]:
+        return f"{dag}.{task} failed. {reasons[-1]}\nIts log is {path}"
     return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(told[-20:])
 
 
 def _show(console: Console, settings: Settings, progress: Progress, notes: list[str]) -> None:
     for note in notes:
-        console.print(f"[yellow]{note}[/yellow]")
+        console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
     forecasts = newest_forecasts(settings)
     if not forecasts:
         raise DemoFailed(f"{FORECAST.identifier} is empty: there was nothing to train on.")
     console.print(
         f"[bold]{FORECAST.identifier}[/bold], as of {forecasts[0]['as_of']}: {len(forecasts):,} "
-        f"forecasts, here the first {FORECASTS_SHOWN} of the busiest zone"
+        f"forecasts, here the first {FORECASTS_SHOWN} of the busiest zone",
+        soft_wrap=True,
     )
     grid = Grid()
     columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")

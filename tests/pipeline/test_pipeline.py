@@ -293,11 +293,11 @@ def test_a_training_takes_its_parameters_from_airflows_form(pipeline: Pipeline) 
     ]
 
 
-def test_a_failed_run_is_explained_by_its_tasks_exception_and_log(pipeline: Pipeline) -> None:
+def test_a_failed_run_is_explained_by_its_tasks_error_and_log(pipeline: Pipeline) -> None:
     why = explain(pipeline.settings, pipeline.airflow, TAXI_DAG, pipeline.mistyped)
     assert "SettingsError: The run was given month; allowed: months" in why
     assert "::group::" not in why
-    path = re.search(r"The end of (\S+\.log)", why)
+    path = re.search(r"Its log is (\S+\.log)", why)
     assert path
     assert Path(path[1]).exists()
 
