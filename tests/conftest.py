@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.table import Table as IcebergTable
 
 from commands.cli import FLOW
 from commands.environment import child_environ
@@ -71,6 +73,17 @@ def real_or_generated() -> tuple[dict[str, Any], list[str]]:
     if SHARED.is_dir():
         return {"data_source": str(SHARED / "data")}, REAL_MONTHS
     return {"data_source": "generator", "generator_rows": 5_000}, GENERATED_MONTHS
+
+
+def make_older(table: IcebergTable, snapshot_id: int, days: int) -> None:
+    """Date a snapshot back in the table's metadata, which nothing but time can do otherwise."""
+    path = Path(table.metadata_location)
+    metadata = json.loads(path.read_text())
+    for entry in metadata["snapshots"] + metadata["snapshot-log"]:
+        if entry["snapshot-id"] == snapshot_id:
+            entry["timestamp-ms"] -= days * 24 * 3600 * 1000
+    path.write_text(json.dumps(metadata))
+    table.refresh()
 
 
 def train(settings: Settings, *parameters: str) -> subprocess.CompletedProcess[str]:
