@@ -30,7 +30,7 @@ def expire_snapshots(spark: SparkSession, settings: Settings) -> None:
         note_slices(table)
         spark.catalog.refreshTable(name.spark)
         deleted = spark.sql(
-            f"CALL {CATALOG}.system.expire_snapshots(table => '{name.identifier}', "
+            f"CALL {CATALOG}.system.expire_snapshots(table => '{name.spark}', "
             f"older_than => timestamp_millis({current_then}))"
         ).first()
         print(f"{name.name}: {deleted.asDict() if deleted else {}}")  # noqa: T201 - task log

@@ -76,11 +76,13 @@ def real_or_generated() -> tuple[dict[str, Any], list[str]]:
 
 
 def make_older(table: IcebergTable, snapshot_id: int, days: int) -> None:
-    """Date a snapshot back in the table's metadata, which nothing but time can do otherwise."""
+    """Date a snapshot back, and all before it, in the metadata: only time can do it otherwise."""
     path = Path(table.metadata_location)
     metadata = json.loads(path.read_text())
-    for entry in metadata["snapshots"] + metadata["snapshot-log"]:
-        if entry["snapshot-id"] == snapshot_id:
+    entries = metadata["snapshots"] + metadata["snapshot-log"]
+    (last,) = {each["timestamp-ms"] for each in entries if each["snapshot-id"] == snapshot_id}
+    for entry in entries:
+        if entry["timestamp-ms"] <= last:
             entry["timestamp-ms"] -= days * 24 * 3600 * 1000
     path.write_text(json.dumps(metadata))
     table.refresh()
