@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import random
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakehouse.names import CATALOG, Table
+from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,6 +24,10 @@ SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
 PASSED = "passed-checks"
 """Table property: the snapshot that passed its checks."""
+NOTED = "slices-before-expiry"
+"""Table property: what the slices held, as of a snapshot before which others may have expired."""
+ATTEMPTS = 8
+"""How often a commit that writes no rows is tried while others commit at the same moment."""
 
 
 def properties(settings: Settings) -> dict[str, str]:
@@ -55,10 +64,56 @@ def load_table(settings: Settings, table: Table) -> IcebergTable | None:
         return None
 
 
-def loaded_content(table: IcebergTable | None, slice_: str) -> str:
-    """Hash of the rows that the slice holds; empty if it was never written.
+def list_tables(settings: Settings) -> list[Table]:
+    """Every table of ours, by name."""
+    catalog = open_catalog(settings)
+    names = catalog.list_tables(DATABASE) if catalog.namespace_exists(DATABASE) else []
+    return [Table(name[-1]) for name in sorted(names)]
 
-    A slice whose snapshot has expired counts as never written: it is then written again.
+
+def pin(settings: Settings, table: Table, name: str, snapshot_id: int | None = None) -> int | None:
+    """Tag a snapshot (by default the current one), so that no engine's expiry takes it until
+    KEEP_MODEL_INPUTS_DAYS from now; its id, or None while nobody has written the table.
+
+    The tag is no snapshot: the table's version stays what it was. Whoever pins before reading,
+    and reads that snapshot, cannot lose its files in between.
+    """
+    held = load_table(settings, table)
+    if held is None:
+        return None
+    snapshot = held.snapshot_by_id(snapshot_id) if snapshot_id else held.current_snapshot()
+    if snapshot is None:
+        return None
+    # An engine takes a tag's age to be that of its snapshot, which may be old by now.
+    end = datetime.now() + timedelta(days=settings.keep_model_inputs_days)
+    age = int(end.timestamp() * 1000) - snapshot.timestamp_ms
+    tag = snapshot.snapshot_id, name, age
+    _commit(held, lambda: held.manage_snapshots().create_tag(*tag).commit())
+    return snapshot.snapshot_id
+
+
+def _commit(table: IcebergTable, change: Callable[[], None]) -> None:
+    """Make a change that writes no rows; again if somebody else commits at the same moment.
+
+    PyIceberg itself tries only those again that write a snapshot.
+    """
+    from pyiceberg.exceptions import CommitFailedException
+
+    for attempt in range(ATTEMPTS):
+        try:
+            change()
+        except CommitFailedException:
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # so that two do not meet again
+            table.refresh()
+        else:
+            return
+
+
+def loaded_content(table: IcebergTable | None, slice_: str) -> str:
+    """Hash of the rows that the slice holds; empty if it was never written, or if nobody knows
+    because its snapshot expired without `note_slices`: it is then written again.
     """
     return _newest(table, slice_)[1].get(CONTENT_HASH, "")
 
@@ -90,8 +145,7 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
 
 def note_passed(table: IcebergTable) -> None:
     """Remember that the table's rows, as `table` shows them, passed their checks."""
-    with table.transaction() as transaction:
-        transaction.set_properties({PASSED: str(table.metadata.current_snapshot_id)})
+    _note(table, PASSED, str(table.metadata.current_snapshot_id))
 
 
 def has_passed(table: IcebergTable | None) -> bool:
@@ -104,14 +158,58 @@ def has_passed(table: IcebergTable | None) -> bool:
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:
     """Remember that other source files hold the slice's very rows; writes no snapshot."""
     snapshot_id, _ = _newest(table, slice_)
-    with table.transaction() as transaction:
-        transaction.set_properties({f"{SOURCE_HASH}.{slice_}": f"{snapshot_id}:{source_hash}"})
+    _note(table, f"{SOURCE_HASH}.{slice_}", f"{snapshot_id}:{source_hash}")
+
+
+def note_slices(table: IcebergTable) -> None:
+    """Remember what the slices that were loaded from files hold, because it is snapshots that
+    say so until they expire: to be called before that."""
+    known = {
+        name: (snapshot_id, {key: summary[key] for key in (CONTENT_HASH, SOURCE_HASH)})
+        for name, (snapshot_id, summary) in _slices(table).items()
+        if summary.get(SOURCE_HASH)
+    }
+    if known:
+        noted = {"as-of": table.metadata.current_snapshot_id, "slices": known}
+        _note(table, NOTED, json.dumps(noted, sort_keys=True))
+
+
+def _note(table: IcebergTable, key: str, value: str) -> None:
+    """Set a property of the table, unless it is set so."""
+
+    def change() -> None:
+        with table.transaction() as transaction:
+            transaction.set_properties({key: value})
+
+    if table.properties.get(key) != value:
+        _commit(table, change)
 
 
 def _newest(table: IcebergTable | None, slice_: str) -> tuple[int | None, dict[str, str]]:
     """Id and summary of the newest snapshot that replaced the slice."""
-    for snapshot in reversed(table.metadata.snapshots if table else []):
+    return (_slices(table) if table else {}).get(slice_, (None, {}))
+
+
+def _slices(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
+    """Id and summary of the newest snapshot that replaced each slice.
+
+    Told by the history back to where it was noted (`note_slices`). If a part is missing in between
+    (somebody else expired it) or the table was rolled back, what was noted may not be true any
+    more and does not count.
+    """
+    noted = json.loads(table.properties.get(NOTED, "{}"))
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+    at = table.metadata.current_snapshot_id
+    while at is not None and at != noted.get("as-of"):
+        if at not in snapshots:
+            return found
+        snapshot = snapshots[at]
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
-        if summary.get(SLICE) == slice_:
-            return snapshot.snapshot_id, summary
-    return None, {}
+        if SLICE in summary:
+            found.setdefault(summary[SLICE], (at, summary))
+        at = snapshot.parent_snapshot_id
+    if at is not None:
+        for name, (snapshot_id, summary) in noted["slices"].items():
+            found.setdefault(name, (snapshot_id, summary))
+    return found

@@ -76,6 +76,13 @@ class Settings(BaseSettings):
     aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
     bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
 
+    keep_snapshots_days: int = Field(
+        7, ge=0, description="Days back to which every table can be read as it was."
+    )
+    keep_model_inputs_days: int = Field(
+        365, ge=1, description="Days for which a training run can be done again."
+    )
+
     spark_master: str = Field(
         "local[2]", description="Spark master: local[N] or spark://host:port."
     )

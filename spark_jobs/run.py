@@ -1,6 +1,6 @@
-"""The one program that spark-submit starts: ``run.py SOURCE JOB SLICES``.
+"""The one program that spark-submit starts: ``run.py SOURCE JOB SLICES``, or ``run.py tables JOB``.
 
-SLICES is the JSON list that the download task returned.
+SLICES is the JSON list that the download task returned; a job of `tables` is one on all of them.
 """
 
 from __future__ import annotations
@@ -13,22 +13,28 @@ from lakehouse.errors import PipelineError
 from lakehouse.ingest import Slice
 from lakehouse.settings import load_settings
 from spark_jobs import ingest, taxi, weather
+from spark_jobs.maintenance import NO_LINEAGE, expire_snapshots
 from spark_jobs.session import open_session
 
 SPECS = {**taxi.SPECS, "weather": weather.SPEC}
 JOBS = {"stage": ingest.stage, "check_staging": ingest.check_staging, "merge": ingest.merge}
+TABLE_JOBS = {"expire_snapshots": expire_snapshots}
 
 
 def main(argv: list[str]) -> None:
     """Parse, open the session, run the job, stop."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("source", choices=SPECS)
-    parser.add_argument("job", choices=JOBS)
-    parser.add_argument("slices", type=json.loads)
+    parser.add_argument("source", choices=[*SPECS, "tables"])
+    parser.add_argument("job", choices=[*JOBS, *TABLE_JOBS])
+    parser.add_argument("slices", type=json.loads, nargs="?", default=[])
     arguments = parser.parse_args(argv)
+    settings = load_settings()
+    if arguments.source == "tables":
+        with open_session(settings, arguments.job, NO_LINEAGE) as spark:
+            TABLE_JOBS[arguments.job](spark, settings)
+        return
     slices = [Slice(s["name"], tuple(s["paths"]), s["source_hash"]) for s in arguments.slices]
     spec = SPECS[arguments.source]
-    settings = load_settings()
     spark = open_session(settings, f"{spec.table}_{arguments.job}")
     try:
         JOBS[arguments.job](spark, settings, spec, slices)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.table import Table as IcebergTable
 
 from commands.cli import FLOW
 from commands.environment import child_environ
@@ -76,12 +77,29 @@ def real_or_generated() -> tuple[dict[str, Any], list[str]]:
     return {"data_source": "generator", "generator_rows": 5_000}, GENERATED_MONTHS
 
 
-def train(settings: Settings, *parameters: str) -> subprocess.CompletedProcess[str]:
-    """Run the training flow to its end, as `./run training-flow run` does."""
+def make_older(table: IcebergTable, snapshot_id: int, days: int) -> None:
+    """Date a snapshot back, and all before it, in the metadata: only time can do it otherwise."""
+    path = Path(table.metadata_location)
+    metadata = json.loads(path.read_text())
+    entries = metadata["snapshots"] + metadata["snapshot-log"]
+    (last,) = {each["timestamp-ms"] for each in entries if each["snapshot-id"] == snapshot_id}
+    for entry in entries:
+        if entry["timestamp-ms"] <= last:
+            entry["timestamp-ms"] -= days * 24 * 3600 * 1000
+    path.write_text(json.dumps(metadata))
+    table.refresh()
+
+
+def train(
+    settings: Settings, *parameters: str, flow: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the training flow, or a copy of it, to its end, as `./run training-flow run` does."""
+    # A copy brings the modules that it imports: they lie in the same places beside it.
+    own = {"PYTHONPATH": str(flow.parents[2])} if flow else {}
     return subprocess.run(
-        [sys.executable, FLOW, "run", *parameters],
+        [sys.executable, flow or FLOW, "run", *parameters],
         cwd=REPOSITORY,
-        env=child_environ(settings),
+        env=child_environ(settings) | own,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -19,6 +19,7 @@ from metaflow import (  # type: ignore[attr-defined]  # Metaflow makes card whil
 )
 from metaflow.exception import MetaflowException
 
+from lakehouse.catalog import pin
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import ForecastModel, load_settings
@@ -41,6 +42,16 @@ def dataset(table: Table) -> Dataset:
     """The table's name in lineage."""
     name = table.dataset(load_settings())
     return Dataset(name.namespace, name.name)
+
+
+def pinned(table: Table, snapshot_id: int | None = None) -> int | None:
+    """Keep a snapshot (by default the current one) in the name of this run; its id."""
+    return pin(load_settings(), table, f"{current.flow_name}/{current.run_id}", snapshot_id)
+
+
+def to_read(plan: Plan, table: Table) -> int | None:
+    """The snapshot that the run to be done again has read, or else the current one, kept."""
+    return plan.recipe.snapshot_of(table) if plan.recipe else pinned(table)
 
 
 @openlineage
@@ -130,14 +141,14 @@ class TrainForecastModelFlow(FlowSpec):
 
         plan, settings = self._plan, load_settings()
         source = tables.actuals(plan.service)
-        snapshot = plan.recipe.snapshot_of(source) if plan.recipe else None
+        snapshot = to_read(plan, source)
         span = (plan.window_start, plan.as_of)
         table, actuals = tables.read_actuals(settings, plan.service, *span, snapshot)
         self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
         zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
         training = forecasting.training_frame(actuals, zones, *span)
         if forecasting.model_named(plan.model).needs_weather:
-            snapshot = plan.recipe.snapshot_of(tables.WEATHER) if plan.recipe else None
+            snapshot = to_read(plan, tables.WEATHER)
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
             self._read.append(table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot))
@@ -185,6 +196,7 @@ class TrainForecastModelFlow(FlowSpec):
         else:
             table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
             table_written(table, dataset(target))
+            pinned(target, table.metadata.current_snapshot_id)
         self.next(self.end)
 
     @step

@@ -11,8 +11,13 @@ from metaflow_flows.train_forecast_model.reproduce import (
     NotReproducible,
     Recipe,
     made_then,
+    other_code,
     read_recipe,
+    require_inputs,
 )
+
+NEEDED = {"service", "model_name", "lookback_days", "predict_horizon_hours", "locations"}
+"""Parameters without which a run cannot be done again."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,20 @@ def plan_again(settings: Settings, run: str) -> Plan:
     """The plan of an earlier run, as lineage tells it.
 
     Raises:
-        NotReproducible: lineage does not know enough, or the forecasts of the run are gone.
+        NotReproducible: lineage does not know enough, or what the run read or wrote is gone.
     """
     recipe = read_recipe(settings, run)
     given = recipe.parameters
+    other = other_code(recipe)
+    if missing := sorted(NEEDED - given.keys()):
+        raise NotReproducible(f"Run {run} had no parameter {', '.join(missing)}. {other}".rstrip())
+    if other:  # which may well make the same: what counts is what comes out
+        print(f"warning: {other}")  # noqa: T201 - task log
     if given.get("reproduce"):
         raise NotReproducible(
             f"Run {run} was itself done again from {given['reproduce']}: reproduce that one."
         )
+    require_inputs(settings, recipe)
     as_of, _ = made_then(settings, recipe, tables.forecast(given["service"]))
     return make_plan(
         settings,

@@ -14,6 +14,8 @@ from lakehouse.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyiceberg.table import Table as IcebergTable
+    from pyiceberg.table.snapshots import Summary
 
 FLOW = "TrainForecastModelFlow"
 FORECAST_COLUMNS = ["year", "month", "day", "hour", "pulocationid", "forecasted_total_rides"]
@@ -96,22 +98,41 @@ def _versions(settings: Settings, steps: dict[str, Any], step: str, side: str) -
     return found
 
 
+def require_inputs(settings: Settings, recipe: Recipe) -> None:
+    """Raises:
+    NotReproducible: a snapshot that the run read has expired.
+    """
+    for identifier, snapshot_id in recipe.snapshots.items():
+        _kept(settings, recipe, Table(identifier.rsplit(".", 1)[-1]), snapshot_id)
+
+
 def made_then(settings: Settings, recipe: Recipe, table: Table) -> tuple[datetime, pa.Table]:
     """The moment as of which the run forecast, and the rows that it wrote to `table`.
 
     Raises:
         NotReproducible: the snapshot has expired.
     """
-    held = load_table(settings, table)
-    snapshot = held.snapshot_by_id(recipe.forecasts) if held else None
-    if held is None or snapshot is None or snapshot.summary is None:
-        raise NotReproducible(
-            f"Snapshot {recipe.forecasts} of {table.identifier}, which run {recipe.run} wrote, has "
-            "expired: there is nothing left to compare with."
-        )
-    as_of = str(snapshot.summary[SLICE])
+    held, summary = _kept(settings, recipe, table, recipe.forecasts)
+    as_of = str(summary[SLICE])
     rows = held.scan(row_filter=f"as_of = '{as_of}'", snapshot_id=recipe.forecasts).to_arrow()
     return datetime.fromisoformat(as_of), rows
+
+
+def _kept(
+    settings: Settings, recipe: Recipe, table: Table, snapshot_id: int
+) -> tuple[IcebergTable, Summary]:
+    """The table and the summary of a snapshot that the run read or wrote."""
+    held = load_table(settings, table)
+    snapshot = held.snapshot_by_id(snapshot_id) if held else None
+    if held is None or snapshot is None or snapshot.summary is None:
+        what = "wrote" if snapshot_id == recipe.forecasts else "read"
+        raise NotReproducible(
+            f"Snapshot {snapshot_id} of {table.identifier}, which run {recipe.run} {what}, has "
+            "expired, and nothing brings it back. Train anew without --reproduce; to keep what "
+            "later runs need for longer, raise KEEP_MODEL_INPUTS_DAYS (it is "
+            f"{settings.keep_model_inputs_days})."
+        )
+    return held, snapshot.summary
 
 
 def compare(recipe: Recipe, then: pa.Table, now: pa.Table) -> None:
@@ -122,14 +143,21 @@ def compare(recipe: Recipe, then: pa.Table, now: pa.Table) -> None:
     if before.equals(after):
         return
     same = sum(a == b for a, b in zip(before.to_pylist(), after.to_pylist(), strict=False))
-    code = code_version()
-    why = (
-        f"the code is {code or 'unknown'} now and was {recipe.code or 'unknown'} then"
-        if code != recipe.code or code is None
-        else "the code is the same commit, perhaps with changes that were not committed"
-    )
+    why = other_code(recipe) or "The code is the same commit, perhaps with uncommitted changes."
     raise NotReproducible(
-        f"{same:,} of {before.num_rows:,} forecasts of run {recipe.run} came out again: {why}."
+        f"{same:,} of {before.num_rows:,} forecasts of run {recipe.run} came out again. {why}"
+    )
+
+
+def other_code(recipe: Recipe) -> str:
+    """How the code has changed since the run, and the remedy; empty if it is the same commit."""
+    now = code_version()
+    if now and now == recipe.code:
+        return ""
+    remedy = f" `git checkout {recipe.code}` brings that back." if recipe.code else ""
+    return (
+        f"The code is commit {now or 'unknown'}, and run {recipe.run} was made by commit "
+        f"{recipe.code or 'unknown'}.{remedy}"
     )
 
 

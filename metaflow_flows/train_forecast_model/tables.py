@@ -87,22 +87,15 @@ def read_actuals(
     """The table and its rows of [start, end), as of now or of a snapshot.
 
     Raises:
-        NoData: there are none, or the snapshot has expired.
+        NoData: there are none.
     """
     identifier = actuals(service).identifier
     table = open_catalog(settings).load_table(identifier)
-    _require(table, snapshot_id)
     hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
     rows: pd.DataFrame = table.scan(row_filter=hours, snapshot_id=snapshot_id).to_pandas()
     if rows.empty:
         raise NoData(f"{identifier} has no ride from {start} to {end}.")
     return table, rows
-
-
-def _require(table: IcebergTable, snapshot_id: int | None) -> None:
-    if snapshot_id is not None and table.snapshot_by_id(snapshot_id) is None:
-        name = ".".join(table.name())
-        raise NoData(f"Snapshot {snapshot_id} of {name} has expired: its rows are gone.")
 
 
 def read_weather(
@@ -118,7 +111,7 @@ def read_weather(
     an element that nobody published is null throughout.
 
     Raises:
-        NoData: there are none, or none with a value, or the snapshot has expired.
+        NoData: there are none, or none with a value.
     """
     import pandas as pd
 
@@ -128,7 +121,6 @@ def read_weather(
     rows = pd.DataFrame(columns=columns)
     table = load_table(settings, WEATHER)
     if table is not None:
-        _require(table, snapshot_id)
         where = f"county_code in ({codes}) and {days}"
         found = table.scan(where, tuple(columns), snapshot_id=snapshot_id)
         rows = found.to_pandas().astype({"date": "datetime64[ns]"})

@@ -16,8 +16,8 @@ from moto.s3.models import s3_backends
 
 from infra.aws import Dialogue, connect
 from infra.stack import apply_stack
-from lakehouse.catalog import open_catalog
-from lakehouse.ingest import Slice, land
+from lakehouse.catalog import open_catalog, pin
+from lakehouse.ingest import land
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from lakehouse.sources import YELLOW
@@ -44,7 +44,7 @@ def _stack(endpoint: str) -> dict[str, str]:
     return {"bucket": outputs["BucketName"], "aws_account": aws.account, "aws_region": aws.region}
 
 
-def _run(settings: Settings, job: str, slices: tuple[Slice, ...]) -> None:
+def _run(settings: Settings, *arguments: str) -> None:
     """The program that spark-submit starts, in a process of its own."""
     environ = {
         **os.environ,
@@ -52,8 +52,7 @@ def _run(settings: Settings, job: str, slices: tuple[Slice, ...]) -> None:
         "LINEAGE_BACKEND": "file",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "spark_jobs.run", YELLOW.name, job]
-        + [json.dumps([asdict(slice_) for slice_ in slices])],
+        [sys.executable, "-m", "spark_jobs.run", *arguments],
         cwd=REPOSITORY,
         env=environ,
         capture_output=True,
@@ -81,7 +80,7 @@ def loaded(stand_in: str, make_settings: Callable[..., Settings]) -> Iterator[Se
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])
         for job in ("stage", "check_staging", "merge"):
-            _run(settings, job, landing.slices)
+            _run(settings, YELLOW.name, job, json.dumps([asdict(each) for each in landing.slices]))
         yield settings
 
 
@@ -121,3 +120,19 @@ def test_spark_s_lineage_names_the_table_by_its_glue_arn(
     assert (named.namespace, named.name, "TABLE") in symlinks
     assert named.namespace == "arn:aws:glue:us-east-1:123456789012"
     assert named.name == f"table/nyc_taxi/{table}"
+
+
+# Last, because it writes to the table.
+def test_expiry_keeps_what_is_pinned_and_what_is_known_as_loaded(loaded: Settings) -> None:
+    pinned = pin(loaded, RAW, "run/1")
+    table = open_catalog(loaded).load_table(RAW.identifier)
+    rows = table.scan().to_arrow()
+    for _ in range(2):
+        table.append(rows)
+    settings = loaded.model_copy(update={"keep_snapshots_days": 0})
+    _run(settings, "tables", "expire_snapshots")
+    table.refresh()
+    kept = {each.snapshot_id for each in table.metadata.snapshots}
+    assert kept == {pinned, table.metadata.current_snapshot_id}
+    assert table.scan(snapshot_id=pinned).to_arrow().num_rows == rows.num_rows
+    assert land(settings, YELLOW, [MONTH]).slices == ()

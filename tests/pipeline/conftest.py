@@ -108,7 +108,12 @@ def pipeline(
     values, months = real_or_generated
     port = free_ports(4)
     settings = make_settings(
-        "pipeline", airflow_port=port, throughline_port=port + 3, months_back=1, **values
+        "pipeline",
+        airflow_port=port,
+        throughline_port=port + 3,
+        months_back=1,
+        keep_snapshots_days=0,
+        **values,
     )
     services: list[Service] = []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from commands.demo import explain
+from commands.services import lineage_caught_up
 from lakehouse.catalog import load_table
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
@@ -343,15 +345,53 @@ def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pip
     assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
 
 
-# Last, because it adds runs to those that the tests above count.
+# The last two, because they add runs to those that the tests above count.
+def test_maintenance_takes_old_snapshots_and_changes_neither_versions_nor_lineage(
+    pipeline: Pipeline,
+) -> None:
+    def told() -> list[Any]:
+        tree = pipeline.get("/api/v2/tree", node="yellow_rides_hourly_forecast")
+        return [tree["up"], pipeline.get("/api/v2/edges", level="task", kind="data")]
+
+    def history(name: str) -> set[int]:
+        table = load_table(pipeline.settings, Table(name))
+        return {snapshot.snapshot_id for snapshot in table.metadata.snapshots} if table else set()
+
+    def pinned(name: str) -> set[int]:
+        table = load_table(pipeline.settings, Table(name))
+        return {ref.snapshot_id for ref in table.metadata.refs.values()} if table else set()
+
+    versions, lineage = snapshots(pipeline.settings), told()
+    replaced = history("yellow_taxi_staging")
+    airflow, dag = pipeline.airflow, "maintain_tables"
+    airflow.unpause(dag)
+    run = airflow.trigger(dag, {})
+    deadline = time.monotonic() + 300
+    while airflow.unfinished(dag) or not lineage_caught_up(pipeline.settings):
+        assert time.monotonic() < deadline
+        time.sleep(1)  # between two looks at the run
+    assert airflow.run_state(dag, run) == "success"
+    assert len(replaced) > 1
+    assert len(history("yellow_taxi_staging")) == 1
+    actuals = "yellow_rides_hourly_actuals"
+    assert history(actuals) == pinned(actuals)  # what each training read
+    assert len(pinned(actuals)) > 1
+    assert snapshots(pipeline.settings) == versions
+    assert told() == lineage
+
+
 def test_a_run_done_again_from_its_lineage_gives_the_same_forecasts_byte_for_byte(
     pipeline: Pipeline,
 ) -> None:
     before = snapshots(pipeline.settings)
-    version = newest_forecasts(pipeline.settings)[0]["model_version"]
-    done = train(pipeline.settings, "--reproduce", version)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert f"1,200 forecasts are those of run {version}." in done.stdout
+    table = load_table(pipeline.settings, FORECAST)
+    assert table is not None
+    runs = sorted(set(table.scan().to_arrow()["model_version"].to_pylist()))
+    assert len(runs) == 2
+    for run in runs:  # the first read a version that is only kept for it
+        done = train(pipeline.settings, "--reproduce", run)
+        assert done.returncode == 0, done.stdout[-3000:]
+        assert f"1,200 forecasts are those of run {run}." in done.stdout
     assert snapshots(pipeline.settings) == before
     unknown = train(pipeline.settings, "--reproduce", "1234")
     assert unknown.returncode != 0

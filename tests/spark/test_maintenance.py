@@ -1,0 +1,179 @@
+"""Old snapshots go: what is left, what is known of them, and what a tag keeps."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_slice
+from lakehouse.generator import taxi_table
+from lakehouse.ingest import Slice, land
+from lakehouse.names import CATALOG, DATABASE, Table
+from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.sources import GREEN
+from spark_jobs import ingest, taxi
+from spark_jobs.maintenance import expire_snapshots
+from spark_jobs.taxi.actuals import actuals, compute_actuals
+from tests.conftest import make_older
+
+pytestmark = pytest.mark.spark
+
+SPEC = taxi.SPECS["green"]
+RAW = SPEC.raw.table
+
+
+@pytest.fixture
+def at_once(lake: Settings) -> Settings:
+    """Settings by which a snapshot goes as soon as it is replaced."""
+    return lake.model_copy(update={"keep_snapshots_days": 0})
+
+
+def load(spark: SparkSession, lake: Settings, *slices: Slice) -> None:
+    for job in (ingest.stage, ingest.check_staging, ingest.merge):
+        job(spark, lake, SPEC, list(slices))
+
+
+def month_file(folder: Path, name: str, rows: int) -> Slice:
+    path = folder / f"green_tripdata_{name}.parquet"
+    pq.write_table(taxi_table("2025-05", rows, "green"), path)
+    return Slice(path.name, (str(path),), f"{rows} rows")
+
+
+def held(lake: Settings, table: Table = RAW) -> IcebergTable:
+    found = load_table(lake, table)
+    assert found is not None
+    return found
+
+
+def files(table: IcebergTable) -> set[Path]:
+    """The data files on disk."""
+    folder = Path(urlsplit(table.location()).path, "data")
+    return {path for path in folder.rglob("*.parquet") if path.is_file()}
+
+
+def named(table: IcebergTable) -> set[Path]:
+    """The data files that a snapshot names."""
+    paths = table.inspect.all_files()["file_path"].to_pylist()
+    return {Path(urlsplit(path).path) for path in paths}
+
+
+def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
+    spark: SparkSession, lake: Settings, at_once: Settings
+) -> None:
+    months = ["2024-01", "2024-02"]
+    for month in months:
+        load(spark, lake, *land(lake, GREEN, [month]).slices)
+    expire_snapshots(spark, at_once)
+    left = held(lake).metadata
+    assert [each.snapshot_id for each in left.snapshots] == [left.current_snapshot_id]
+    again = land(lake, GREEN, months)
+    assert again.slices == ()
+    paths = [lake.landing_dir / "green" / f"green_tripdata_{month}.parquet" for month in months]
+    load(spark, lake, *(Slice(path.name, (str(path),), "from elsewhere") for path in paths))
+    assert held(lake).metadata.current_snapshot_id == left.current_snapshot_id
+    load(spark, lake, *land(lake, GREEN, ["2024-03"]).slices)
+    counted = rows_by_slice(held(lake))
+    assert [counted[f"green_tripdata_2024-0{n}.parquet"] > 1_000 for n in (1, 2, 3)] == [True] * 3
+    expire_snapshots(spark, at_once)
+    assert land(lake, GREEN, [*months, "2024-03"]).slices == ()
+
+
+def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
+    spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
+) -> None:
+    first = month_file(tmp_path, "2011-01", 1_000)
+    load(spark, lake, first)
+    expire_snapshots(spark, at_once)
+    load(spark, lake, month_file(tmp_path, "2011-01", 1_300))
+    load(spark, lake, month_file(tmp_path, "2011-02", 1_000))
+    spark.sql(
+        f"CALL {CATALOG}.system.expire_snapshots(table => '{RAW.identifier}', "
+        "older_than => timestamp '9999-01-01', retain_last => 1)"
+    )
+    load(spark, lake, month_file(tmp_path, "2011-01", 1_000))
+    assert rows_by_slice(held(lake))[first.name] == 1_000
+
+
+def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
+    spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
+) -> None:
+    sizes = (1_000, 1_100, 1_200)
+    for size in sizes:
+        load(spark, lake, month_file(tmp_path, "2012-01", size))
+        if size == sizes[0]:
+            pinned = pin(lake, RAW, "run/1")
+    row_filter = "filename = 'green_tripdata_2012-01.parquet'"
+    expire_snapshots(spark, at_once)
+    table = held(lake)
+    assert len(table.metadata.snapshots) == 2  # the pinned and the current one
+    assert table.scan(row_filter, snapshot_id=pinned).to_arrow().num_rows == sizes[0]
+    assert files(table) == named(table)
+    assert pinned is not None
+    table.manage_snapshots().create_tag(pinned, "run/1", max_ref_age_ms=1).commit()
+    expire_snapshots(spark, at_once)
+    table = held(lake)
+    assert set(table.refs()) == {"main"}
+    assert table.snapshot_by_id(pinned) is None
+    assert files(table) == named(table)
+    assert table.scan(row_filter).to_arrow().num_rows == sizes[-1]
+
+
+def test_every_moment_of_the_last_days_stays_readable(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    for size in (1_000, 1_100, 1_200):
+        load(spark, lake, month_file(tmp_path, "2013-01", size))
+    ids = [each.snapshot_id for each in held(lake).metadata.snapshots][-3:]
+    make_older(held(lake), ids[0], days=10)
+    make_older(held(lake), ids[1], days=30)
+    expire_snapshots(spark, lake)
+    left = [each.snapshot_id for each in held(lake).metadata.snapshots]
+    assert left[-2:] == ids[1:]  # a week ago the one of 30 days ago was current
+    assert ids[0] not in left
+
+
+def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    start, end = datetime(2025, 5, 1), datetime(2025, 5, 11)
+    for size in (2_000, 1_500):
+        load(spark, lake, month_file(tmp_path, "2013-05", size))
+        compute_actuals(spark, lake, "green", start, end)
+    for table in list_tables(lake):
+        assert held(lake, table).inspect.all_delete_files().num_rows == 0, table
+    for table in (RAW, actuals("green").table):
+        partitions = held(lake, table).inspect.partitions()
+        assert set(partitions["file_count"].to_pylist()) == {1}, table
+
+
+def test_the_job_changes_no_version_and_tells_lineage_nothing(
+    make_settings: Callable[..., Settings],
+) -> None:
+    settings = make_settings("maintained", keep_snapshots_days=0)
+    catalog = open_catalog(settings)
+    catalog.create_namespace(DATABASE)
+    rows = pa.table({"id": [1]})
+    table = catalog.create_table(RAW.identifier, rows.schema)
+    for _ in range(3):
+        table.append(rows)
+    subprocess.run(
+        [sys.executable, "-m", "spark_jobs.run", "tables", "expire_snapshots"],
+        cwd=REPOSITORY,
+        env=os.environ | settings.environ(),
+        check=True,
+    )
+    left = held(settings).metadata
+    assert [each.snapshot_id for each in left.snapshots] == [table.metadata.current_snapshot_id]
+    assert held(settings).scan().to_arrow().num_rows == 3
+    assert not list(settings.spool_dir.rglob("*.jsonl"))

@@ -1,0 +1,170 @@
+"""Runs that are done again: after expiry, by other code, and when what they read is gone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from commands.services import lineage_caught_up, lineage_ready, start_throughline
+from lakehouse.catalog import load_table
+from lakehouse.generator import taxi_table
+from lakehouse.ingest import Slice, land
+from lakehouse.names import Table
+from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.sources import WEATHER
+from metaflow_flows.train_forecast_model import tables
+from metaflow_flows.train_forecast_model.reproduce import FLOW, Recipe, read_recipe
+from spark_jobs import ingest, taxi, weather
+from spark_jobs.maintenance import expire_snapshots
+from tests.conftest import train
+from tests.pipeline.conftest import free_ports
+
+pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.metaflow]
+
+PINNED = [tables.forecast("green"), tables.WEATHER, tables.actuals("green")]
+"""What a run reads and writes, the one last that is looked at first."""
+
+
+@dataclass
+class Trained:
+    """A run of which nothing is current any more: all was loaded, trained and expired since."""
+
+    settings: Settings
+    recipe: Recipe
+
+    def again(self, flow: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Reproduce the run, with the flow as it is or another one."""
+        return train(self.settings, "--reproduce", self.recipe.run, flow=flow)
+
+
+@pytest.fixture(scope="module")
+def trained(
+    spark: SparkSession, lake: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Trained]:
+    changed = {"throughline_port": free_ports(1), "lineage_backend": "embedded"}
+    settings = lake.model_copy(update=changed | {"keep_snapshots_days": 0})
+    server = start_throughline(settings)
+    try:
+        server.wait_until(lambda: lineage_ready(settings), 60)
+        first = _load_and_train(spark, settings, tmp_path_factory.mktemp("first"), 2_000)
+        _load_and_train(spark, settings, tmp_path_factory.mktemp("second"), 3_000)
+        server.wait_until(lambda: lineage_caught_up(settings), 60)
+        expire_snapshots(spark, settings)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENLINEAGE_NAMESPACE", settings.job_namespace)  # as the flow has it
+            recipe = read_recipe(settings, first)
+        yield Trained(settings, recipe)
+    finally:
+        server.stop()
+
+
+def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows: int) -> str:
+    """Publish May once more with so many trips and other weather, and train; the run."""
+    path = folder / "green_tripdata_2025-05.parquet"
+    pq.write_table(taxi_table("2025-05", rows, "green"), path)
+    loads = [(taxi.SPECS["green"], Slice(path.name, (str(path),), f"{rows} trips"))]
+    for published in land(settings, WEATHER, ["2025-05"]).slices:
+        loads.append((weather.SPEC, _warmer(published, folder, rows)))
+    for spec, slice_ in loads:
+        for job in (ingest.stage, ingest.check_staging, ingest.merge):
+            job(spark, settings, spec, [slice_])
+    busy = Counter(taxi_table("2025-05", 2_000, "green")["PULocationID"].to_pylist()).most_common(2)
+    zones = ",".join(str(zone) for zone, _ in busy)
+    parameters = ("--as_of_datetime", "2025-06-01T00:00", "--locations", zones)
+    done = train(settings, "--service", "green", "--model", "weather", *parameters)
+    assert done.returncode == 0, done.stdout[-3000:]
+    (run,) = set(re.findall(r"run-id (\d+)", done.stdout))
+    return run
+
+
+def _warmer(published: Slice, folder: Path, rows: int) -> Slice:
+    """The weather with a digit of its own."""
+    paths = []
+    for path in published.paths:
+        paths.append(str(folder / Path(path).name))
+        Path(paths[-1]).write_text(re.sub(r"\.\d", f".{rows // 1_000}", Path(path).read_text()))
+    return Slice(published.name, tuple(paths), f"{rows}")
+
+
+def test_a_run_is_done_again_byte_for_byte_though_all_it_read_was_replaced_and_expired(
+    trained: Trained,
+) -> None:
+    for table in PINNED:
+        held = load_table(trained.settings, table)
+        assert held is not None
+        kept = trained.recipe.snapshots.get(table.identifier, trained.recipe.forecasts)
+        tag = held.refs()[f"{FLOW}/{trained.recipe.run}"]
+        assert (tag.snapshot_id, tag.snapshot_ref_type) == (kept, "tag")
+        assert kept != held.metadata.current_snapshot_id
+    done = trained.again()
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert f"48 forecasts are those of run {trained.recipe.run}." in done.stdout
+    assert "warning" not in done.stdout
+
+
+@pytest.fixture
+def other_code(tmp_path: Path) -> Callable[[str, str], tuple[Path, str]]:
+    """Makes a copy of the code with one text replaced, in a repository of its own; its commit."""
+
+    def make(before: str, after: str) -> tuple[Path, str]:
+        for name in ("lakehouse", "metaflow_flows", "spark_jobs"):
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=ignore)
+        path = tmp_path / "metaflow_flows/train_forecast_model/tables.py"
+        assert before in path.read_text()
+        path.write_text(path.read_text().replace(before, after))
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "other"]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True)
+        asked = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
+        return path.with_name("flow.py"), commit.stdout.strip()
+
+    return make
+
+
+def test_another_commit_that_makes_the_same_is_warned_of_and_one_that_does_not_is_refused(
+    trained: Trained, other_code: Callable[[str, str], tuple[Path, str]], tmp_path: Path
+) -> None:
+    then = trained.recipe.code or "unknown"
+    flow, commit = other_code('"""The flow\'s tables', '"""The tables of the flow')
+    named = f"The code is commit {commit}, and run {trained.recipe.run} was made by commit {then}."
+    same = trained.again(flow)
+    assert same.returncode == 0, same.stdout[-3000:]
+    assert f"warning: {named}" in same.stdout
+    rounding = flow.with_name("tables.py")
+    rounding.write_text(rounding.read_text().replace(".round()", ".add(1).round()"))
+    different = trained.again(flow)
+    assert different.returncode != 0
+    refused = f"0 of 48 forecasts of run {trained.recipe.run} came out again. {named}"
+    assert refused in different.stdout, different.stdout[-3000:]
+
+
+# Last, because after it the run can not be done again.
+@pytest.mark.parametrize("table", PINNED, ids=lambda table: table.name)
+def test_a_run_whose_snapshot_has_expired_is_refused_with_its_table_snapshot_and_remedy(
+    trained: Trained, table: Table, spark: SparkSession
+) -> None:
+    held = load_table(trained.settings, table)
+    assert held is not None
+    tag = f"{FLOW}/{trained.recipe.run}"
+    snapshot = held.refs()[tag].snapshot_id
+    held.manage_snapshots().create_tag(snapshot, tag, max_ref_age_ms=1).commit()
+    expire_snapshots(spark, trained.settings)
+    done = trained.again()
+    assert done.returncode != 0
+    assert re.search(
+        rf"NotReproducible: Snapshot {snapshot} of {table.identifier}, which run "
+        rf"{trained.recipe.run} (read|wrote), has expired, .* Train anew without --reproduce; .*"
+        r"raise KEEP_MODEL_INPUTS_DAYS \(it is 365\)",
+        done.stdout,
+    ), done.stdout[-3000:]
