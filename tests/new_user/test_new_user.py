@@ -158,7 +158,7 @@ def test_the_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
         "ingest_yellow_taxi_data.download",
     ):
         assert re.search(rf"{job}  COMPLETED", first_demo), first_demo
-    assert re.search(r"Training, triggered by the new taxi data +\d+\.\d", first_demo)
+    assert re.search(r"Training, triggered by the new data +\d+\.\d", first_demo)
 
 
 def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str) -> None:
