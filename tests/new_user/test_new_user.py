@@ -59,6 +59,8 @@ class Clone:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                # Not ignored, as it is by what a shell puts in the background.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
 
     def processes(self) -> list[str]:
