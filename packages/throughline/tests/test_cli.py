@@ -19,7 +19,7 @@ from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
-_COMMANDS = ("serve", "tree", "runs", "ingest", "export")
+_COMMANDS = ("serve", "tree", "diff", "runs", "ingest", "export")
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,22 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     assert call("tree", "Flow", *log).stdout.endswith("└─ a  (db)\n")
     assert "└─ Flow.s" in call("tree", "Flow", "--level", "task", *log).stdout
     assert "Nothing after it was recorded" in call("tree", "Flow", "--down", *log).stdout
+
+
+def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Call) -> None:
+    log = ("--database", database)
+    then = "2026-11-21T08:01:45Z"
+    assert "Flow.write" not in call("tree", "trips", "--down", "--as-of", then, *log).stdout
+    assert "Flow.write" in call("tree", "trips", "--down", *log).stdout
+    assert "Flow.write" in call("tree", "trips", "--down", "--as-of", "2", *log).stdout
+    changes = call("diff", then, *log).stdout.splitlines()
+    assert "+ dataset:hive://h:db.forecast" in changes
+    assert "+ job:demo:Flow.write → dataset:hive://h:db.forecast" in changes
+    assert orjson.loads(call("diff", then, "--json", *log).stdout)["removed"] == []
+    assert call("diff", then, then, *log).stdout == "Nothing is different.\n"
+    never = call("tree", "trips", "--known-at", "2020-01-01", *log)
+    assert (never.returncode, "no job or dataset is called 'trips'" in never.stderr) == (1, True)
+    assert "expected a time such as" in call("diff", "some day", *log).stderr
 
 
 def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call) -> None:

@@ -7,10 +7,22 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Limit, LiveState, answer
-from throughline.graph.answers import edges_answer, run_answer, runs_answer, tree_answer
+from throughline.graph.answers import (
+    diff_answer,
+    edges_answer,
+    moment_of,
+    run_answer,
+    runs_answer,
+    tree_answer,
+)
 from throughline.projection import export
+from throughline.projection.live import Live
+from throughline.projection.past import Moment
 
 router = APIRouter()
+
+AsOf = Annotated[str | None, Query(alias="asOf")]
+KnownAt = Annotated[str | None, Query(alias="knownAt")]
 
 
 @router.get("/api/v2/tree")
@@ -20,17 +32,44 @@ def get_tree(
     direction: str = "up",
     depth: Annotated[int, Query(ge=0)] = 20,
     level: str | None = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
-    """The tree above or below the node of an id or a short name."""
-    with live.reading() as state:
+    """The tree above or below the node of an id or a short name, now or at a moment."""
+    with live.reading(_moment(live, as_of, known_at)) as state:
         return answer(tree_answer(state, node, direction, depth, level))
 
 
 @router.get("/api/v2/edges")
-def list_edges(live: LiveState, level: str = "task", kind: str = "data") -> Response:
-    """Every edge of the graph at a level."""
-    with live.reading() as state:
+def list_edges(
+    live: LiveState,
+    level: str = "task",
+    kind: str = "data",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """Every edge of the graph at a level, now or at a moment."""
+    with live.reading(_moment(live, as_of, known_at)) as state:
         return answer(edges_answer(state, level, kind))
+
+
+@router.get("/api/v2/diff")
+def get_diff(
+    live: LiveState,
+    from_: Annotated[str, Query(alias="from")],
+    to: str | None = None,
+    level: str = "task",
+) -> Response:
+    """What is different between two moments: times or runs; without `to` until now."""
+    # The past is opened first: who reads it must not hold the present while waiting for it.
+    moments = [_moment(live, from_), _moment(live, to)]
+    with live.reading(moments[0]) as before, live.reading(moments[1]) as after:
+        return answer(diff_answer(before, after, level))
+
+
+def _moment(live: Live, as_of: str | None, known_at: str | None = None) -> Moment | None:
+    with live.reading() as state:
+        return moment_of(state, as_of, known_at)
 
 
 @router.get("/api/v2/runs")

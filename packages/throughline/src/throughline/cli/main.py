@@ -89,6 +89,12 @@ def tree(
     level: Annotated[
         LevelName | None, typer.Option(help="How fine to look. [task; of a pipeline: pipeline]")
     ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="As it was then: a time, or the id of a run for its end.")
+    ] = None,
+    known_at: Annotated[
+        str | None, typer.Option(help="By what had been heard by then: a time.")
+    ] = None,
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
@@ -99,13 +105,40 @@ def tree(
     Example: throughline tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"
-    params = {"node": node, "direction": direction, "depth": depth}
-    if level is not None:
-        params["level"] = level.value
+    params: dict[str, Any] = {"node": node, "direction": direction, "depth": depth}
+    given = {
+        "level": level and level.value,
+        "asOf": as_of and _moment(as_of),
+        "knownAt": known_at and _moment(known_at),
+    }
+    params |= {name: value for name, value in given.items() if value}
     answer = _ask("/api/v2/tree", params, url, database, api_key)
     from throughline.cli.render import print_json, print_tree
 
     print_json(answer) if as_json else print_tree(answer)
+
+
+@app.command()
+def diff(
+    since: Annotated[str, typer.Argument(help="A time, or the id of a run for its end.")],
+    until: Annotated[str | None, typer.Argument(help="The same. [now]")] = None,
+    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Print what is different between two moments: nodes, edges, schemas, code.
+
+    Example: throughline diff 2026-11-01 2026-11-21T08:30
+    """
+    params = {"from": _moment(since), "level": level.value}
+    if until:
+        params["to"] = _moment(until)
+    answer = _ask("/api/v2/diff", params, url, database, api_key)
+    from throughline.cli.render import print_diff, print_json
+
+    print_json(answer) if as_json else print_diff(answer)
 
 
 @app.command()
@@ -154,6 +187,17 @@ def export(url: Url = None, database: Database = None, api_key: Key = None) -> N
     from throughline.cli.render import print_json
 
     print_json(answer)
+
+
+def _moment(text: str) -> str:
+    """A time as people write it, which is local, with its zone; anything else as it is."""
+    from contextlib import suppress
+    from datetime import date, datetime
+
+    for written in (text, f"{date.today()}T{text}"):  # a time alone is one of today
+        with suppress(ValueError):
+            return datetime.fromisoformat(written).astimezone().isoformat()
+    return text
 
 
 def _ask(

@@ -17,6 +17,7 @@ _STYLES = {
     "LOST": "red",
     "RUNNING": "yellow",
 }
+_MARKS = {"+": "green", "-": "red", "~": "yellow"}
 _ENDS = {
     "up": "Nothing before it was recorded; --down shows where it goes.",
     "down": "Nothing after it was recorded; --up shows where it comes from.",
@@ -75,6 +76,27 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
             (f"  {run['job']['name']}", "bold"),
         )
         console.print(line)
+
+
+def print_diff(answer: dict[str, Any]) -> None:
+    """A change a line: + added, - removed, ~ changed."""
+    console = _console()
+    lines = [("+", node) for node in answer["added"]] + [("-", node) for node in answer["removed"]]
+    for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
+        lines += [(mark, " → ".join(edge)) for edge in edges]
+    for change in answer["schemas"]:
+        fields = [f"+{each}" for each in change["added"]] + [
+            f"-{each}" for each in change["removed"]
+        ]
+        lines.append(("~", f"{change['node']}  {', '.join(fields)}"))
+    for change in answer["code"]:
+        versions = f"{change['from'] or 'unknown'} → {change['to'] or 'unknown'}"
+        changed = versions if change["from"] != change["to"] else "changed, the commit did not"
+        lines.append(("~", f"{change['node']}  code {changed}"))
+    for mark, text in lines:
+        console.print(Text(f"{mark} {text}", style=_MARKS[mark]))
+    if not lines:
+        console.print("Nothing is different.")
 
 
 def _console() -> Console:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from throughline.config import Settings
 from throughline.errors import NotFoundError, ServerError
+
+if TYPE_CHECKING:
+    from throughline.projection.live import Live
 
 Source = Callable[[str, dict[str, Any]], Any]
 
@@ -65,21 +68,33 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
 
 
 def _log_source(settings: Settings) -> Source:
-    from throughline.graph import answers
     from throughline.log import EventLog
-    from throughline.projection import export
     from throughline.projection.live import Live
 
     def ask(path: str, params: dict[str, Any]) -> Any:
         log = EventLog(settings.database, must_exist=True)
         try:
-            with Live(log, settings.lost_after).reading() as state:
-                if path == "/api/v2/tree":
-                    return answers.tree_answer(state, **params)
-                if path == "/api/v2/runs":
-                    return answers.runs_answer(state, params.get("job"), params["limit"])
-                return export(state)
+            return _answer(Live(log, settings.lost_after), path, params)
         finally:
             log.close()
 
     return ask
+
+
+def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
+    from throughline.graph import answers
+    from throughline.projection import export
+
+    with live.reading() as state:
+        then = answers.moment_of(state, params.pop("asOf", None), params.pop("knownAt", None))
+        since = answers.moment_of(state, params.pop("from", None))
+        until = answers.moment_of(state, params.pop("to", None))
+    if path == "/api/v2/diff":
+        with live.reading(since) as before, live.reading(until) as after:
+            return answers.diff_answer(before, after, **params)
+    with live.reading(then) as state:
+        if path == "/api/v2/tree":
+            return answers.tree_answer(state, **params)
+        if path == "/api/v2/runs":
+            return answers.runs_answer(state, **params)
+        return export(state)

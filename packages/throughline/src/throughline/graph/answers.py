@@ -7,16 +7,18 @@ from typing import Any
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.control import control_edges
+from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, start_of
+from throughline.projection import Run, State, outcome, start_of
 from throughline.projection.derived import begin_of, descendants_of, version_of
+from throughline.projection.past import Moment
 from throughline.projection.state import Use
-from throughline.spec import JobRef, run_id_of
+from throughline.spec import JobRef, parse_time, run_id_of, to_micros
 
 DIRECTIONS = ("up", "down", "both")
 
@@ -54,6 +56,39 @@ def tree_answer(
     return tree(generations_of(state), found, direction, depth, chosen)
 
 
+def diff_answer(before: State, after: State, level: str) -> dict[str, Any]:
+    """What is different between two states, at a level."""
+    chosen = level_of(level)
+    changes = diff(before, graph_of(before, chosen), after, graph_of(after, chosen))
+    return {"level": chosen.name.lower(), **changes}
+
+
+def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
+    """The moment of two texts: a time, or for `as_of` also a run, which means when it ended."""
+    if as_of is None and known_at is None:
+        return None
+    return Moment(
+        None if as_of is None else _micros(state, as_of, "asOf"),
+        None if known_at is None else _micros(None, known_at, "knownAt"),
+    )
+
+
+def _micros(state: State | None, text: str, what: str) -> int:
+    if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
+        ends = [outcome(state, state.runs[key]).ended for key in known]
+        over = [ended for ended in ends if ended is not None]
+        if over:
+            return max(over)
+        raise ConfigError(f"{what}: run {text} has not ended; give a time or another run")
+    try:
+        return to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        runs = " or the id of a run" if state is not None else ""
+        raise ConfigError(
+            f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
+        ) from None
+
+
 def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:
     """Every edge of the graph at a level."""
     if kind == "data":
@@ -64,7 +99,7 @@ def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:
     raise ConfigError(f"kind: received {kind!r}, expected data or control")
 
 
-def runs_answer(state: State, job: str | None, limit: int) -> list[dict[str, Any]]:
+def runs_answer(state: State, job: str | None = None, limit: int = 20) -> list[dict[str, Any]]:
     """The newest runs, of one job or of all."""
     if job is None:
         runs = [run for run in state.runs.values() if run.is_known]
@@ -145,12 +180,12 @@ class _ById:
         return isinstance(other, _ById) and other.state is self.state
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _graph(key: _ById, revision: int, level: Level | None) -> LevelGraph:
     known = _generations(key, revision)
     return LevelGraph.build(known, level, known.current())
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _generations(key: _ById, revision: int) -> Generations:
     return Generations(key.state)

@@ -105,8 +105,13 @@ class EventLog:
             raise LogError(f"cannot write to the database: {error}") from error
         return Appended(frozenset(fresh), before, after)
 
-    def read(self, after: int = 0) -> Iterator[tuple[int, str]]:
-        """Every (seq, body) after a `seq`, in order of arrival, a page at a time."""
+    def read(
+        self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """Every (seq, body) after a `seq`, in order of arrival, a page at a time.
+
+        Only events of a time up to `as_of`, and taken up to `known_at` (microseconds).
+        """
         table = schema.events
         query = (
             select(table.c.seq, table.c.body)
@@ -114,6 +119,10 @@ class EventLog:
             .order_by(table.c.seq)
             .limit(_PAGE)
         )
+        if as_of is not None:
+            query = query.where(table.c.event_time <= as_of)
+        if known_at is not None:
+            query = query.where(table.c.received_at <= known_at)
         while True:
             with self._reading() as connection:
                 page = connection.execute(query, {"after": after}).all()

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from throughline.errors import EventError, LogError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_entry
 from throughline.projection.apply import apply
+from throughline.projection.past import Moment, Past
 from throughline.projection.state import State
 from throughline.spec import Event
 
@@ -59,6 +60,8 @@ class Live:
         self._state = State()
         self._seq = 0
         self._lock = threading.RLock()
+        self._past = Past(log)
+        self._past_lock = threading.RLock()
         self._writing = threading.Lock()
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -95,11 +98,20 @@ class Live:
             self._catch_up()
 
     @contextmanager
-    def reading(self) -> Iterator[State]:
-        """The state, standing still as long as it is read."""
+    def reading(self, moment: Moment | None = None) -> Iterator[State]:
+        """The state, now or at a moment, standing still as long as it is read."""
+        silence = int(self._lost_after * 1e6)
         with self._lock:
-            self._state.silent_before = time.time_ns() // 1_000 - int(self._lost_after * 1e6)
-            yield self._state
+            if moment is None:
+                self._state.silent_before = time.time_ns() // 1_000 - silence
+                yield self._state
+                return
+            newest = self._seq
+        with self._past_lock:  # a state of the past is made without holding up the present
+            state = self._past.at(moment, newest)
+            times = [each for each in (moment.as_of, moment.known_at) if each is not None]
+            state.silent_before = min(times) - silence
+            yield state
 
     def _write(self) -> None:
         is_open = True

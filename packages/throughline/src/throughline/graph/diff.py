@@ -1,0 +1,93 @@
+"""What is different between two states of the lineage: a pure function of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from throughline.graph.edges import LevelGraph
+from throughline.graph.nodes import Node, node_id
+from throughline.identity import DatasetName
+from throughline.projection import State
+from throughline.projection.state import FacetBook, Stamp
+from throughline.spec import Facets, JobRef
+
+Change = dict[str, Any]
+
+
+def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[str, list[Any]]:
+    """What was added and removed, and of what is in both, the schemas and code that changed.
+
+    `added` and `removed` are node ids, `edgesAdded` and `edgesRemoved` pairs of them in the
+    direction of the data; `schemas` tells fields as `name: type`, `code` the versions of a job.
+    """
+    old_edges, new_edges = _edges(old), _edges(new)
+    old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
+    both = sorted(old_nodes & new_nodes)
+    return {
+        "added": sorted(map(node_id, new_nodes - old_nodes)),
+        "removed": sorted(map(node_id, old_nodes - new_nodes)),
+        "edgesAdded": sorted(map(_shown, new_edges - old_edges)),
+        "edgesRemoved": sorted(map(_shown, old_edges - new_edges)),
+        "schemas": _changes(both, "dataset", lambda node: _schema(before, after, node)),
+        "code": _changes(both, "job", lambda node: _code(before, after, node)),
+    }
+
+
+def _edges(graph: LevelGraph) -> set[tuple[Node, Node]]:
+    found: set[tuple[Node, Node]] = set()
+    for ref, edges in graph.jobs.items():
+        job = Node.of_job(ref)
+        found |= {(Node.of_dataset(name), job) for name in edges.reads}
+        found |= {(job, Node.of_dataset(name)) for name in edges.writes}
+    return found
+
+
+def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:
+    return {node for edge in edges for node in edge}
+
+
+def _shown(edge: tuple[Node, Node]) -> list[str]:
+    return [node_id(edge[0]), node_id(edge[1])]
+
+
+def _changes(
+    nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
+) -> list[Change]:
+    found = ((node, changed(node)) for node in nodes if node.type == type_)
+    return [{"node": node_id(node), **change} for node, change in found if change]
+
+
+def _schema(before: State, after: State, node: Node) -> Change | None:
+    old, new = _fields(before, node), _fields(after, node)
+    if not old or not new or old == new:
+        return None
+    return {"added": sorted(new - old), "removed": sorted(old - new)}
+
+
+def _fields(state: State, node: Node) -> set[str]:
+    """The fields of a dataset, by whichever of its names the newest schema came."""
+    found: tuple[Stamp, Facets] | None = None
+    for name in state.identity.names(DatasetName(node.namespace, node.name)):
+        record = state.datasets.get(name)
+        schema = record.facets.stamped().get("schema") if record else None
+        if schema and (found is None or schema[0] > found[0]):
+            found = schema
+    fields = found[1].get("fields") if found else None
+    listed: list[Any] = fields if isinstance(fields, list) else []
+    return {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
+
+
+def _code(before: State, after: State, node: Node) -> Change | None:
+    ref = JobRef(node.namespace, node.name)
+    old, new = before.jobs[ref].facets, after.jobs[ref].facets
+    versions = [_version(book) for book in (old, new)]
+    is_other = old.get("sourceCode").get("sourceCode") != new.get("sourceCode").get("sourceCode")
+    if versions[0] == versions[1] and not is_other:
+        return None
+    return {"from": versions[0], "to": versions[1], "isSourceChanged": is_other}
+
+
+def _version(facets: FacetBook) -> str | None:
+    version = facets.get("sourceCodeLocation").get("version")
+    return str(version) if version else None

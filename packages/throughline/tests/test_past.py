@@ -1,0 +1,175 @@
+"""Lineage as of a moment, as known at one, and compared between two."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from throughline.errors import ConfigError
+from throughline.graph.answers import diff_answer, edges_answer, moment_of, tree_answer
+from throughline.log import EventLog
+from throughline.projection import export, project
+from throughline.projection.live import Batch, Live
+from throughline.projection.past import Moment
+
+DAY = "2026-11-21T"
+
+
+def _loads(build: Any) -> list[dict[str, Any]]:
+    """At 8 the report is made of a, at 9 of b, with another column and by other code."""
+
+    def code(version: str) -> dict[str, Any]:
+        return {"sourceCodeLocation": {"type": "git", "url": "u", "version": version}}
+
+    events = []
+    for run, hour, source in (("1", "08", "db|a"), ("2", "09", "db|b")):
+        event = build.run("COMPLETE", run, "report", f"{hour}:00:00", reads=(source,))
+        fields = [{"name": "x", "type": "int"}, {"name": source[-1], "type": "int"}]
+        event["outputs"] = [build.dataset("db|out", schema={"fields": fields})]
+        event["job"]["facets"] = code(f"commit {run}")
+        events.append(event)
+    return events
+
+
+@pytest.fixture
+def loaded(live: Live, build: Any) -> Live:
+    live.take(Batch([build.entry(event) for event in _loads(build)]))
+    return live
+
+
+def _inputs(live: Live, as_of: str | None) -> set[str]:
+    with live.reading() as state:
+        moment = moment_of(state, as_of)
+    with live.reading(moment) as state:
+        edges = edges_answer(state, "task", "data")
+    return {edge["dataset"]["name"] for edge in edges if edge["direction"] == "reads"}
+
+
+@pytest.mark.parametrize(
+    ("as_of", "read"),
+    [
+        (None, {"b"}),
+        (f"{DAY}09:00:00Z", {"b"}),
+        (f"{DAY}08:59:59Z", {"a"}),
+        (f"{DAY}09:59:59+01:00", {"a"}),
+        ("1", {"a"}),
+        ("2", {"b"}),
+        (f"{DAY}07:00:00Z", set()),
+    ],
+)
+def test_lineage_as_of_a_time_or_of_a_runs_end_is_what_it_was(
+    as_of: str | None, read: set[str], loaded: Live
+) -> None:
+    assert _inputs(loaded, as_of) == read
+
+
+def test_what_came_late_was_not_known_before(live: Live, build: Any) -> None:
+    late, early = _loads(build)
+    live.take(Batch([build.entry(early)]))
+    known = time.time_ns() // 1_000
+    live.take(Batch([build.entry(late)]))
+    now = time.time_ns() // 1_000
+    for moment, runs in (
+        (Moment(known_at=known), {"2"}),
+        (Moment(as_of=now, known_at=known), {"2"}),
+        (Moment(known_at=now), {"1", "2"}),
+    ):
+        with live.reading(moment) as state:
+            assert state.runs_by_id.keys() == runs
+
+
+def test_a_state_of_the_past_changes_when_something_of_that_time_arrives(
+    live: Live, build: Any
+) -> None:
+    first, second = _loads(build)
+    live.take(Batch([build.entry(second)]))
+    assert _inputs(live, f"{DAY}08:30:00Z") == set()
+    live.take(Batch([build.entry(first)]))
+    assert _inputs(live, f"{DAY}08:30:00Z") == {"a"}
+
+
+def test_two_moments_differ_by_what_was_added_removed_and_changed(loaded: Live) -> None:
+    with loaded.reading() as state:
+        then = moment_of(state, f"{DAY}08:30:00Z")
+    with loaded.reading(then) as before, loaded.reading() as after:
+        changes = diff_answer(before, after, "task")
+        assert diff_answer(after, after, "task") == dict.fromkeys(changes, []) | {"level": "task"}
+    job, out = "job:demo:report", "dataset:db:out"
+    assert changes == {
+        "level": "task",
+        "added": ["dataset:db:b"],
+        "removed": ["dataset:db:a"],
+        "edgesAdded": [["dataset:db:b", job]],
+        "edgesRemoved": [["dataset:db:a", job]],
+        "schemas": [{"node": out, "added": ["b: int"], "removed": ["a: int"]}],
+        "code": [{"node": job, "from": "commit 1", "to": "commit 2", "isSourceChanged": False}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("as_of", "known_at", "told"),
+    [
+        ("yesterday", None, "asOf: received 'yesterday', expected a time such as .* or the id of"),
+        (None, "1", "knownAt: received '1', expected a time such as 2026-11-21T08:30:00Z$"),
+        ("open", None, "asOf: run open has not ended; give a time or another run"),
+    ],
+)
+def test_a_moment_that_is_none_is_refused(
+    as_of: str | None, known_at: str | None, told: str, build: Any
+) -> None:
+    state = build.state(build.run("START", "open", "j", "08:00:00"))
+    with pytest.raises(ConfigError, match=told):
+        moment_of(state, as_of, known_at)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)), max_size=12),
+    st.integers(0, 6),
+    st.randoms(use_true_random=False),
+)
+def test_any_order_of_arrival_gives_the_same_past(
+    loads: list[tuple[int, int, int]], hour: int, chance: random.Random
+) -> None:
+    from packages.throughline.tests.conftest import Build
+
+    bodies = [
+        Build.run("COMPLETE", f"r{n}", f"j{job}", f"{at:02}:00:00", reads=(f"db|{source}",),
+                  writes=(f"db|{job}",))
+        for n, (at, job, source) in enumerate(loads)
+    ]  # fmt: skip
+    shuffled = bodies * 2
+    chance.shuffle(shuffled)
+    log = EventLog("sqlite://")
+    live = Live(log)
+    for body in shuffled:
+        live.take(Batch([Build.entry(body)]))
+    with live.reading() as state:
+        moment = moment_of(state, f"{DAY}{hour:02}:30:00Z")
+    with live.reading(moment) as state:
+        found = export(state)
+    log.close()
+    expected = [
+        Build.entry(body).event for body in bodies if body["eventTime"] < f"{DAY}{hour:02}:30"
+    ]
+    assert found == export(project(expected))
+
+
+def test_the_tree_of_a_moment_shows_runs_as_they_stood_then(live: Live, build: Any) -> None:
+    begun = build.run("START", "1", "report", "08:00:00", writes=("db|out",))
+    ended = build.run("COMPLETE", "1", "report", "09:00:00")
+    live.take(Batch([build.entry(begun), build.entry(ended)]))
+
+    def state_at(as_of: str) -> str:
+        with live.reading() as state:
+            moment = moment_of(state, as_of)
+        with live.reading(moment) as state:
+            (job,) = tree_answer(state, "out", "up", 3)["up"]["children"]
+        return str(job["run"]["state"])
+
+    assert state_at(f"{DAY}08:30:00Z") == "RUNNING"
+    assert state_at(f"{DAY}09:30:00Z") == "COMPLETED"
