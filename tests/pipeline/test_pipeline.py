@@ -166,6 +166,18 @@ def test_tables_loaded_month_by_month_come_from_every_file(pipeline: Pipeline) -
         assert [file for file in files if file not in tree] == [], table
 
 
+def test_a_column_comes_from_that_column_of_every_months_file(pipeline: Pipeline) -> None:
+    top = pipeline.get("/api/v2/columns", node="yellow_taxi_raw", field="pulocationid")["up"]
+    (column,) = top["children"]
+    files = set()
+    for step in column["children"]:
+        assert (step["name"], step["field"]) == ("nyc_taxi.yellow_taxi_staging", "pulocationid")
+        files |= {(Path(leaf["name"]).name, leaf["field"]) for leaf in step["children"]}
+    assert files == {
+        (f"yellow_tripdata_{month}.parquet", "PULocationID") for month in pipeline.months
+    }
+
+
 def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
     control = {
         (edge["upstream"]["name"], edge["downstream"]["name"])

@@ -19,7 +19,7 @@ from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
-_COMMANDS = ("serve", "tree", "diff", "runs", "ingest", "export")
+_COMMANDS = ("serve", "tree", "columns", "diff", "runs", "ingest", "export")
 
 
 @dataclass(frozen=True)

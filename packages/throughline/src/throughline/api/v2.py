@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Limit, LiveState, answer
 from throughline.graph.answers import (
+    columns_answer,
     diff_answer,
     edges_answer,
     moment_of,
@@ -38,6 +39,22 @@ def get_tree(
     """The tree above or below the node of an id or a short name, now or at a moment."""
     with live.reading(_moment(live, as_of, known_at)) as state:
         return answer(tree_answer(state, node, direction, depth, level))
+
+
+@router.get("/api/v2/columns")
+def get_columns(
+    live: LiveState,
+    node: str,
+    field: str | None = None,
+    direction: str = "up",
+    depth: Annotated[int, Query(ge=0)] = 20,
+    indirect: bool = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """What the columns of a dataset, or one of them, are made of or make."""
+    with live.reading(_moment(live, as_of, known_at)) as state:
+        return answer(columns_answer(state, node, field, direction, depth, indirect=indirect))
 
 
 @router.get("/api/v2/edges")

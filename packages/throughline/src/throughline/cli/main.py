@@ -34,6 +34,10 @@ Database = Annotated[
     str | None, typer.Option(help="Ask this log (file or SQLAlchemy URL) instead of a server.")
 ]
 Key = Annotated[str | None, typer.Option(help="API key of the server.")]
+AsOf = Annotated[
+    str | None, typer.Option(help="As it was then: a time, or the id of a run for its end.")
+]
+KnownAt = Annotated[str | None, typer.Option(help="By what had been heard by then: a time.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -89,12 +93,8 @@ def tree(
     level: Annotated[
         LevelName | None, typer.Option(help="How fine to look. [task; of a pipeline: pipeline]")
     ] = None,
-    as_of: Annotated[
-        str | None, typer.Option(help="As it was then: a time, or the id of a run for its end.")
-    ] = None,
-    known_at: Annotated[
-        str | None, typer.Option(help="By what had been heard by then: a time.")
-    ] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
@@ -106,13 +106,43 @@ def tree(
     """
     direction = "both" if up and down else "down" if down else "up"
     params: dict[str, Any] = {"node": node, "direction": direction, "depth": depth}
-    given = {
-        "level": level and level.value,
-        "asOf": as_of and _moment(as_of),
-        "knownAt": known_at and _moment(known_at),
-    }
-    params |= {name: value for name, value in given.items() if value}
+    if level is not None:
+        params["level"] = level.value
+    params |= _moments(as_of, known_at)
     answer = _ask("/api/v2/tree", params, url, database, api_key)
+    from throughline.cli.render import print_json, print_tree
+
+    print_json(answer) if as_json else print_tree(answer)
+
+
+@app.command()
+def columns(
+    node: Annotated[str, typer.Argument(help="A dataset: an id or a name.")],
+    field: Annotated[str | None, typer.Argument(help="One of its columns. [all]")] = None,
+    down: Annotated[bool, typer.Option("--down", help="What is made of them.")] = False,
+    indirect: Annotated[
+        bool, typer.Option("--indirect", help="Also what only filters, joins, groups or sorts.")
+    ] = False,
+    depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Print which columns a dataset's columns are made of, and how.
+
+    Example: throughline columns yellow_rides_hourly_actuals total_rides
+    """
+    direction = "down" if down else "up"
+    params: dict[str, Any] = {"node": node, "direction": direction, "depth": depth}
+    if field is not None:
+        params["field"] = field
+    if indirect:
+        params["indirect"] = True
+    params |= _moments(as_of, known_at)
+    answer = _ask("/api/v2/columns", params, url, database, api_key)
     from throughline.cli.render import print_json, print_tree
 
     print_json(answer) if as_json else print_tree(answer)
@@ -187,6 +217,11 @@ def export(url: Url = None, database: Database = None, api_key: Key = None) -> N
     from throughline.cli.render import print_json
 
     print_json(answer)
+
+
+def _moments(as_of: str | None, known_at: str | None) -> dict[str, str]:
+    given = {"asOf": as_of, "knownAt": known_at}
+    return {name: _moment(text) for name, text in given.items() if text}
 
 
 def _moment(text: str) -> str:

@@ -142,6 +142,10 @@ def _leaf(leaf: dict[str, Any]) -> Text:
             _append_run(text, run)
         if run and latest["runId"] != run["runId"]:
             _append_run(text.append("  then", "dim"), latest)
+    elif leaf["type"] == "column":
+        text.append(f"{leaf['name']}.").append(leaf["field"], "cyan")
+        text.append(f"  {leaf['transformation']}" if leaf["transformation"] else "")
+        text.append(f"  by {leaf['job']}" if leaf["job"] else "", "dim")
     else:
         text.append(leaf["name"], "cyan")
         text.append(f"  ({leaf['namespace']})" if leaf["namespace"] else "", "dim")

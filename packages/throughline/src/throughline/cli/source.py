@@ -95,6 +95,8 @@ def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
     with live.reading(then) as state:
         if path == "/api/v2/tree":
             return answers.tree_answer(state, **params)
+        if path == "/api/v2/columns":
+            return answers.columns_answer(state, **params)
         if path == "/api/v2/runs":
             return answers.runs_answer(state, **params)
         return export(state)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from throughline.errors import ConfigError, NotFoundError
+from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
@@ -87,6 +88,25 @@ def _micros(state: State | None, text: str, what: str) -> int:
         raise ConfigError(
             f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
         ) from None
+
+
+def columns_answer(
+    state: State,
+    node: str,
+    field: str | None = None,
+    direction: str = "up",
+    depth: int = 20,
+    *,
+    indirect: bool = False,
+) -> dict[str, Any]:
+    """What the columns of a dataset, or one of them, are made of or make."""
+    if direction not in DIRECTIONS[:2]:
+        raise ConfigError(f"direction: received {direction!r}, expected one of up, down")
+    found = find_node(state, node, "dataset")
+    if found.type != "dataset":
+        raise NotFoundError(f"{node!r} is a job, and only datasets have columns")
+    known = generations_of(state)
+    return columns(known, found, field, direction, depth=depth, indirect=indirect)
 
 
 def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:

@@ -35,8 +35,8 @@ def node_id(node: Node) -> str:
     return f"{node.type}:{node.namespace}:{node.name}"
 
 
-def find_node(state: State, text: str) -> Node:
-    """The node of an id, or of a short name that fits one node only.
+def find_node(state: State, text: str, type_: str | None = None) -> Node:
+    """The node of an id, or of a short name that fits one node only (of a type, if one is given).
 
     Short names are tried from the most exact: the whole name of a job or of any name of a dataset,
     then what follows a dot, slash or colon in it.
@@ -47,7 +47,7 @@ def find_node(state: State, text: str) -> Node:
         if node is not None:
             return node
         raise NotFoundError(f"no node has the id {text!r}", _nearest(state, text))
-    return _by_short_name(state, text)
+    return _by_short_name(state, text, type_)
 
 
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
@@ -66,10 +66,12 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
     return None
 
 
-def _by_short_name(state: State, text: str) -> Node:
+def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     whole: set[Node] = set()
     part: set[Node] = set()
     for name, node in _all_names(state):
+        if type_ not in (None, node.type):
+            continue
         if text in (name, f"{node.namespace}/{name}"):
             whole.add(node)
         elif name.endswith(text) and name[-len(text) - 1] in "./:":

@@ -46,16 +46,17 @@ def tree(
     }
     for way in ("up", "down"):
         if direction in (way, "both"):
-            reached = _reached(known, root, way, level)
-            graph = LevelGraph.build(known, level, reached)
+            found = reached(known, root, way, level)
+            graph = LevelGraph.build(known, level, found)
             if level is Level.PIPELINE:
-                _leave_out_inner(graph, reached, root)
+                _leave_out_inner(graph, found, root)
             parts = _parts(known, graph, root, level) if root.type == "job" else []
             answer[way] = _grow(known.state, graph, root, way, depth, parts)
     return answer
 
 
-def _reached(known: Generations, root: Node, way: str, level: Level) -> list[Generation]:
+def reached(known: Generations, root: Node, way: str, level: Level) -> list[Generation]:
+    """The generations that the tree of a node is made of."""
     current = known.current()
     candidates = current if way == "up" else known.behind(current)
     if root.type == "job":

@@ -90,6 +90,9 @@ def _use(state: State, uses: dict[DatasetName, Use], item: Dataset, stamp: Stamp
     version = item.facets.get("version", {}).get("datasetVersion")
     if version is not None and (use.version is None or stamp > use.version[0]):
         use.version = (stamp, str(version))
+    columns = item.facets.get("columnLineage")
+    if columns and (use.columns is None or stamp > use.columns[0]):
+        use.columns = (stamp, columns)
     return state.datasets[name]
 
 

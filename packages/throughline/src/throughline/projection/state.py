@@ -72,6 +72,7 @@ class Use:
 
     facets: FacetBook = field(default_factory=FacetBook)
     version: tuple[Stamp, str] | None = None
+    columns: tuple[Stamp, dict[str, Any]] | None = None  # the columnLineage facet of this run
 
 
 @dataclass(slots=True)

@@ -1,0 +1,146 @@
+"""Which columns a column is made of, from the columnLineage facets of the runs that count.
+
+The runs are those that the tree of the dataset is made of, so that both agree. A column made
+DIRECTly of another takes its value from it; INDIRECTly, it only decides which rows there are or
+how they are grouped or ordered (OpenLineage's ColumnLineageDatasetFacet, `transformations`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from throughline.errors import NotFoundError
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, node_id
+from throughline.graph.walk import reached
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import Run, State
+
+
+class Column(NamedTuple):
+    """A field of a dataset, which is under its shown name."""
+
+    dataset: DatasetName
+    field: str
+
+
+class Step(NamedTuple):
+    """How one column is made of another: the transformation's subtype (or type), and the job."""
+
+    column: Column
+    how: str
+    job: str
+
+
+Edges = dict[Column, set[Step]]
+
+
+def columns(
+    known: Generations, root: Node, field: str | None, way: str, *, depth: int, indirect: bool
+) -> dict[str, Any]:
+    """The tree of a dataset's columns, or of one, as JSON; its shape is that of `walk.tree`.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    name = DatasetName(root.namespace, root.name)
+    generations = reached(known, root, way, Level.TASK)
+    edges = _edges(known, generations, way, indirect=indirect)
+    found = sorted({column.field for column in edges if column.dataset == name})
+    if field is not None and field not in found:
+        told = f"known: {', '.join(found)}" if found else "no column lineage of it is known"
+        raise NotFoundError(f"{root.name} has no column {field!r} with lineage; {told}")
+    top = {**_leaf(node_id(root), "dataset", root.namespace, root.name)}
+    shown = found if field is None else [field]
+    seen: set[Column] = set()
+    top["children"] = [_grow(edges, Column(name, each), depth, seen) for each in shown]
+    return {"node": node_id(root), "direction": way, "depth": depth, way: top}
+
+
+def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:
+    top = _column_leaf(Step(root, "", ""))
+    open_ = [(root, top, 0)]
+    while open_:
+        column, leaf, steps = open_.pop()
+        others = sorted(edges.get(column, ()))
+        if column in seen:
+            leaf["isRepeated"] = bool(others)
+            continue
+        if steps == depth:
+            leaf["hasMore"] = bool(others)
+            continue
+        seen.add(column)
+        leaf["children"] = [_column_leaf(step) for step in others]
+        below = zip(others, leaf["children"], strict=True)
+        open_ += reversed([(step.column, child, steps + 1) for step, child in below])
+    return top
+
+
+def _edges(
+    known: Generations, generations: Iterable[Generation], way: str, *, indirect: bool
+) -> Edges:
+    edges: Edges = defaultdict(set)
+    for generation in generations:
+        for run in generation.runs:
+            for made, of, how in _made(known.state, run, indirect=indirect):
+                start, end = (made, of) if way == "up" else (of, made)
+                edges[start].add(Step(end, how, generation.job.name))
+    return edges
+
+
+def _made(state: State, run: Run, *, indirect: bool) -> Iterator[tuple[Column, Column, str]]:
+    """Each column that a run wrote, a column that it is made of, and how."""
+    for spelled, use in run.outputs.items():
+        facet = use.columns[1] if use.columns else {}
+        name = state.identity.primary(spelled)
+        fields = facet.get("fields")
+        for field, told in fields.items() if isinstance(fields, dict) else ():
+            for of, how in _inputs(state, told, indirect=indirect):
+                yield Column(name, str(field)), of, how
+
+
+def _inputs(state: State, told: Any, *, indirect: bool) -> Iterator[tuple[Column, str]]:
+    listed = told.get("inputFields") if isinstance(told, dict) else None
+    for each in listed if isinstance(listed, list) else ():
+        if not isinstance(each, dict):
+            continue
+        texts = [each.get(key) for key in ("namespace", "name", "field")]
+        if not all(isinstance(text, str) and text for text in texts):
+            continue
+        how = _how(each.get("transformations"), indirect=indirect)
+        if how is not None:
+            namespace, name, field = map(str, texts)
+            spelled = canonical_name(namespace, name)
+            shown = state.identity.primary(spelled) if spelled in state.identity else spelled
+            yield Column(shown, field), how
+
+
+def _how(transformations: Any, *, indirect: bool) -> str | None:
+    """The direct transformations in a word; None if there are only indirect ones not asked for."""
+    listed = transformations if isinstance(transformations, list) else []
+    kinds = [each for each in listed if isinstance(each, dict)]
+    wanted = [each for each in kinds if indirect or each.get("type") != "INDIRECT"]
+    if kinds and not wanted:
+        return None
+    return ", ".join(sorted({str(each.get("subtype") or each.get("type")) for each in wanted}))
+
+
+def _column_leaf(step: Step) -> dict[str, Any]:
+    name = step.column.dataset
+    leaf = _leaf(node_id(Node.of_dataset(name)), "column", name.namespace, name.name)
+    return {**leaf, "field": step.column.field, "transformation": step.how, "job": step.job}
+
+
+def _leaf(id_: str, type_: str, namespace: str, name: str) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "type": type_,
+        "namespace": namespace,
+        "name": name,
+        "isRepeated": False,
+        "hasMore": False,
+        "children": [],
+    }

@@ -1,0 +1,143 @@
+"""Column lineage: what each column is made of, over every run that counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import columns_answer
+from throughline.projection.live import Batch, Live
+
+IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
+SUM = {"type": "DIRECT", "subtype": "AGGREGATION"}
+FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
+
+
+def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, ...]]) -> Any:
+    """`t__c=[("s.d", transformation)]` writes column c of t from column d of s."""
+    tables: dict[str, dict[str, Any]] = {}
+    for target, sources in fields.items():
+        table, column = target.split("__")
+        listed = []
+        for source, *transformations in sources:
+            name, field = source.rsplit(".", 1)
+            given = {"transformations": transformations} if transformations else {}
+            listed.append({"namespace": "db", "name": name, "field": field, **given})
+        tables.setdefault(table, {})[column] = {"inputFields": listed}
+    read = {f"db|{each[0].rsplit('.', 1)[0]}" for sources in fields.values() for each in sources}
+    event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
+    event["outputs"] = [
+        build.dataset(f"db|{table}", columnLineage={"fields": columns})
+        for table, columns in tables.items()
+    ]
+    return event
+
+
+def _tree(leaf: dict[str, Any]) -> Any:
+    mark = "*" if leaf["isRepeated"] else "…" if leaf["hasMore"] else ""
+    how = f" {leaf['transformation']}" if leaf["transformation"] else ""
+    below = [_tree(child) for child in leaf["children"]]
+    return {f"{leaf['name']}.{leaf['field']}{how}{mark}": below}
+
+
+@pytest.fixture
+def events(build: Any) -> list[Any]:
+    return [
+        _write(build, "1", "08", "load", raw__id=[("file.ID", IDENTITY)],
+               raw__fare=[("file.fare", IDENTITY), ("file.kind", FILTER)]),
+        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)],
+               day__rides=[("raw.id", SUM)]),
+    ]  # fmt: skip
+
+
+def test_a_column_is_followed_through_every_table_to_where_it_comes_from(
+    events: list[Any], build: Any
+) -> None:
+    state = build.state(*events)
+    top = columns_answer(state, "day")["up"]
+    assert top["name"] == "day"
+    assert [_tree(child) for child in top["children"]] == [
+        {"day.fare": [{"raw.fare AGGREGATION": [{"file.fare IDENTITY": []}]}]},
+        {"day.rides": [{"raw.id AGGREGATION": [{"file.ID IDENTITY": []}]}]},
+    ]
+    (step,) = top["children"][0]["children"]
+    assert step["job"] == "sum"
+    (one,) = columns_answer(state, "day", "fare", depth=1)["up"]["children"]
+    assert _tree(one) == {"day.fare": [{"raw.fare AGGREGATION…": []}]}
+
+
+def test_what_only_decides_on_rows_is_shown_when_it_is_asked_for(
+    events: list[Any], build: Any
+) -> None:
+    (fare,) = columns_answer(build.state(*events), "day", "fare", indirect=True)["up"]["children"]
+    assert _tree(fare) == {
+        "day.fare": [
+            {"raw.fare AGGREGATION": [{"file.fare IDENTITY": []}, {"file.kind FILTER": []}]},
+            {"raw.id FILTER": [{"file.ID IDENTITY": []}]},
+        ]
+    }
+
+
+def test_down_is_what_a_column_makes(events: list[Any], build: Any) -> None:
+    (made,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
+    assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
+
+
+def test_a_column_that_comes_again_is_told_once_and_then_marked(build: Any) -> None:
+    state = build.state(
+        _write(build, "1", "08", "load", raw__id=[("file.ID",)]),
+        _write(build, "2", "09", "both", out__a=[("raw.id",)], out__b=[("raw.id",)]),
+        _write(build, "3", "10", "self", raw__more=[("raw.id",)]),
+    )
+    top = columns_answer(state, "out")["up"]
+    assert [_tree(child) for child in top["children"]] == [
+        {"out.a": [{"raw.id": [{"file.ID": []}]}]},
+        {"out.b": [{"raw.id*": []}]},
+    ]
+
+
+def test_a_column_that_the_newest_run_makes_otherwise_is_no_longer_made_of_the_old(
+    build: Any,
+) -> None:
+    first = _write(build, "1", "08", "load", t__x=[("a.x", IDENTITY)])
+    second = _write(build, "2", "09", "load", t__x=[("b.x", IDENTITY)])
+    for events in ((first, second), (second, first)):
+        (x,) = columns_answer(build.state(*events), "t", "x")["up"]["children"]
+        assert _tree(x) == {"t.x": [{"b.x IDENTITY": []}]}
+
+
+@pytest.mark.parametrize(
+    ("node", "field", "told"),
+    [
+        ("day", "total", "day has no column 'total' with lineage; known: fare, rides"),
+        ("file", "ID", "file has no column 'ID' with lineage; no column lineage of it is known"),
+        ("job:demo:sum", None, "'job:demo:sum' is a job, and only datasets have columns"),
+    ],
+)
+def test_what_has_no_such_column_is_told_with_what_there_is(
+    node: str, field: str | None, told: str, events: list[Any], build: Any
+) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        columns_answer(build.state(*events), node, field)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    "facet",
+    [
+        {"fields": []},
+        {"fields": {"x": None, "y": {"inputFields": "no"}, "z": {"inputFields": [7, {}]}}},
+        {"fields": {"x": {"inputFields": [{"namespace": "db", "name": 1, "field": "x"}]}}},
+        {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "a", "field": "x",
+                                           "transformations": [3]}]}}},
+    ],
+)  # fmt: skip
+def test_odd_column_lineage_is_passed_over(facet: Any, live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",))
+    event["outputs"] = [build.dataset("db|t", columnLineage=facet)]
+    live.take(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))
+    with live.reading() as state:
+        assert columns_answer(state, "t")["up"]["name"] == "t"
