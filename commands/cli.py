@@ -139,7 +139,7 @@ def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no pre
 
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
-    """throughline's command line: tree NODE, columns NODE, diff, runs, ingest, export, --help; on this server."""
+    """throughline's command line, on this server: tree NODE, columns NODE, diff, runs, --help."""
     from commands.environment import script
 
     environ = {
