@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,12 +66,16 @@ class Clone:
 
     def processes(self) -> list[str]:
         """Command lines of all processes that were started from the clone."""
+        return [" ".join(process.info["cmdline"] or ()) for process in self.running()]
+
+    def running(self) -> list[psutil.Process]:
+        """All processes that were started from the clone."""
         found = []
-        for process in psutil.process_iter():
+        for process in psutil.process_iter(["cmdline"]):
             try:
                 of_clone = str(self.folder) in " ".join(process.environ().values())
                 if of_clone and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(" ".join(process.cmdline()))
+                    found.append(process)
             except psutil.Error:
                 continue
         return found
@@ -102,7 +107,11 @@ def clone() -> Iterator[Clone]:
             "GENERATOR_ROWS": "5000",
             "CLONE": str(folder),
         }
-        yield Clone(folder, environ, port, port + 3)
+        made = Clone(folder, environ, port, port + 3)
+        yield made
+        for left in made.running():  # of a test that failed
+            with suppress(psutil.Error):
+                left.kill()
 
 
 def bare_path(folder: Path) -> Path:
