@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Annotated, NoReturn
@@ -256,6 +257,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
 def main() -> None:
     """Run a command where it was typed; errors meant for people are one message, no traceback."""
     os.chdir(os.environ.get("RUN_FROM", "."))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was begun is cleaned up
     try:
         app(prog_name="./run")
     except PipelineError as error:

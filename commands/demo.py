@@ -176,19 +176,20 @@ def _is_trained(settings: Settings) -> bool:
 
 
 def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
-    """Show the runs until all have ended.
+    """Show the runs until all have ended: one that is cut off would stay open in lineage.
 
     Raises:
-        DemoFailed: one failed; with the end of the failed task's log.
+        DemoFailed: one failed; with the reason.
     """
     states = dict.fromkeys(runs, "")
     while not all(state in ("success", "failed") for state in states.values()):
         for dag, run in runs.items():
             states[dag] = airflow.run_state(dag, run)
             progress.show(dag, airflow.tasks(dag, run))
-            if states[dag] == "failed":
-                raise DemoFailed(explain(settings, airflow, dag, run))
         time.sleep(POLL_SECONDS)  # between two looks at Airflow
+    for dag, run in runs.items():
+        if states[dag] == "failed":
+            raise DemoFailed(explain(settings, airflow, dag, run))
 
 
 def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
@@ -214,8 +215,8 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
     if not forecasts:
         raise DemoFailed(f"{FORECAST.identifier} is empty: there was nothing to train on.")
     console.print(
-        f"[bold]{FORECAST.identifier}[/bold], as of {forecasts[0]['as_of']}: {len(forecasts):,} "
-        f"forecasts, here the first {FORECASTS_SHOWN} of the busiest zone",
+        f"[bold]{FORECAST.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
+        f"as of {forecasts[0]['as_of']}",
         soft_wrap=True,
     )
     grid = Grid()

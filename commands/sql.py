@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from pyspark.errors import PySparkException
 
 from commands.services import prepare
@@ -24,11 +29,24 @@ def run_sql(settings: Settings, query: str) -> None:
         BadQuery: Spark refuses it.
     """
     prepare(settings)
-    spark = open_session(settings, "sql")
+    log = settings.state_dir / "logs" / "sql.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        spark.sql(f"USE {CATALOG}.{DATABASE}")
-        spark.sql(query).show(ROWS, truncate=False)
+        with _stderr_into(log), open_session(settings, "sql") as spark:
+            spark.sql(f"USE {CATALOG}.{DATABASE}")
+            spark.sql(query).show(ROWS, truncate=False)
     except PySparkException as error:
         raise BadQuery(str(error).strip().splitlines()[0]) from None
-    finally:
-        spark.stop()
+
+
+@contextmanager
+def _stderr_into(log: Path) -> Iterator[None]:
+    """Spark and its JVM say much on stderr that is no answer to a query."""
+    kept = os.dup(2)
+    with log.open("wb") as out:
+        os.dup2(out.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

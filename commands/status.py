@@ -59,12 +59,11 @@ def _tables(settings: Settings) -> Grid:
         table = catalog.load_table(identifier)
         snapshot = table.current_snapshot()
         rows = snapshot.summary["total-records"] if snapshot and snapshot.summary else "0"
-        written = table.metadata.last_updated_ms / 1000
         grid.add_row(
             identifier[-1],
             f"{int(rows or 0):,}",
             str(snapshot.snapshot_id) if snapshot else "-",
-            _time(written),
+            _time(snapshot.timestamp_ms / 1000) if snapshot else "-",
         )
     return grid
 

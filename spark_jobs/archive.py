@@ -7,7 +7,10 @@ base archive is made too, because the embedded Java comes without one.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +42,13 @@ def ensure_archive(settings: Settings) -> None:
     if top.exists() or failed.exists():
         return
     top.parent.mkdir(parents=True, exist_ok=True)
+    with (top.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another command may be making them
+        if not (top.exists() or failed.exists()):
+            _make(settings, top, failed)
+
+
+def _make(settings: Settings, top: Path, failed: Path) -> None:
     base = top.with_name("base.jsa")
     with tempfile.TemporaryDirectory(dir=settings.state_dir) as work:
         part = Path(work, "spark.jsa")
@@ -47,11 +57,24 @@ def ensure_archive(settings: Settings) -> None:
             [java, "-Xshare:dump", f"-XX:SharedArchiveFile={base}"],
             [sys.executable, "-m", "spark_jobs.archive", work, str(base), str(part)],
         ):
-            done = subprocess.run(command, capture_output=True, check=False)
+            done = _run(command)
         if part.exists():
             part.replace(top)
         else:
             failed.write_bytes(done.stderr)  # so that it is not tried each time
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that ends together with this process, also when that is told to end."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def _train(work: str, base: str, target: str) -> None:

@@ -163,7 +163,7 @@ def test_a_run_whose_snapshot_has_expired_is_refused_with_its_table_snapshot_and
     done = trained.again()
     assert done.returncode != 0
     assert re.search(
-        rf"NotReproducible: Snapshot {snapshot} of {table.identifier}, which run "
+        rf"Snapshot {snapshot} of {table.identifier}, which run "
         rf"{trained.recipe.run} (read|wrote), has expired, .* Train anew without --reproduce; .*"
         r"raise KEEP_MODEL_INPUTS_DAYS \(it is 365\)",
         done.stdout,

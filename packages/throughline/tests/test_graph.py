@@ -7,7 +7,7 @@ import pytest
 
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph import Level, Levels, find_node, node_id
-from throughline.graph.answers import edges_answer, run_answer, tree_answer
+from throughline.graph.answers import diff_answer, edges_answer, run_answer, tree_answer
 from throughline.log import entry_of
 from throughline.projection import project
 from throughline.spec import JobRef
@@ -438,6 +438,46 @@ def test_a_dataset_written_after_it_was_read_is_still_upstream_of_its_reader(bui
         build.run("COMPLETE", "2", "writer", "09:00:00", reads=("db|x",), writes=("db|a",)),
     )
     assert "x" in _all_names(tree_answer(state, "b", "up", 20, "task")["up"])
+
+
+def _trained_for(build: Any, service: str, hour: str) -> list[Any]:
+    """One flow that serves several: its steps read and write other tables in each run."""
+    flow = (f"flow-{service}", "Flow")
+    steps = (
+        ("count", (f"db|{service}_raw",), (f"db|{service}_rides",)),
+        ("train", (f"db|{service}_rides",), ("metaflow|Flow/model",)),
+        ("write", ("metaflow|Flow/model",), (f"db|{service}_forecast",)),
+    )
+    return [
+        build.run("COMPLETE", *flow, f"{hour}:30:00", kind=_FLOW),
+        *(
+            build.run("COMPLETE", f"{step}-{service}", f"Flow.{step}", f"{hour}:{n:02}:00",
+                      parent=flow, kind=_STEP, reads=reads, writes=writes)
+            for n, (step, reads, writes) in enumerate(steps)
+        ),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("level", ["task", "pipeline"])
+def test_a_flow_that_serves_two_in_turn_takes_nothing_from_the_first(
+    level: str, build: Any
+) -> None:
+    yellow, green = _trained_for(build, "yellow", "08"), _trained_for(build, "green", "09")
+    before, after = build.state(*yellow), build.state(*yellow, *green)
+    changes = diff_answer(before, after, level)
+    assert changes["removed"] == changes["edgesRemoved"] == []
+    assert "dataset:db:green_forecast" in changes["added"]
+    tree_of = {
+        name: _all_names(tree_answer(after, f"{name}_forecast", "up", 9, level)["up"])
+        for name in ("yellow", "green")
+    }
+    assert "yellow_raw" in tree_of["yellow"]
+    assert "green_raw" not in tree_of["yellow"]
+    assert "yellow_raw" not in tree_of["green"]
+    flow = "job:demo:Flow"
+    up, down = (_all_names(tree_answer(after, flow, way, 9)[way]) for way in ("up", "down"))
+    assert {"yellow_raw", "green_raw"} <= up
+    assert {"yellow_forecast", "green_forecast"} <= down
 
 
 def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(

@@ -111,6 +111,23 @@ def test_two_moments_differ_by_what_was_added_removed_and_changed(loaded: Live) 
     }
 
 
+def test_types_are_compared_only_between_schemas_of_one_producer(build: Any) -> None:
+    def state(type_: str, producer: str, *more: str) -> Any:
+        fields = [{"name": "x", "type": type_}, *({"name": name} for name in more)]
+        event = build.run("COMPLETE", "1", "j", "08:00:00")
+        event["outputs"] = [build.dataset("db|t", schema={"fields": fields, "_producer": producer})]
+        return build.state(event)
+
+    def schemas(before: Any, after: Any) -> Any:
+        return diff_answer(before, after, "task")["schemas"]
+
+    assert schemas(state("int", "spark"), state("integer", "pyiceberg")) == []
+    (change,) = schemas(state("int", "spark"), state("integer", "pyiceberg", "y"))
+    assert (change["added"], change["removed"]) == (["y"], [])
+    (change,) = schemas(state("int", "spark"), state("long", "spark"))
+    assert (change["added"], change["removed"]) == (["x: long"], ["x: int"])
+
+
 @pytest.mark.parametrize(
     ("as_of", "known_at", "told"),
     [

@@ -29,7 +29,9 @@ class LevelName(StrEnum):
     QUERY = "query"
 
 
-Url = Annotated[str | None, typer.Option(help="Server to ask. [http://localhost:9002]")]
+Url = Annotated[
+    str | None, typer.Option(help="Server to ask. [THROUGHLINE_URL, or http://localhost:9002]")
+]
 Database = Annotated[
     str | None, typer.Option(help="Ask this log (file or SQLAlchemy URL) instead of a server.")
 ]

@@ -19,8 +19,8 @@ _STYLES = {
 }
 _MARKS = {"+": "green", "-": "red", "~": "yellow"}
 _ENDS = {
-    "up": "Nothing before it was recorded; --down shows where it goes.",
-    "down": "Nothing after it was recorded; --up shows where it comes from.",
+    "up": "Nothing before it was recorded.",
+    "down": "Nothing after it was recorded.",
 }
 _LEAST = 10  # characters of a name; fewer say nothing
 
@@ -106,30 +106,40 @@ def _console() -> Console:
 def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:
     """A leaf behind its branches.
 
-    On a terminal, what a line is too long for is left out: the newer run that is not the edges',
-    the namespace, then a part of the name; the state of a job stays.
+    On a terminal, what a line is too long for is left out: times of the newer run that is not the
+    edges', the namespace, a part of the name, the other times; the states of a job stay.
     """
-    line = Text.assemble((lead, "dim"), _leaf(leaf))
-    if not console.file.isatty() or line.cell_len <= console.width:
-        return line
-    short = {**leaf, "latestRun": leaf.get("run"), "namespace": ""}
-    line = Text.assemble((lead, "dim"), _leaf(short))
-    if line.cell_len > console.width:
-        room = len(leaf["name"]) - (line.cell_len - console.width)
-        line = Text.assemble(
-            (lead, "dim"), _leaf({**short, "name": _shortened(leaf["name"], room)})
-        )
-    line.truncate(console.width, overflow="ellipsis")
-    return line
+
+    def line(**changes: Any) -> Text:
+        return Text.assemble((lead, "dim"), _leaf({**leaf, **changes}))
+
+    whole = line()
+    if not console.file.isatty() or whole.cell_len <= console.width:
+        return whole
+    short: dict[str, Any] = {"namespace": ""}
+    if leaf["type"] == "job" and leaf["latestRun"]:
+        short["latestRun"] = _untimed(leaf["latestRun"])
+    for _ in range(2):
+        room = len(leaf["name"]) - (line(**short).cell_len - console.width)
+        found = line(**short, name=_shortened(leaf["name"], room))
+        if found.cell_len > console.width and leaf.get("run"):
+            short["run"] = _untimed(leaf["run"])
+    found.truncate(console.width, overflow="ellipsis")
+    return found
+
+
+def _untimed(run: dict[str, Any]) -> dict[str, Any]:
+    return {**run, "startedAt": None, "durationMs": None}
 
 
 def _shortened(name: str, room: int) -> str:
-    """As much of a name as there is room for: a path's end, of another name start and last part."""
+    """As much of a name as there is room for: a path's end, of another name start and end."""
     room = max(room, _LEAST)
+    if len(name) <= room:
+        return name
     if "/" in name:
         return f"…{name[len(name) - room + 1 :]}"
-    last = len(name) - max(name.rfind("."), 0)
-    kept = min(last, room - 5)
+    kept = (room - 1) // 2
     return f"{name[: room - 1 - kept]}…{name[-kept:]}"
 
 

@@ -34,7 +34,10 @@ def level_of(text: str) -> Level:
 
 
 def graph_of(state: State, level: Level | None) -> LevelGraph:
-    """What every job does at present, at a level; built once for each revision of the state."""
+    """What all that is there at present comes from, at a level, or what each job did last.
+
+    Built once for each revision of the state.
+    """
     return _graph(_ById(state), state.revision, level)
 
 
@@ -203,7 +206,7 @@ class _ById:
 @lru_cache(maxsize=8)
 def _graph(key: _ById, revision: int, level: Level | None) -> LevelGraph:
     known = _generations(key, revision)
-    return LevelGraph.build(known, level, known.current())
+    return LevelGraph.build(known, level, known.current() if level is None else known.present)
 
 
 @lru_cache(maxsize=4)

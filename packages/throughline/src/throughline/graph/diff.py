@@ -59,14 +59,16 @@ def _changes(
 
 
 def _schema(before: State, after: State, node: Node) -> Change | None:
-    old, new = _fields(before, node), _fields(after, node)
+    (old, told), (new, tells) = _fields(before, node), _fields(after, node)
+    if told != tells:  # each producer has its own words for types: only the names can be compared
+        old, new = ({field.split(":")[0] for field in fields} for fields in (old, new))
     if not old or not new or old == new:
         return None
     return {"added": sorted(new - old), "removed": sorted(old - new)}
 
 
-def _fields(state: State, node: Node) -> set[str]:
-    """The fields of a dataset, by whichever of its names the newest schema came."""
+def _fields(state: State, node: Node) -> tuple[set[str], str]:
+    """The fields of a dataset, by whichever of its names the newest schema came; who told them."""
     found: tuple[Stamp, Facets] | None = None
     for name in state.identity.names(DatasetName(node.namespace, node.name)):
         record = state.datasets.get(name)
@@ -75,7 +77,8 @@ def _fields(state: State, node: Node) -> set[str]:
             found = schema
     fields = found[1].get("fields") if found else None
     listed: list[Any] = fields if isinstance(fields, list) else []
-    return {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
+    fields_told = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
+    return fields_told, str(found[1].get("_producer")) if found else ""
 
 
 def _code(before: State, after: State, node: Node) -> Change | None:

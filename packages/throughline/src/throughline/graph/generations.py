@@ -10,7 +10,7 @@
 - Unfinished and failed generations that are newer count as well: what they touched, they touched.
 - Generations are ordered by when they started, not by when they were heard of.
 
-That is what jobs do at present. What a dataset holds at present can be older: a table that is
+That is what jobs did last. What a dataset holds at present can be older: a table that is
 loaded slice by slice still holds what earlier generations wrote, from files that the newest one
 never saw. `sources` therefore leads from a generation to those whose work it used: for each dataset
 that it read, the ones that counted when it began, and for each dataset of which its commits kept
@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName
@@ -79,8 +80,14 @@ class Generations:
                 self._writers[name].append(ref)
 
     def current(self) -> list[Generation]:
-        """What every job does at present."""
+        """What every job did last: Marquez's view."""
         return [g for generations in self._of.values() for g in _counting(generations)]
+
+    @cached_property
+    def present(self) -> list[Generation]:
+        """What every job did last, and all that the present contents of any dataset come from."""
+        living = [g for generations in self._of.values() for g in _living(generations)]
+        return self.behind([*self.current(), *living])
 
     def writing(self, name: DatasetName) -> list[Generation]:
         """Those that count for the present contents of a dataset, before `sources` of them."""
@@ -196,6 +203,22 @@ def _counting(oldest_first: list[Generation]) -> list[Generation]:
         return oldest_first
     newer = oldest_first[oldest_first.index(base) + 1 :]
     return [base, *(g for g in newer if not g.is_complete)]
+
+
+def _living(oldest_first: list[Generation]) -> list[Generation]:
+    """Those that wrote a dataset which no later finished one has written again.
+
+    One job can serve many datasets, a run each (a flow that is started for one service, then for
+    another): the last run alone would leave the others without an origin.
+    """
+    settled: set[DatasetName] = set()
+    found = []
+    for generation in reversed(oldest_first):
+        if generation.edges.writes - settled:
+            found.append(generation)
+        if generation.is_complete:
+            settled |= generation.edges.writes
+    return found
 
 
 def _kept(state: State, runs: list[Run]) -> frozenset[DatasetName]:

@@ -46,7 +46,8 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
         node = _by_id(state, kind, rest)
         if node is not None:
             return node
-        raise NotFoundError(f"no node has the id {text!r}", _nearest(state, text))
+        then = " at that moment" if state.is_past else ""
+        raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
     return _by_short_name(state, text, type_)
 
 
@@ -84,7 +85,8 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     if found:
         ids = [node_id(node) for node in found]
         raise AmbiguousError(f"{text!r} fits {len(ids)} nodes", ids[:10])
-    raise NotFoundError(f"no job or dataset is called {text!r}", _nearest(state, text))
+    then = " at that moment" if state.is_past else ""
+    raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
 
 
 def _all_names(state: State) -> Iterator[tuple[str, Node]]:

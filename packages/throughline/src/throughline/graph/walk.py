@@ -57,8 +57,7 @@ def tree(
 
 def reached(known: Generations, root: Node, way: str, level: Level) -> list[Generation]:
     """The generations that the tree of a node is made of."""
-    current = known.current()
-    candidates = current if way == "up" else known.behind(current)
+    candidates = known.present
     if root.type == "job":
         ref = JobRef(root.namespace, root.name)
         roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
@@ -85,7 +84,7 @@ def _parts(known: Generations, graph: LevelGraph, root: Node, level: Level) -> l
     ref = JobRef(root.namespace, root.name)
     if ref in graph.jobs:
         return []
-    runs = [run for g in known.current() for run in g.runs if _is_below(known, run, ref)]
+    runs = [run for g in known.present for run in g.runs if _is_below(known, run, ref)]
     owners = {known.levels.owner(run, level).key.job for run in runs}
     return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
 

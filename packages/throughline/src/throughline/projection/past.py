@@ -49,6 +49,7 @@ class Past:
         if state is None:
             bodies = self._log.read(as_of=moment.as_of, known_at=moment.known_at)
             state = project(_readable(body for _, body in bodies))
+            state.is_past = True
         self._states[key] = state
         while len(self._states) > _KEPT:
             self._states.popitem(last=False)

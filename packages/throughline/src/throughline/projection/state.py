@@ -148,5 +148,6 @@ class State:
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
+    is_past: bool = False  # it is as of a moment: what it lacks may be there now
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it
