@@ -7,6 +7,7 @@ pandas is imported by the steps that use it.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any, get_args
 
@@ -27,7 +28,16 @@ from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
 from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_again
 from metaflow_flows.train_forecast_model.reproduce import compare, made_then
-from metaflow_openlineage import Dataset, openlineage, reads, spark_conf, table_read, table_written
+from metaflow_openlineage import (
+    Dataset,
+    artifact,
+    openlineage,
+    reads,
+    spark_conf,
+    table_read,
+    table_written,
+    writes,
+)
 
 BUSIEST_ZONES = 50
 
@@ -164,11 +174,15 @@ class TrainForecastModelFlow(FlowSpec):
         """Measure the model on the last days, then fit it on all of them; show both in the card."""
         from metaflow_flows.train_forecast_model import card as cards
         from metaflow_flows.train_forecast_model import forecasting
+        from metaflow_flows.train_forecast_model.facets import MODEL_FACET, ModelFacet
 
         plan, settings = self._plan, load_settings()
         self._held_out = forecasting.forecast_held_out(self.training_data, plan.model)
         self.metrics = forecasting.measure(self._held_out)
         self.model = forecasting.fit(self.training_data, plan.model)
+        window = plan.window_start.isoformat(), plan.as_of.isoformat()
+        told = ModelFacet(plan.model, plan.service, *window, self.metrics)
+        writes(replace(artifact("model"), facets={MODEL_FACET: told}))
         ahead = forecasting.predict(self.model, plan.horizon_hours)
         target = None if plan.recipe else dataset(tables.forecast(plan.service))
         card: Any = current.card  # type: ignore[attr-defined]  # it has one, by the decorator

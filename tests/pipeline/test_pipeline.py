@@ -334,6 +334,19 @@ def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> Non
     assert types[f"{FLOW}/training_data"] != "MODEL"
 
 
+def test_a_model_is_told_with_what_it_was_trained_on_and_its_errors(pipeline: Pipeline) -> None:
+    told = [
+        output["facets"]["nycTaxi_model"]
+        for event in pipeline.events()
+        if event["eventType"] == "COMPLETE" and event["job"]["name"] == f"{FLOW}.train"
+        for output in event["outputs"]
+        if output["name"] == f"{FLOW}/model"
+    ]
+    assert {facet["model"] for facet in told} == {"seasonal_naive"}
+    assert pipeline.by_hand["as_of_datetime"] in {facet["trainedTo"][:16] for facet in told}
+    assert all(facet["metrics"]["mae"] > 0 for facet in told)
+
+
 def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
     forecasts = newest_forecasts(pipeline.settings)
     version = forecasts[0]["model_version"]

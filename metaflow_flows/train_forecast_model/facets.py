@@ -1,0 +1,19 @@
+"""What lineage is told of a model beyond OpenLineage's own facets, which have no word for it."""
+
+from __future__ import annotations
+
+import attr
+from openlineage.client.generated.base import DatasetFacet
+
+MODEL_FACET = "nycTaxi_model"
+
+
+@attr.define
+class ModelFacet(DatasetFacet):
+    """A fitted model: which one, of what history, and its errors on the days held out."""
+
+    model: str
+    service: str
+    trainedFrom: str
+    trainedTo: str
+    metrics: dict[str, float]
