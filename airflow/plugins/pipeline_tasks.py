@@ -229,5 +229,16 @@ def flow_task(
     )
 
 
+def training_task(taxi: Source) -> BaseOperator:
+    """The training of a service's forecasts, with the parameters of `training_params`."""
+    return flow_task(
+        "run_flow",
+        flow=REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py",
+        params=list(training_params()),
+        args=f"--service {taxi.name}",
+        doc="Run TrainForecastModelFlow.",
+    )
+
+
 def _dataset(name: DatasetName) -> Dataset:
     return Dataset(name.namespace, name.name)

@@ -42,7 +42,7 @@ class Launch:
             self.read()
             if self.ends(job):
                 return
-            time.sleep(0.1)
+            time.sleep(0.1)  # between two looks at the events
         raise TimeoutError(f"{job} did not end: {self.events}")
 
     def of(self, job: str, *states: str) -> list[Event]:

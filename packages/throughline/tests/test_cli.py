@@ -125,7 +125,7 @@ def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
 def test_on_a_terminal_a_line_that_is_too_long_loses_what_matters_least_and_in_a_pipe_nothing(
     is_terminal: bool, tmp_path: Path, build: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = "/work/a/long/way/to/the/landing/folder/trips_2025-04.parquet"
+    path = "/data/a/long/way/to/the/landing/folder/trips_2025-04.parquet"
     events = tmp_path / "events.jsonl"
     long, last = "Flow.a_step_with_a_name_that_says_it_all", "x" * 60
     one = build.run("COMPLETE", "1", long, "08:00:00", reads=(f"file|{path}",), writes=("db|t",))
