@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,20 @@ CONTENT_HASH = "content-hash"
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
 PASSED = "passed-checks"
-"""Table property: the snapshot that passed its checks."""
+"""Table property: the snapshot that passed its checks, and what its slices hold."""
 NOTED = "slices-before-expiry"
 """Table property: what the slices held, as of a snapshot before which others may have expired."""
 ATTEMPTS = 8
 """How often a commit that writes no rows is tried while others commit at the same moment."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The rows of a slice as a bag, in which the order does not matter."""
+
+    rows: int = 0
+    distinct: int = 0
+    digest: str = "empty"
 
 
 def properties(settings: Settings) -> dict[str, str]:
@@ -143,16 +153,19 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
     return {next(iter(part["partition"].values())): part["record_count"] for part in parts}
 
 
-def note_passed(table: IcebergTable) -> None:
+def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
     """Remember that the table's rows, as `table` shows them, passed their checks."""
-    _note(table, PASSED, str(table.metadata.current_snapshot_id))
+    slices = {name: asdict(held) for name, held in contents.items()}
+    noted = {"snapshot": table.metadata.current_snapshot_id, "slices": slices}
+    _note(table, PASSED, json.dumps(noted, sort_keys=True))
 
 
-def has_passed(table: IcebergTable | None) -> bool:
-    """Whether the rows that are in the table now are those that passed."""
-    return table is not None and table.properties.get(PASSED) == str(
-        table.metadata.current_snapshot_id
-    )
+def passed_contents(table: IcebergTable | None) -> dict[str, Contents]:
+    """What each slice holds, if the rows that are in the table now are those that passed."""
+    noted = json.loads(table.properties.get(PASSED, "{}")) if table else {}
+    if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
+        return {}
+    return {name: Contents(**held) for name, held in noted["slices"].items()}
 
 
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:

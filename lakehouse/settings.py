@@ -87,6 +87,11 @@ class Settings(BaseSettings):
         "local[2]", description="Spark master: local[N] or spark://host:port."
     )
     spark_driver_memory: str = Field("2g", description="Memory of a Spark driver.")
+    spark_java_options: str = Field(
+        "-XX:TieredStopAtLevel=1",
+        description="Options of a driver's JVM. This one compiles once and quickly, which is right "
+        "for a month of trips; empty is better for the backfill of years.",
+    )
 
     job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of jobs.")
     lineage_backend: str = Field(

@@ -82,7 +82,7 @@ def _train(work: str, base: str, target: str) -> None:
     from pyspark.sql import functions as F
 
     from spark_jobs.session import open_session
-    from spark_jobs.tables import TableSchema, content_hash, ensure_table, first_of_each
+    from spark_jobs.tables import TableSchema, contents, ensure_table, first_of_each
 
     settings = load_settings()
     scratch = settings.model_copy(
@@ -101,7 +101,7 @@ def _train(work: str, base: str, target: str) -> None:
         rows = spark.range(100).selectExpr("id", "id % 2 AS part")
         rows.write.parquet(f"{work}/scratch.parquet")
         read = first_of_each(spark.read.parquet(f"{work}/scratch.parquet"), "id")
-        content_hash(read, ["id", "part"])
+        contents(read, ["id"], by=F.col("part").cast("string"))
         read.writeTo(schema.table.spark).overwrite(F.lit(True))
 
 

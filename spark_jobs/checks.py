@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.catalog import Contents
 from lakehouse.errors import ChecksFailed
 from lakehouse.names import Table
 from lakehouse.settings import Settings
@@ -17,6 +18,9 @@ from spark_jobs.lineage import tell_checks
 
 SHARE_OF_LAST_LOAD = 0.5
 """A file that comes again with fewer rows than this share of what it held is not believed."""
+
+MOSTLY_REPEATED = 0.5
+"""A file of which more rows than this share repeat others is not believed; fewer collapse."""
 
 
 @dataclass(frozen=True)
@@ -76,22 +80,28 @@ class Result:
 
 
 def run_checks(
-    rows: DataFrame, by: str, checks: tuple[Check, ...], held: Mapping[str, int]
+    rows: DataFrame,
+    by: str,
+    checks: tuple[Check, ...],
+    contents: Mapping[str, Contents],
+    held: Mapping[str, int],
 ) -> list[Result]:
     """Every check's result for every file, from one pass over the rows.
 
-    `held` is the files that must be there, with the rows that each held when it was last loaded
-    (0 for never): a file without rows, or with suddenly few, is critical too.
+    `contents` is what the files hold, `held` the files that must be there with the rows that each
+    had when it was last loaded (0 for never): one without rows, with suddenly few, or mostly with
+    repeated ones is critical too.
     """
     counts = [F.expr(check.broken).alias(f"c{n}") for n, check in enumerate(checks)]
-    counted = rows.groupBy(by).agg(F.count("*").alias("n"), *counts).collect()
-    found = {row[by]: row for row in counted}
+    found = {row[by]: row for row in rows.groupBy(by).agg(*counts).collect()}
     results = []
     for file, before in held.items():
-        n = found[file]["n"] if file in found else 0
+        content = contents.get(file, Contents())
+        n, repeated = content.rows, content.rows - content.distinct
         few = int(n == 0 or n < before * SHARE_OF_LAST_LOAD)
         detail = f"{n:,} rows, after {before:,} in the last load"
         results.append(Result(Check("row_count", ""), file, few, n, detail))
+        results.append(Result(Check("distinct_rows", "", None, MOSTLY_REPEATED), file, repeated, n))
         if file in found:
             results += [Result(c, file, found[file][f"c{i}"], n) for i, c in enumerate(checks)]
     return results

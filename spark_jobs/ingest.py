@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import has_passed, load_table, note_passed, rows_by_slice
+from lakehouse.catalog import load_table, note_passed, passed_contents, rows_by_slice
 from lakehouse.errors import BadSourceFile, ChecksFailed
 from lakehouse.ingest import Slice
 from lakehouse.names import Table, file_dataset
@@ -24,7 +24,7 @@ from spark_jobs.tables import (
     LOAD_COLUMNS,
     SLICE_COLUMN,
     TableSchema,
-    content_hash,
+    contents,
     ensure_table,
     first_of_each,
     replace_slice,
@@ -55,7 +55,9 @@ class Spec:
     def raw(self) -> TableSchema:
         """`<table>_raw`: every loaded file, a partition each."""
         columns = self.columns | LOAD_COLUMNS
-        return TableSchema(Table(f"{self.table}_raw"), columns, (SLICE_COLUMN,))
+        return TableSchema(
+            Table(f"{self.table}_raw"), columns, (SLICE_COLUMN,), one_partition_a_load=True
+        )
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
@@ -114,10 +116,11 @@ def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: l
     held = {slice_.name: raw.get(slice_.name, 0) for slice_ in slices}
     passed = load_table(settings, spec.staging.table)
     staged = spark.table(spec.staging.table.spark)
-    results = run_checks(staged, SLICE_COLUMN, spec.checks, held)
+    found = contents(staged, list(spec.columns), by=F.col(SLICE_COLUMN))
+    results = run_checks(staged, SLICE_COLUMN, spec.checks, found, held)
     report(spark, settings, spec.staging.table, results)
     if passed is not None:
-        note_passed(passed)
+        note_passed(passed, found)
 
 
 def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
@@ -127,7 +130,8 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
         ChecksFailed: staging is not what passed the checks.
         Conflict: somebody else loaded the same file meanwhile.
     """
-    if not has_passed(load_table(settings, spec.staging.table)):
+    passed = passed_contents(load_table(settings, spec.staging.table))
+    if not {slice_.name for slice_ in slices} <= passed.keys():
         raise ChecksFailed(
             f"{spec.staging.table.name} is not what passed its checks: it was written since, or "
             "never passed. Nothing was published; run check_staging again."
@@ -137,9 +141,11 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
     columns = list(spec.columns)
     for slice_ in slices:
         staged = spark.table(spec.staging.table.spark).where(F.col(SLICE_COLUMN) == slice_.name)
-        rows = first_of_each(
-            staged.withColumn("unique_row_id", unique_row_id(columns)), "unique_row_id"
-        ).select(
+        made_of = passed[slice_.name]
+        rows = staged.withColumn("unique_row_id", unique_row_id(columns))
+        if made_of.distinct < made_of.rows:
+            rows = first_of_each(rows, "unique_row_id")
+        rows = rows.select(
             *columns,
             "unique_row_id",
             SLICE_COLUMN,
@@ -152,6 +158,6 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
             spec.raw.table,
             slice_.name,
             F.col(SLICE_COLUMN) == slice_.name,
-            digest=content_hash(staged, columns),
+            digest=made_of.digest,
             source_hash=slice_.source_hash,
         )

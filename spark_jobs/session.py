@@ -42,7 +42,9 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         **(loopback if settings.spark_master.startswith("local") else {}),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraClassPath": path,
-        "spark.driver.extraJavaOptions": java_options(settings),
+        "spark.driver.extraJavaOptions": " ".join(
+            filter(None, [settings.spark_java_options, java_options(settings)])
+        ),
         "spark.executor.extraClassPath": path,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -13,6 +14,7 @@ from lakehouse.catalog import (
     CONTENT_HASH,
     SLICE,
     SOURCE_HASH,
+    Contents,
     load_table,
     loaded_content,
     loaded_sources,
@@ -42,6 +44,8 @@ class TableSchema:
     table: Table
     columns: dict[str, str]
     partitioned_by: tuple[str, ...] = ()
+    one_partition_a_load: bool = False
+    """Its rows need no shuffle then, which would bring them all to one core."""
 
 
 def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
@@ -50,28 +54,34 @@ def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
         return
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in schema.columns.items())
     partitions = ", ".join(schema.partitioned_by)
+    properties = "'format-version' = '2'"
+    if schema.one_partition_a_load:
+        properties += ", 'write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true'"
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
     spark.sql(
         f"CREATE TABLE IF NOT EXISTS {schema.table.spark} ({columns}) USING iceberg"
         + (f" PARTITIONED BY ({partitions})" if partitions else "")
-        + " TBLPROPERTIES ('format-version' = '2')"
+        + f" TBLPROPERTIES ({properties})"
     )
 
 
 def unique_row_id(columns: list[str]) -> Column:
-    """128-bit hex id of a row from its typed values.
-
-    A null adds nothing and a value is hashed together with its position, so `(null, 1)` differs
-    from `(1, null)`, and an id stays as it is when a later year adds a column.
-    """
-    parts: list[Column] = []
-    for position, name in enumerate(columns):
-        value = F.col(name)
-        parts += [F.when(value.isNotNull(), F.lit(position)), value]
+    """128-bit hex id of a row from its typed values; it stays when a later year adds a column."""
+    values = _values(columns)
     return F.concat(
-        F.lpad(F.hex(F.xxhash64(*parts)), 16, "0"),
-        F.lpad(F.hex(F.xxhash64(F.lit("second half"), *parts)), 16, "0"),
+        F.lpad(F.hex(F.xxhash64(*values)), 16, "0"),
+        F.lpad(F.hex(F.xxhash64(F.lit("second half"), *values)), 16, "0"),
     )
+
+
+def _values(columns: list[str]) -> list[Column]:
+    """What to hash of a row: the values, and a bit for each that is there, because a null adds
+    nothing to a hash and `(null, 1)` must differ from `(1, null)`."""
+    there = [
+        F.when(F.col(name).isNotNull(), F.lit(1 << position)).otherwise(F.lit(0))
+        for position, name in enumerate(columns)
+    ]
+    return [reduce(Column.bitwiseOR, there).cast("bigint"), *map(F.col, columns)]
 
 
 def first_of_each(rows: DataFrame, key: str) -> DataFrame:
@@ -81,13 +91,26 @@ def first_of_each(rows: DataFrame, key: str) -> DataFrame:
     return rows.withColumn("rank", rank).where("rank = 1").drop("rank")
 
 
-def content_hash(rows: DataFrame, columns: list[str]) -> str:
-    """Hash of the rows as a bag: the same for any order of the same rows."""
-    row = F.xxhash64(*columns)
-    total = F.sum(row.cast("decimal(20,0)"))
-    found = rows.agg(F.count("*"), total, F.bit_xor(row)).first()
-    assert found is not None  # an aggregate without groups always has its one row
-    return ":".join(str(value) for value in found)
+def contents(rows: DataFrame, columns: list[str], by: Column) -> dict[str, Contents]:
+    """What the rows of each value of `by` are, from one pass over them."""
+    row = F.col("row")
+    distinct = rows.groupBy(by.alias("by"), F.xxhash64(*_values(columns)).alias("row")).agg(
+        F.count("*").alias("times")
+    )
+    found = distinct.groupBy("by").agg(
+        F.sum("times").alias("rows"),
+        F.count("*").alias("distinct"),
+        # Two sums of halves, because longs that overflow are an error and decimals are slow.
+        F.sum(row.bitwiseAND(0xFFFFFFFF) * F.col("times")).alias("low"),
+        F.sum(F.shiftrightunsigned(row, 32) * F.col("times")).alias("high"),
+        F.bit_xor(row).alias("xor"),
+    )
+    return {
+        each["by"]: Contents(
+            each["rows"], each["distinct"], f"{each['low']:x}:{each['high']:x}:{each['xor']:x}"
+        )
+        for each in found.collect()
+    }
 
 
 def replace_slice(
@@ -103,8 +126,8 @@ def replace_slice(
 ) -> bool:
     """Replace the rows for which `slice_` holds by `rows`, in one commit; True if it wrote.
 
-    Nothing is written when the slice was last written with the same `digest` (`content_hash` of
-    what the rows are made from). The commit carries the slice's name and hashes, so a crash
+    Nothing is written when the slice was last written with the same `digest` (of the `contents`
+    that the rows are made from). The commit carries the slice's name and hashes, so a crash
     before it leaves the old rows and no trace, and a run after it knows that it is done. Of slices
     that may overlap only the one written last is known to hold what it was given.
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.ingest import Slice
 from lakehouse.sources import GREEN, YELLOW, Source
-from spark_jobs.checks import in_range, not_null, ordered, unique
+from spark_jobs.checks import in_range, not_null, ordered
 from spark_jobs.ingest import Spec
 
 PICKUP = {"yellow": "tpep_pickup_datetime", "green": "lpep_pickup_datetime"}
@@ -68,7 +68,6 @@ def spec(source: Source) -> Spec:
             in_range("trip_distance", 0, 1000, tolerated=0.05),
             in_range("total_amount", -1000, 10_000, tolerated=0.01),
             ordered(pickup, dropoff, tolerated=0.05),
-            unique(every, tolerated=0.5),  # the merge collapses them
         ),
     )
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.tables import TableSchema, content_hash, ensure_table, replace_slice
+from spark_jobs.tables import TableSchema, contents, ensure_table, replace_slice
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
@@ -35,12 +36,14 @@ def compute_actuals(
     sql = SQL.format(raw=raw.spark, pickup=PICKUP[service], start=start, end=end)
     rows = spark.sql(sql).cache()
     hour = F.col("datetime_hour")
+    window = f"{start.isoformat()}/{end.isoformat()}"
+    found = contents(rows, list(schema.columns), by=F.lit(window))
     return replace_slice(
         settings,
         rows,
         schema.table,
-        f"{start.isoformat()}/{end.isoformat()}",
+        window,
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
-        digest=content_hash(rows, list(schema.columns)),
+        digest=found.get(window, Contents()).digest,
         may_overlap=True,
     )

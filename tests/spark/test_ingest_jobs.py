@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import load_table, loaded_sources
+from lakehouse.catalog import Contents, load_table, loaded_sources
 from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
 from lakehouse.faults import FAULTS, Fault
 from lakehouse.generator import taxi_table
@@ -24,7 +24,7 @@ from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
 from spark_jobs import ingest, taxi, weather
-from spark_jobs.tables import replace_slice
+from spark_jobs.tables import contents, replace_slice
 from spark_jobs.taxi.actuals import actuals, compute_actuals
 
 pytestmark = pytest.mark.spark
@@ -101,6 +101,20 @@ def test_exact_duplicates_collapse_within_a_file_and_near_ones_do_not(
     slice_ = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
     load(spark, lake, YELLOW_SPEC, slice_)
     assert len(rows(lake, RAW, slice_.name)) == 11
+
+
+def test_contents_know_the_rows_but_not_their_order(spark: SparkSession) -> None:
+    rows = [("a", 1, None), ("a", 2, 2), ("a", 2, 2), ("b", None, 1)]
+
+    def found(given: list[tuple[str, int | None, int | None]]) -> dict[str, Contents]:
+        frame = spark.createDataFrame(given, "file string, x int, y int").repartition(3)
+        return contents(frame, ["x", "y"], by=F.col("file"))
+
+    assert found(rows) == found(rows[::-1])
+    assert (found(rows)["a"].rows, found(rows)["a"].distinct) == (3, 2)
+    for other in [("a", None, 1), ("a", 1, 1), ("a", 2, 2)]:
+        assert found([other, *rows[1:]])["a"].digest != found(rows)["a"].digest
+        assert found([other, *rows[1:]])["b"] == found(rows)["b"]
 
 
 def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
