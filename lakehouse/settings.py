@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     spark_java_options: str = Field(
         "-XX:TieredStopAtLevel=1",
         description="Options of a driver's JVM. This one compiles once and quickly, which is right "
-        "for a month of trips; empty is better for the backfill of years.",
+        "for a month of trips; for the backfill of years =4 is better.",
     )
 
     job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of jobs.")
