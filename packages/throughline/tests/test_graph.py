@@ -232,7 +232,7 @@ def test_a_merge_that_reads_its_target_keeps_the_edge_to_itself(build: Any) -> N
 def test_a_declared_job_has_its_edges_until_a_run_says_better(build: Any) -> None:
     job = {"namespace": "demo", "name": "j"}
     declared = {
-        "eventTime": "2026-11-21T08:00:00Z",
+        "eventTime": "2025-11-21T08:00:00Z",
         "job": job,
         "inputs": [build.dataset("db|declared")],
     }

@@ -17,7 +17,7 @@ from throughline.projection import export, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 
-DAY = "2026-11-21T"
+DAY = "2025-11-21T"
 
 
 def _loads(build: Any) -> list[dict[str, Any]]:

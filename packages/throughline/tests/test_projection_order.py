@@ -48,7 +48,7 @@ def _events(draw: st.DrawFn) -> list[Event]:
         bodies.append(
             {
                 "eventType": draw(st.sampled_from(_TYPES)),
-                "eventTime": f"2026-11-21T08:00:0{draw(st.integers(0, 5))}Z",
+                "eventTime": f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z",
                 "run": {"runId": f"run-{run}", "facets": facets},
                 "job": {**_job(run % 3), "facets": job_facets},
                 "inputs": draw(st.lists(_dataset(), max_size=2)),

@@ -24,7 +24,7 @@ from throughline.spec import (
 def _event(**changes: Any) -> dict[str, Any]:
     event: dict[str, Any] = {
         "eventType": "COMPLETE",
-        "eventTime": "2026-11-21T08:00:00Z",
+        "eventTime": "2025-11-21T08:00:00Z",
         "run": {"runId": "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"},
         "job": {"namespace": "demo", "name": "job"},
     }
@@ -59,10 +59,10 @@ def test_an_event_that_cannot_be_placed_is_refused_with_path_and_value(
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("2026-11-21T08:00:00Z", "2026-11-21T08:00:00Z"),
-        ("2026-11-21T08:00:00", "2026-11-21T08:00:00Z"),
-        ("2026-11-21T10:00:00.120+02:00", "2026-11-21T08:00:00.12Z"),
-        ("2026-11-21T09:00:00.123456789+01:00[Europe/Paris]", "2026-11-21T08:00:00.123456Z"),
+        ("2025-11-21T08:00:00Z", "2025-11-21T08:00:00Z"),
+        ("2025-11-21T08:00:00", "2025-11-21T08:00:00Z"),
+        ("2025-11-21T10:00:00.120+02:00", "2025-11-21T08:00:00.12Z"),
+        ("2025-11-21T09:00:00.123456789+01:00[Europe/Paris]", "2025-11-21T08:00:00.123456Z"),
     ],
 )
 def test_a_time_is_read_in_every_form_and_without_a_zone_as_utc(text: str, shown: str) -> None:
@@ -89,8 +89,8 @@ def test_null_facets_and_null_datasets_are_as_none_at_all() -> None:
 
 
 def test_events_of_jobs_and_datasets_are_told_apart_by_what_they_hold() -> None:
-    job = {"eventTime": "2026-11-21T08:00:00Z", "job": {"namespace": "a", "name": "b"}}
-    dataset = {"eventTime": "2026-11-21T08:00:00Z", "dataset": {"namespace": "a", "name": "b"}}
+    job = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "a", "name": "b"}}
+    dataset = {"eventTime": "2025-11-21T08:00:00Z", "dataset": {"namespace": "a", "name": "b"}}
     assert isinstance(parse_event(job, "hash"), JobEvent)
     assert isinstance(parse_event(dataset, "hash"), DatasetEvent)
 

@@ -22,7 +22,7 @@ _RUN = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 def _event(name: str = "job") -> Any:
     return RunEvent(
         eventType=RunState.START,
-        eventTime="2026-11-21T08:00:00Z",
+        eventTime="2025-11-21T08:00:00Z",
         run=Run(runId=_RUN),
         job=Job(namespace="demo", name=name),
         producer="https://example.org/tests",
@@ -65,7 +65,7 @@ def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "test_event.py").write_text(
         "from openlineage.client.event_v2 import Job, Run, RunEvent\n"
         "def event():\n"
-        f"    return RunEvent(eventTime='2026-11-21T08:00:00Z', run=Run(runId='{_RUN}'),\n"
+        f"    return RunEvent(eventTime='2025-11-21T08:00:00Z', run=Run(runId='{_RUN}'),\n"
         "        job=Job(namespace='demo', name='j'), producer='https://example.org')\n"
     )
     spool = tmp_path / "spool"

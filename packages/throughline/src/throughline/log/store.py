@@ -31,6 +31,7 @@ from throughline.log import schema
 from throughline.log.entry import Entry
 
 _PAGE = 1_000
+_WRITERS = 0x746C6F67  # any number that only this log locks on
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,9 @@ class EventLog:
                 connection.exec_driver_sql("COMMIT")
                 return
             with connection.begin():
+                # One writer at a time, as SQLite has it by itself: else an event could be committed
+                # after one with a greater `seq`, and who reads on from there would never see it.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
                 yield connection
 
     @contextmanager
@@ -222,7 +226,9 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(url)
+        engine = create_engine(url)
+        event.listen(engine, "connect", _set_durable)
+        return engine
     if parsed.database:
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
@@ -240,6 +246,16 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
     # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
+
+
+def _set_durable(connection: Any, _record: Any) -> None:
+    """What PostgreSQL acknowledges shall be on its disk, whatever the server's default is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'on', false)"
+            " WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    connection.commit()
 
 
 def _row(entry: Entry, now: int) -> dict[str, Any]:
