@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -50,16 +51,65 @@ def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build:
     assert client.post("/api/v1/lineage", json=[good]).status_code == 201
 
 
-def test_gzip_is_understood_and_what_is_not_gzip_is_refused(client: TestClient, build: Any) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "zip_"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_a_zipped_body_is_understood_and_what_is_none_is_refused(
+    encoding: str, zip_: Callable[[bytes], bytes], client: TestClient, build: Any
+) -> None:
     raw = orjson.dumps(build.run("START", "r", "j", "08:00:00"))
-    headers = {"Content-Encoding": "gzip"}
-    zipped = gzip.compress(raw)
+    headers = {"Content-Encoding": encoding}
+    zipped = zip_(raw)
     assert client.post("/api/v1/lineage", content=zipped, headers=headers).status_code == 201
     for broken in (raw, zipped[:-4], b""):
         answer = client.post("/api/v1/lineage", content=broken, headers=headers)
         assert answer.status_code == 400, broken
-    headers = {"Content-Encoding": "br"}
-    assert client.post("/api/v1/lineage", content=raw, headers=headers).status_code == 400
+    answer = client.post("/api/v1/lineage", content=raw, headers={"Content-Encoding": "br"})
+    assert (answer.status_code, answer.json()["expected"]) == (400, "gzip, deflate or none")
+
+
+@pytest.mark.parametrize("wrap", [list, lambda events: {"events": events}])
+def test_a_batch_says_which_of_its_events_failed_and_why(
+    wrap: Callable[[list[Any]], Any], client: TestClient, build: Any
+) -> None:
+    good, bad = build.run("START", "r", "j", "08:00:00"), {"eventTime": "x"}
+
+    def post(*events: Any) -> tuple[int, Any]:
+        answer = client.post("/api/v1/lineage/batch", json=wrap(list(events)))
+        return answer.status_code, answer.json()
+
+    status, body = post(good, bad)
+    assert (status, body["status"]) == (207, "partial_success")
+    assert body["summary"] == {
+        "received": 2,
+        "successful": 1,
+        "failed": 1,
+        "retriable": 0,
+        "non_retriable": 1,
+    }
+    (failed,) = body["failed_events"]
+    assert (failed["index"], failed["retriable"]) == (1, False)
+    assert failed["reason"].startswith("eventTime: received 'x', expected")
+    assert [each["status"] for _, each in (post(good), post(bad))] == ["success", "failure"]
+    assert [post(good)[0], post(bad)[0], post()[0]] == [200, 422, 200]
+
+
+@pytest.mark.parametrize("raw", [b"3", b'{"events": {}}', b'{"event": []}'])
+def test_a_batch_that_is_none_is_refused(raw: bytes, client: TestClient) -> None:
+    answer = client.post("/api/v1/lineage/batch", content=raw)
+    assert answer.status_code == 422
+    assert "an array of events" in answer.json()["expected"]
+
+
+def test_a_body_above_the_set_size_is_refused_also_if_only_unzipped(live: Live, build: Any) -> None:
+    raw = orjson.dumps(build.run("START", "r", "j", "08:00:00", writes=("db|" + "a" * 500,)))
+    with TestClient(make_app(live, largest_body=len(raw) - 1)) as client:
+        for body, headers in ((raw, {}), (gzip.compress(raw), {"Content-Encoding": "gzip"})):
+            answer = client.post("/api/v1/lineage", content=body, headers=headers)
+            assert answer.status_code == 413
+            assert answer.json()["expected"] == f"at most {len(raw) - 1} bytes, unzipped"
+    with TestClient(make_app(live, largest_body=len(raw))) as client:
+        assert client.post("/api/v1/lineage", content=raw).status_code == 201
 
 
 @pytest.mark.parametrize(

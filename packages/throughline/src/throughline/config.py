@@ -41,6 +41,7 @@ SETTINGS = (
     Setting("spool", "", "folder whose *.jsonl files are tailed; empty: none"),
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
+    Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
     Setting("api_key", "", "bearer token that every request must show; empty: none"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
     Setting("start_hint", "throughline serve", "command to start that server, for messages"),
@@ -57,6 +58,7 @@ class Settings:
     spool: Path | None
     spool_remove_after: float
     lost_after: float
+    largest_body: int
     url: str
     start_hint: str
     api_key: str | None = field(repr=False)
@@ -79,6 +81,7 @@ def resolve(
         spool=Path(values["spool"]).expanduser().absolute() if values["spool"] else None,
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
         lost_after=_number("lost_after", values["lost_after"]),
+        largest_body=int(_number("largest_body", values["largest_body"])),
         url=_url(values["url"]),
         start_hint=values["start_hint"],
         api_key=values["api_key"] or None,

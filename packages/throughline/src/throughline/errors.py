@@ -3,6 +3,7 @@
 ThroughlineError
   · EventError            an event that cannot be placed: path, value received, what was expected
     · BodyError           a body that is no JSON at all
+      · TooLargeError     a body above the size that is taken
   · ConfigError           a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
   · LogError              the store cannot be opened or written
@@ -25,6 +26,7 @@ __all__ = [
     "NotFoundError",
     "ServerError",
     "ThroughlineError",
+    "TooLargeError",
 ]
 
 
@@ -44,6 +46,10 @@ class EventError(ThroughlineError):
 
 class BodyError(EventError):
     """A body or a line is not JSON."""
+
+
+class TooLargeError(BodyError):
+    """A body is larger than the server takes."""
 
 
 class ConfigError(ThroughlineError):

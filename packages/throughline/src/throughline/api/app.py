@@ -28,6 +28,7 @@ from throughline.errors import (
     LogError,
     NotFoundError,
     ThroughlineError,
+    TooLargeError,
 )
 from throughline.projection.live import Live
 
@@ -35,12 +36,19 @@ _RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events,
 
 
 def make_app(
-    live: Live, api_key: str | None = None, spool_lag: Callable[[], int] | None = None
+    live: Live,
+    api_key: str | None = None,
+    spool_lag: Callable[[], int] | None = None,
+    largest_body: int = 64 * 2**20,
 ) -> FastAPI:
-    """The ASGI application over a live log; `spool_lag` tells the bytes not yet taken in."""
+    """The ASGI application over a live log.
+
+    `spool_lag` tells the bytes not yet taken in, `largest_body` the most bytes of a request.
+    """
     app = FastAPI(title="throughline", docs_url=None, redoc_url=None)
     app.state.live = live
     app.state.spool_lag = spool_lag
+    app.state.largest_body = largest_body
     for resource in _RESOURCES:
         app.include_router(resource.router)
     app.add_exception_handler(ThroughlineError, _on_error)
@@ -57,7 +65,8 @@ def _on_error(_request: Request, error: Exception) -> Response:
         body = {"code": 404, "message": str(error), "nearest": error.nearest}
         return answer(body, 404)
     if isinstance(error, EventError):
-        status = 400 if isinstance(error, BodyError) else 422
+        is_large = isinstance(error, TooLargeError)
+        status = 413 if is_large else 400 if isinstance(error, BodyError) else 422
         return answer({"code": status, "message": str(error), **intake.described(error)}, status)
     status = 503 if isinstance(error, LogError) else 400
     return answer({"code": status, "message": str(error)}, status)

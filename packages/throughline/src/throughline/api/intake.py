@@ -1,4 +1,4 @@
-"""POST /api/v1/lineage: one event or an array of events, as JSON, gzip if so declared."""
+"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, zipped if so declared."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from throughline.api.http import answer
-from throughline.errors import BodyError, EventError
+from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.log import Entry, entry_of
-from throughline.projection.live import Batch
+from throughline.projection.live import Batch, Receipt
 from throughline.spec import load
 
 router = APIRouter()
 
-_LARGEST = 64 * 1024 * 1024
+_WINDOW_BITS = {"gzip": 31, "deflate": 15}
+"""What zlib is told, by Content-Encoding; RFC 9110 calls a zlib stream deflate."""
 
 
 @router.post("/api/v1/lineage", status_code=201)
@@ -28,16 +29,31 @@ async def post_lineage(request: Request) -> Response:
     if not isinstance(body, list):
         await _store(request, [entry_of(raw, body)])
         return Response(status_code=201)
-    entries: list[Entry] = []
-    errors: list[dict[str, Any]] = []
-    for index, item in enumerate(body):
-        try:
-            entries.append(entry_of(_dump(item), item))
-        except EventError as error:
-            errors.append({"index": index, **described(error)})
-    taken, repeated = await _store(request, entries)
-    summary = {"taken": taken, "repeated": repeated, "refused": len(errors), "errors": errors}
-    return answer(summary, 422 if errors else 201)
+    receipt, errors = await _take(request, body)
+    refused = [{"index": index, **described(error)} for index, error in errors]
+    summary = {"taken": receipt.taken, "repeated": receipt.repeated, "refused": len(refused)}
+    return answer({**summary, "errors": refused}, 422 if errors else 201)
+
+
+@router.post("/api/v1/lineage/batch")
+async def post_batch(request: Request) -> Response:
+    """Take an array of events, or an object with one in `events`; what can be placed is taken.
+
+    200 if that is all of them, 207 if it is a part, 422 if it is none; the answer says which ones
+    failed and why. None is worth sending again as it is.
+    """
+    body = load(await _body(request))
+    events = body.get("events") if isinstance(body, dict) else body
+    if not isinstance(events, list):
+        raise EventError("$", body, "an array of events, or an object with one in `events`")
+    receipt, errors = await _take(request, events)
+    taken = receipt.taken + receipt.repeated
+    status = "success" if not errors else "partial_success" if taken else "failure"
+    counts = {"received": len(events), "successful": taken, "failed": len(errors)}
+    failed = [{"index": index, "reason": str(error), "retriable": False} for index, error in errors]
+    summary = {**counts, "retriable": 0, "non_retriable": len(errors)}
+    code = {"success": 200, "partial_success": 207, "failure": 422}[status]
+    return answer({"status": status, "summary": summary, "failed_events": failed}, code)
 
 
 def described(error: EventError) -> dict[str, str]:
@@ -45,37 +61,48 @@ def described(error: EventError) -> dict[str, str]:
     return {"path": error.path, "received": error.received, "expected": error.expected}
 
 
-async def _store(request: Request, entries: list[Entry]) -> tuple[int, int]:
+async def _take(request: Request, items: list[Any]) -> tuple[Receipt, list[tuple[int, EventError]]]:
+    """Store the events that can be placed; those that cannot by their place in the array."""
+    entries: list[Entry] = []
+    errors: list[tuple[int, EventError]] = []
+    for index, item in enumerate(items):
+        try:
+            entries.append(entry_of(_dump(item), item))
+        except EventError as error:
+            errors.append((index, error))
+    return await _store(request, entries), errors
+
+
+async def _store(request: Request, entries: list[Entry]) -> Receipt:
     future = request.app.state.live.submit(Batch(entries))
-    receipt = await asyncio.wrap_future(future)
-    return receipt.taken, receipt.repeated
+    return await asyncio.wrap_future(future)
 
 
 async def _body(request: Request) -> bytes:
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip", ""):
-        raise BodyError("Content-Encoding", encoding, "gzip or none")
-    # 32 + 15: a gzip or zlib header, whichever is there
-    unzip = zlib.decompressobj(47) if encoding == "gzip" else None
+    most: int = request.app.state.largest_body
+    encoding = request.headers.get("content-encoding", "").strip().lower() or "identity"
+    if encoding != "identity" and encoding not in _WINDOW_BITS:
+        raise BodyError("Content-Encoding", encoding, "gzip, deflate or none")
+    unzip = zlib.decompressobj(_WINDOW_BITS[encoding]) if encoding in _WINDOW_BITS else None
     parts: list[bytes] = []
     size = 0
     async for chunk in request.stream():
-        part = _unzipped(unzip, chunk, _LARGEST - size + 1) if unzip else chunk
+        part = _unzipped(unzip, chunk, most - size + 1, encoding) if unzip else chunk
         size += len(part)
-        if size > _LARGEST:
-            raise BodyError("$", f"more than {_LARGEST} bytes", f"at most {_LARGEST} bytes")
+        if size > most:
+            raise TooLargeError("$", f"more than {most} bytes", f"at most {most} bytes, unzipped")
         parts.append(part)
     if unzip is not None and not unzip.eof:
-        raise BodyError("$", "a gzip stream that ends too early", "a whole gzip stream")
+        raise BodyError("$", f"a {encoding} stream that ends too early", "a whole one")
     return b"".join(parts)
 
 
-def _unzipped(unzip: Any, chunk: bytes, most: int) -> bytes:
+def _unzipped(unzip: Any, chunk: bytes, most: int, encoding: str) -> bytes:
     try:
         part: bytes = unzip.decompress(chunk, most)
         return part
     except zlib.error as error:
-        raise BodyError("$", str(error), "a gzip stream") from None
+        raise BodyError("$", str(error), f"a {encoding} stream") from None
 
 
 def _dump(item: Any) -> bytes:

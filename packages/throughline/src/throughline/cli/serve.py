@@ -46,7 +46,7 @@ def run_server(settings: Settings) -> None:
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
         config = uvicorn.Config(
-            make_app(live, settings.api_key, tail.lag if tail else None),
+            make_app(live, settings.api_key, tail.lag if tail else None, settings.largest_body),
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=10,
