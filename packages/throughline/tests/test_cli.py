@@ -19,7 +19,7 @@ from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
-_COMMANDS = ("serve", "tree", "columns", "diff", "runs", "ingest", "export")
+_COMMANDS = ("serve", "tree", "columns", "impact", "path", "diff", "runs", "ingest", "export")
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,19 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     assert call("tree", "Flow", *log).stdout.endswith("└─ a  (db)\n")
     assert "└─ Flow.s" in call("tree", "Flow", "--level", "task", *log).stdout
     assert "Nothing after it was recorded" in call("tree", "Flow", "--down", *log).stdout
+
+
+def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
+    database: str, call: Call
+) -> None:
+    found = call("impact", "db.trips", "--database", database).stdout.splitlines()
+    assert [line.split()[1] for line in found][:2] == ["Flow.train", "Flow/model"]
+    assert found[0].startswith("  1  Flow.train  COMPLETED")
+    found = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
+    assert found == ["  db.trips  (hive://h)", "→ Flow.train", "→ Flow/model  (metaflow)"]
+    none = call("path", "Flow.train", "Flow.train", "--level", "pipeline", "--database", database)
+    assert none.stdout == "  Flow.train\n"
+    assert "--level" in call("impact", "--help").stdout
 
 
 def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Call) -> None:

@@ -11,7 +11,9 @@ from throughline.graph.answers import (
     columns_answer,
     diff_answer,
     edges_answer,
+    impact_answer,
     moment_of,
+    path_answer,
     run_answer,
     runs_answer,
     tree_answer,
@@ -55,6 +57,35 @@ def get_columns(
     """What the columns of a dataset, or one of them, are made of or make."""
     with live.reading(_moment(live, as_of, known_at)) as state:
         return answer(columns_answer(state, node, field, direction, depth, indirect=indirect))
+
+
+@router.get("/api/v2/impact")
+def get_impact(
+    live: LiveState,
+    node: str,
+    field: str | None = None,
+    level: str = "task",
+    depth: Annotated[int, Query(ge=0)] = 20,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """What a change of a node, or of one column of a dataset, reaches: by distance, with owners."""
+    with live.reading(_moment(live, as_of, known_at)) as state:
+        return answer(impact_answer(state, node, field, level, depth))
+
+
+@router.get("/api/v2/path")
+def get_path(
+    live: LiveState,
+    start: Annotated[str, Query(alias="from")],
+    end: Annotated[str, Query(alias="to")],
+    level: str = "task",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """A shortest way of the data between two nodes."""
+    with live.reading(_moment(live, as_of, known_at)) as state:
+        return answer(path_answer(state, start, end, level))
 
 
 @router.get("/api/v2/edges")

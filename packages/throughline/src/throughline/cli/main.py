@@ -151,6 +151,56 @@ def columns(
 
 
 @app.command()
+def impact(
+    node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
+    field: Annotated[str | None, typer.Argument(help="A column of it, if it is a dataset.")] = None,
+    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List what a change of a dataset, a column or a job reaches: the nearest first, with owners.
+
+    Example: throughline impact yellow_taxi_raw tpep_pickup_datetime
+    """
+    params: dict[str, Any] = {"node": node, "level": level.value, "depth": depth}
+    if field is not None:
+        params["field"] = field
+    params |= _moments(as_of, known_at)
+    answer = _ask("/api/v2/impact", params, url, database, api_key)
+    from throughline.cli.render import print_impact, print_json
+
+    print_json(answer) if as_json else print_impact(answer)
+
+
+@app.command()
+def path(
+    start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
+    end: Annotated[str, typer.Argument(help="Another one.")],
+    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Print a shortest way of the data between two nodes; exit code 1 if there is none.
+
+    Example: throughline path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
+    """
+    params = {"from": start, "to": end, "level": level.value, **_moments(as_of, known_at)}
+    answer = _ask("/api/v2/path", params, url, database, api_key)
+    from throughline.cli.render import print_json, print_path
+
+    print_json(answer) if as_json else print_path(answer)
+
+
+@app.command()
 def diff(
     since: Annotated[str, typer.Argument(help="A time, or the id of a run for its end.")],
     until: Annotated[str | None, typer.Argument(help="The same. [now]")] = None,

@@ -78,6 +78,31 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
         console.print(line)
 
 
+def print_impact(answer: dict[str, Any]) -> None:
+    """A node or column a line, behind how many steps away it is."""
+    console = _console()
+    for each in answer["affected"]:
+        if each["type"] == "column":
+            leaf = _leaf({**each, "isRepeated": False, "hasMore": False})
+        else:
+            run = {"run": each.get("run"), "latestRun": each.get("run")}
+            leaf = _leaf({**each, **run, "isRepeated": False, "hasMore": False})
+        owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
+        console.print(Text.assemble((f"{each['distance']:>3}  ", "dim"), leaf, (owned, "yellow")))
+    if not answer["affected"]:
+        console.print(_ENDS["down"])
+
+
+def print_path(answer: dict[str, Any]) -> None:
+    """A node a line, in the direction of the data."""
+    console = _console()
+    for nth, node in enumerate(answer["path"]):
+        style = "bold" if node["type"] == "job" else "cyan"
+        arrow = "→ " if nth else "  "
+        namespace = f"  ({node['namespace']})" if node["type"] == "dataset" else ""
+        console.print(Text.assemble((arrow, "dim"), (node["name"], style), (namespace, "dim")))
+
+
 def print_diff(answer: dict[str, Any]) -> None:
     """A change a line: + added, - removed, ~ changed."""
     console = _console()

@@ -87,9 +87,10 @@ def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
 
     with live.reading() as state:
         then = answers.moment_of(state, params.pop("asOf", None), params.pop("knownAt", None))
-        since = answers.moment_of(state, params.pop("from", None))
-        until = answers.moment_of(state, params.pop("to", None))
     if path == "/api/v2/diff":
+        with live.reading() as state:
+            since = answers.moment_of(state, params.pop("from", None))
+            until = answers.moment_of(state, params.pop("to", None))
         with live.reading(since) as before, live.reading(until) as after:
             return answers.diff_answer(before, after, **params)
     with live.reading(then) as state:
@@ -97,6 +98,10 @@ def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
             return answers.tree_answer(state, **params)
         if path == "/api/v2/columns":
             return answers.columns_answer(state, **params)
+        if path == "/api/v2/impact":
+            return answers.impact_answer(state, **params)
+        if path == "/api/v2/path":
+            return answers.path_answer(state, params.pop("from"), params.pop("to"), **params)
         if path == "/api/v2/runs":
             return answers.runs_answer(state, **params)
         return export(state)

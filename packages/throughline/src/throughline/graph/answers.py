@@ -11,8 +11,9 @@ from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
+from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, find_node
+from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome, start_of
@@ -110,6 +111,32 @@ def columns_answer(
         raise NotFoundError(f"{node!r} is a job, and only datasets have columns")
     known = generations_of(state)
     return columns(known, found, field, direction, depth=depth, indirect=indirect)
+
+
+def impact_answer(
+    state: State,
+    node: str,
+    field: str | None = None,
+    level: str = "task",
+    depth: int = 20,
+) -> dict[str, Any]:
+    """What a change of a node, or of one column of a dataset, reaches."""
+    found = find_node(state, node, "dataset" if field is not None else None)
+    known = generations_of(state)
+    answer: dict[str, Any] = {"node": node_id(found), "depth": depth}
+    if field is None:
+        chosen = level_of(level)
+        reached = impact(known, found, chosen, depth)
+        return {**answer, "level": chosen.name.lower(), "affected": reached}
+    return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
+
+
+def path_answer(state: State, start: str, end: str, level: str = "task") -> dict[str, Any]:
+    """A shortest way of the data between two nodes, whichever of them comes first."""
+    chosen = level_of(level)
+    nodes = path(generations_of(state), find_node(state, start), find_node(state, end), chosen)
+    shown = [{"id": node_id(node), **node._asdict()} for node in nodes]
+    return {"level": chosen.name.lower(), "path": shown}
 
 
 def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:

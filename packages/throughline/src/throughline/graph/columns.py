@@ -51,13 +51,42 @@ def columns(
     edges = _edges(known, generations, way, indirect=indirect)
     found = sorted({column.field for column in edges if column.dataset == name})
     if field is not None and field not in found:
-        told = f"known: {', '.join(found)}" if found else "no column lineage of it is known"
-        raise NotFoundError(f"{root.name} has no column {field!r} with lineage; {told}")
+        raise _no_column(root, field, found)
     top = {**_leaf(node_id(root), "dataset", root.namespace, root.name)}
     shown = found if field is None else [field]
     seen: set[Column] = set()
     top["children"] = [_grow(edges, Column(name, each), depth, seen) for each in shown]
     return {"node": node_id(root), "direction": way, "depth": depth, way: top}
+
+
+def columns_below(known: Generations, root: Node, field: str, depth: int) -> dict[Step, int]:
+    """Every column that one goes into or decides on, as its nearest step, with its distance.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    name = DatasetName(root.namespace, root.name)
+    edges = _edges(known, reached(known, root, "down", Level.TASK), "down", indirect=True)
+    start = Column(name, field)
+    if start not in edges:
+        up = _edges(known, reached(known, root, "up", Level.TASK), "up", indirect=True)
+        if start not in up:
+            fields = sorted({c.field for c in (*edges, *up) if c.dataset == name})
+            raise _no_column(root, field, fields)
+    found: dict[Step, int] = {}
+    seen, level = {start}, [start]
+    for distance in range(1, depth + 1):
+        steps = {step for column in level for step in edges.get(column, ())}
+        new = sorted(step for step in steps if step.column not in seen)
+        found |= dict.fromkeys(new, distance)
+        level = sorted({step.column for step in new})
+        seen.update(level)
+    return found
+
+
+def _no_column(root: Node, field: str, known: list[str]) -> NotFoundError:
+    told = f"known: {', '.join(known)}" if known else "no column lineage of it is known"
+    return NotFoundError(f"{root.name} has no column {field!r} with lineage; {told}")
 
 
 def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def tree(
             graph = LevelGraph.build(known, level, found)
             if level is Level.PIPELINE:
                 _leave_out_inner(graph, found, root)
-            parts = _parts(known, graph, root, level) if root.type == "job" else []
+            parts = parts_of(known, graph, root, level) if root.type == "job" else []
             answer[way] = _grow(known.state, graph, root, way, depth, parts)
     return answer
 
@@ -79,7 +79,7 @@ def _is_below(known: Generations, run: Run, ref: JobRef) -> bool:
     return any(above.key.job == ref for above in known.levels.lineage(run))
 
 
-def _parts(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """What stands for a job at a level at which it does nothing itself."""
     ref = JobRef(root.namespace, root.name)
     if ref in graph.jobs:

@@ -1,0 +1,90 @@
+"""What a change reaches, and how one node leads to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import impact_answer, path_answer
+from throughline.projection import State
+
+from .test_columns import FILTER, IDENTITY, SUM, _write
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    owned = build.run("COMPLETE", "3", "report", "10:00:00", reads=("db|day",))
+    owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}, {"name": "ann"}]}
+    owned["outputs"] = [build.dataset("db|page", ownership={"owners": [{"name": "ann"}, {}]})]
+    return build.state(
+        _write(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)],
+               raw__fare=[("file.fare", IDENTITY)]),
+        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)]),
+        owned,
+        build.run("COMPLETE", "4", "else", "08:00:00", reads=("db|x",), writes=("db|y",)),
+    )  # fmt: skip
+
+
+def _ways(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(each["distance"], each["name"], each["owners"]) for each in answer["affected"]]
+
+
+def test_a_change_reaches_all_that_is_made_of_it_the_nearest_first_with_owners(
+    state: State,
+) -> None:
+    assert _ways(impact_answer(state, "raw")) == [
+        (1, "sum", []),
+        (2, "day", []),
+        (3, "report", ["ann", "team:bi"]),
+        (4, "page", ["ann"]),
+    ]
+    (near,) = impact_answer(state, "raw", depth=1)["affected"]
+    assert (near["name"], near["run"]["state"]) == ("sum", "COMPLETED")
+    assert impact_answer(state, "page")["affected"] == []
+    assert _ways(impact_answer(state, "job:demo:report")) == [(1, "page", ["ann"])]
+
+
+def test_a_pipeline_reaches_what_its_tasks_lead_to(build: Any) -> None:
+    events = [
+        build.run("COMPLETE", "d", "dag", "08:00:00", kind="AIRFLOW/DAG"),
+        build.run("COMPLETE", "t", "dag.t", "08:01:00", parent=("d", "dag"), kind="AIRFLOW/TASK",
+                  reads=("db|a",), writes=("db|b",)),
+    ]  # fmt: skip
+    assert _ways(impact_answer(build.state(*events), "job:demo:dag", level="task")) == [
+        (0, "dag.t", []),
+        (1, "b", []),
+    ]
+
+
+def test_a_changed_column_reaches_the_columns_made_of_it_and_those_whose_rows_it_decides_on(
+    state: State,
+) -> None:
+    def reached(field: str) -> list[tuple[Any, ...]]:
+        found = impact_answer(state, "file", field)["affected"]
+        keys = ("distance", "name", "field", "transformation", "job")
+        return [tuple(each[key] for key in keys) for each in found]
+
+    assert reached("fare") == [
+        (1, "raw", "fare", "IDENTITY", "load"),
+        (2, "day", "fare", "AGGREGATION", "sum"),
+    ]
+    assert reached("id") == [
+        (1, "raw", "id", "IDENTITY", "load"),
+        (2, "day", "fare", "FILTER", "sum"),
+    ]
+    assert impact_answer(state, "day", "fare")["affected"] == []  # known, and the last one
+    with pytest.raises(NotFoundError, match="file has no column 'nix' with lineage; known: fare"):
+        impact_answer(state, "file", "nix")
+
+
+def test_a_path_is_a_shortest_way_along_the_data_whichever_node_is_named_first(
+    state: State,
+) -> None:
+    way = ["file", "load", "raw", "sum", "day", "report", "page"]
+    for nodes in (("file", "page"), ("page", "file")):
+        assert [node["name"] for node in path_answer(state, *nodes)["path"]] == way
+    assert [node["name"] for node in path_answer(state, "raw", "raw")["path"]] == ["raw"]
+    with pytest.raises(NotFoundError, match="no data leads from dataset:db:raw to dataset:db:y"):
+        path_answer(state, "raw", "y")
