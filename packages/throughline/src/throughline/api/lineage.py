@@ -1,16 +1,25 @@
-"""GET /api/v1/lineage: Marquez's graph around a job or a dataset."""
+"""GET /api/v1/lineage and /api/v1/column-lineage: Marquez's graphs around a node."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import LiveState, answer
-from throughline.api.shapes import dataset_node_shape, job_node_shape
+from throughline.api.shapes import (
+    current_version,
+    dataset_node_shape,
+    dataset_shape,
+    job_node_shape,
+)
 from throughline.errors import NotFoundError
 from throughline.graph import LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import graph_of, level_of
+from throughline.graph.answers import graph_of, level_of, made_of_columns
+from throughline.graph.columns import Column, Made, Told, around
+from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
@@ -39,6 +48,100 @@ def get_lineage(
         nodes = [_dataset(state, graph, name, jobs) for name in sorted(names)]
         nodes += [_job(state, graph, ref) for ref in sorted(jobs)]
         return answer({"graph": nodes})
+
+
+@router.get("/api/v1/column-lineage")
+def get_column_lineage(
+    live: LiveState,
+    node: Annotated[str, Query(alias="nodeId")],
+    depth: Annotated[int, Query(ge=0)] = 20,
+    with_downstream: Annotated[bool, Query(alias="withDownstream")] = False,
+) -> Response:
+    """The columns that those of a dataset, a field or a job's outputs are made of.
+
+    `inEdges` lead from a column to those it is made of, as Marquez has them.
+    """
+    with live.reading() as state:
+        made = made_of_columns(state)
+        starts = _columns(state, made, node)
+        found = around(made, starts, depth, downstream=with_downstream)
+        inputs = {column: sorted(found & made.get(column, {}).keys()) for column in found}
+        outputs: dict[Column, list[Column]] = defaultdict(list)
+        for column in sorted(found):
+            for each in inputs[column]:
+                outputs[each].append(column)
+        about = {name: _About.of(state, name) for name in {each.dataset for each in found}}
+        nodes = [
+            _column(about, made.get(column, {}), column, inputs[column], outputs[column])
+            for column in sorted(found)
+            if inputs[column] or outputs[column]
+        ]
+        return answer({"graph": nodes})
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What each column of a dataset shows of it."""
+
+    version: str | None
+    types: dict[str, str]
+
+    @classmethod
+    def of(cls, state: State, name: DatasetName) -> _About:
+        """Find it once for all columns."""
+        fields = dataset_shape(state, name)["fields"] if name in state.identity else []
+        types = {field["name"]: field["type"] or "" for field in fields}
+        return cls(current_version(state, name), types)
+
+
+def _columns(state: State, made: Made, node: str) -> set[Column]:
+    if node.startswith("datasetField:"):
+        dataset, field = find_field(state, node)
+        return {Column(DatasetName(dataset.namespace, dataset.name), field)}
+    root = _root(state, node)
+    names = {DatasetName(root.namespace, root.name)}
+    if root.type == "job":
+        edges = graph_of(state, None).jobs.get(JobRef(root.namespace, root.name))
+        names = edges.writes if edges else set()
+    known = {each for column in made for each in (column, *made[column])}
+    return {column for column in known if column.dataset in names}
+
+
+def _column(
+    about: dict[DatasetName, _About],
+    told: dict[Column, Told],
+    column: Column,
+    inputs: list[Column],
+    outputs: list[Column],
+) -> dict[str, Any]:
+    own = _field_id(column)
+    data = {
+        **_field(about, column, told[inputs[0]] if inputs else Told(None, None)),
+        "fieldType": about[column.dataset].types.get(column.field, ""),
+        "inputFields": [_field(about, each, told[each]) for each in inputs],
+    }
+    return {
+        "id": own,
+        "type": "DATASET_FIELD",
+        "data": data,
+        "inEdges": [{"origin": own, "destination": _field_id(each)} for each in inputs],
+        "outEdges": [{"origin": own, "destination": _field_id(each)} for each in outputs],
+    }
+
+
+def _field(about: dict[DatasetName, _About], column: Column, told: Told) -> dict[str, Any]:
+    return {
+        "namespace": column.dataset.namespace,
+        "dataset": column.dataset.name,
+        "datasetVersion": about[column.dataset].version,
+        "field": column.field,
+        "transformationDescription": told.description,
+        "transformationType": told.type,
+    }
+
+
+def _field_id(column: Column) -> str:
+    return f"datasetField:{column.dataset.namespace}:{column.dataset.name}:{column.field}"
 
 
 def _root(state: State, node: str) -> Node:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from throughline.errors import ConfigError, NotFoundError
-from throughline.graph.columns import columns
+from throughline.graph.columns import Made, columns, made_of
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
@@ -228,6 +228,16 @@ class _ById:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _ById) and other.state is self.state
+
+
+def made_of_columns(state: State) -> Made:
+    """The column lineage of what every job did last, found once for each revision."""
+    return _made(_ById(state), state.revision)
+
+
+@lru_cache(maxsize=2)
+def _made(key: _ById, revision: int) -> Made:
+    return made_of(_generations(key, revision))
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ how they are grouped or ordered (OpenLineage's ColumnLineageDatasetFacet, `trans
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from throughline.errors import NotFoundError
@@ -27,6 +27,17 @@ class Column(NamedTuple):
     field: str
 
 
+class Told(NamedTuple):
+    """What the facet's first form says of how a column is made; new producers leave it out."""
+
+    type: str | None
+    description: str | None
+
+
+Made = dict[Column, dict[Column, Told]]
+"""Of each column those that it is made of, or that decide on its rows."""
+
+
 class Step(NamedTuple):
     """How one column is made of another: the transformation's subtype (or type), and the job."""
 
@@ -36,6 +47,7 @@ class Step(NamedTuple):
 
 
 Edges = dict[Column, set[Step]]
+_TOLD = ("Type", "Description")
 
 
 def columns(
@@ -84,6 +96,47 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
     return found
 
 
+def made_of(known: Generations) -> Made:
+    """The column lineage of what every job did last: Marquez's view."""
+    found: Made = defaultdict(dict)
+    for generation in known.current():
+        for run in generation.runs:
+            for name, field, told in _fields(known.state, run):
+                how = Told(*(_text(told.get(f"transformation{each}")) for each in _TOLD))
+                for of, _ in _inputs(known.state, told, indirect=True):
+                    found[Column(name, field)][of] = how
+    return dict(found)
+
+
+def around(made: Made, starts: Iterable[Column], depth: int, *, downstream: bool) -> set[Column]:
+    """The columns within `depth` steps up, and down within one less, as Marquez counts them."""
+    starts = set(starts)
+    found = _within(made, starts, depth)
+    if downstream:
+        makes: dict[Column, set[Column]] = defaultdict(set)
+        for column, inputs in made.items():
+            for each in inputs:
+                makes[each].add(column)
+        found |= _within(makes, starts, depth - 1)
+    return found
+
+
+def _within(
+    edges: Mapping[Column, Iterable[Column]], starts: set[Column], depth: int
+) -> set[Column]:
+    found, newest = set(starts), starts
+    for _ in range(depth):
+        newest = {each for column in newest for each in edges.get(column, ())} - found
+        if not newest:
+            break
+        found |= newest
+    return found
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None
+
+
 def _no_column(root: Node, field: str, known: list[str]) -> NotFoundError:
     told = f"known: {', '.join(known)}" if known else "no column lineage of it is known"
     return NotFoundError(f"{root.name} has no column {field!r} with lineage; {told}")
@@ -122,17 +175,24 @@ def _edges(
 
 def _made(state: State, run: Run, *, indirect: bool) -> Iterator[tuple[Column, Column, str]]:
     """Each column that a run wrote, a column that it is made of, and how."""
+    for name, field, told in _fields(state, run):
+        for of, how in _inputs(state, told, indirect=indirect):
+            yield Column(name, field), of, how
+
+
+def _fields(state: State, run: Run) -> Iterator[tuple[DatasetName, str, dict[str, Any]]]:
+    """Each column that a run wrote, and what the facet tells of it."""
     for spelled, use in run.outputs.items():
         facet = use.columns[1] if use.columns else {}
         name = state.identity.primary(spelled)
         fields = facet.get("fields")
         for field, told in fields.items() if isinstance(fields, dict) else ():
-            for of, how in _inputs(state, told, indirect=indirect):
-                yield Column(name, str(field)), of, how
+            if isinstance(told, dict):
+                yield name, str(field), told
 
 
-def _inputs(state: State, told: Any, *, indirect: bool) -> Iterator[tuple[Column, str]]:
-    listed = told.get("inputFields") if isinstance(told, dict) else None
+def _inputs(state: State, told: dict[str, Any], *, indirect: bool) -> Iterator[tuple[Column, str]]:
+    listed = told.get("inputFields")
     for each in listed if isinstance(listed, list) else ():
         if not isinstance(each, dict):
             continue

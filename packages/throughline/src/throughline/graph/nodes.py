@@ -67,6 +67,17 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
     return None
 
 
+def find_field(state: State, text: str) -> tuple[Node, str]:
+    """The dataset and field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
+    rest = text.removeprefix("datasetField:")
+    at = rest.rfind(":")
+    while at >= 0:
+        if node := _by_id(state, "dataset", rest[:at]):
+            return node, rest[at + 1 :]
+        at = rest.rfind(":", 0, at)
+    raise NotFoundError(f"no dataset has the field {text!r}")
+
+
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     whole: set[Node] = set()
     part: set[Node] = set()
