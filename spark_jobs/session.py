@@ -60,6 +60,9 @@ def session_conf(settings: Settings, spool_name: str) -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
+        "spark.sql.warehouse.dir": str(
+            settings.state_dir / "spark-warehouse"
+        ),  # else where it runs
         "spark.sql.extensions": (
             "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
         ),

@@ -211,6 +211,10 @@ class TrainForecastModelFlow(FlowSpec):
             table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
             table_written(table, dataset(target))
             pinned(target, table.metadata.current_snapshot_id)
+            print(  # noqa: T201
+                f"{rows.num_rows:,} forecasts by {plan.model}, as of {plan.as_of}, are in"
+                f" {target.name}; their model_version is {version}."
+            )
         self.next(self.end)
 
     @step

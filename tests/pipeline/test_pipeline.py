@@ -178,6 +178,18 @@ def test_a_column_comes_from_that_column_of_every_months_file(pipeline: Pipeline
     }
 
 
+def test_every_column_of_the_actuals_comes_from_a_column_of_the_trips(pipeline: Pipeline) -> None:
+    top = pipeline.get("/api/v2/columns", node="yellow_rides_hourly_actuals", depth=1)["up"]
+    assert {
+        column["field"]: {(step["field"], step["transformation"]) for step in column["children"]}
+        for column in top["children"]
+    } == {
+        "datetime_hour": {("tpep_pickup_datetime", "TRANSFORMATION")},
+        "pulocationid": {("pulocationid", "IDENTITY")},
+        "total_rides": {("tpep_pickup_datetime", "AGGREGATION")},
+    }
+
+
 def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
     control = {
         (edge["upstream"]["name"], edge["downstream"]["name"])

@@ -145,9 +145,9 @@ def columns(
         params["indirect"] = True
     params |= _moments(as_of, known_at)
     answer = _ask("/api/v2/columns", params, url, database, api_key)
-    from throughline.cli.render import print_json, print_tree
+    from throughline.cli.render import NO_COLUMNS, print_json, print_tree
 
-    print_json(answer) if as_json else print_tree(answer)
+    print_json(answer) if as_json else print_tree(answer, NO_COLUMNS)
 
 
 @app.command()

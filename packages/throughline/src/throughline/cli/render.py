@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,10 @@ _ENDS = {
     "up": "Nothing before it was recorded.",
     "down": "Nothing after it was recorded.",
 }
+NO_COLUMNS = {
+    "up": "No column lineage of it was recorded. Its tree tells what the whole of it comes from.",
+    "down": "No column was recorded to be made of it. Its tree (--down) tells what it leads to.",
+}
 _LEAST = 10  # characters of a name; fewer say nothing
 
 
@@ -38,8 +43,11 @@ def print_line(text: str, *, is_error: bool = False) -> None:
     stream.flush()
 
 
-def print_tree(answer: dict[str, Any]) -> None:
-    """A tree with branches; both directions one after the other."""
+def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> None:
+    """A tree with branches; both directions one after the other.
+
+    `nothing` says by direction what it means when there are none.
+    """
     console = _console()
     for direction in ("up", "down"):
         if direction not in answer:
@@ -48,7 +56,7 @@ def print_tree(answer: dict[str, Any]) -> None:
             console.print(Text(f"{direction}:", style="bold"))
         if not (answer[direction]["children"] or answer[direction]["hasMore"]):
             console.print(_line(console, "", answer[direction]))
-            console.print(Text(_ENDS[direction], style="dim"))
+            console.print(Text(nothing[direction], style="dim"))
             continue
         open_ = [(answer[direction], "", "")]
         while open_:
