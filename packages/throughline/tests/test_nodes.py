@@ -1,0 +1,42 @@
+"""Nodes by id and by short name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph import find_node, node_id
+
+
+def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
+    arn = "arn:aws:glue:eu-west-1:1"
+    table = build.dataset("s3a://lake|wh/t", symlinks=[(arn, "table/db/trips", "TABLE")])
+    run = build.run("COMPLETE", "r", "Flow.train", "08:00:00", reads=("postgres://h:5432|a.b",))
+    run["outputs"] = [table]
+    state = build.state(run)
+    expected = f"dataset:{arn}:table/db/trips"
+    for text in (expected, "dataset:s3n://lake:/wh/t", "table/db/trips", "trips", "wh/t"):
+        assert node_id(find_node(state, text)) == expected
+    assert node_id(find_node(state, "train")) == "job:demo:Flow.train"
+    assert node_id(find_node(state, "dataset:postgres://h:5432:a.b")).endswith(":a.b")
+
+
+def test_a_job_does_not_hide_the_table_that_it_is_named_after(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "r", "rides", "08:00:00", writes=("db|nyc.rides",)))
+    with pytest.raises(AmbiguousError) as caught:
+        find_node(state, "rides")
+    assert caught.value.nearest == ("dataset:db:nyc.rides", "job:demo:rides")
+
+
+def test_an_unknown_name_suggests_the_nearest_and_an_ambiguous_one_lists_all(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|x.trips", "db|y.trips"))
+    )
+    with pytest.raises(NotFoundError) as caught:
+        find_node(state, "x.tripz")
+    assert caught.value.nearest[0] == "x.trips"
+    with pytest.raises(AmbiguousError) as several:
+        find_node(state, "trips")
+    assert several.value.nearest == ("dataset:db:x.trips", "dataset:db:y.trips")

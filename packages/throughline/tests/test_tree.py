@@ -1,0 +1,152 @@
+"""Trees, and what they tell of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import run_answer, tree_answer
+
+from .graphs import DAG, FLOW, STEP, TASK, loads, names, two_orchestrators
+
+
+def test_a_tree_prints_each_node_once_and_marks_it_after_that(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j1", "08:00:00", reads=("db|a",), writes=("db|b", "db|c")),
+        build.run("COMPLETE", "2", "j2", "08:00:00", reads=("db|b", "db|c"), writes=("db|d",)),
+    )
+    up = tree_answer(state, "d", "up", 20, "task")["up"]
+    assert names(up) == {"d": [{"j2": [{"b": [{"j1": [{"a": []}]}]}, {"c": [{"j1*": []}]}]}]}
+    short = tree_answer(state, "d", "up", 2, "task")["up"]
+    assert names(short) == {"d": [{"j2": [{"b+": []}, {"c+": []}]}]}
+    both = tree_answer(state, "j2", "both", 1, "task")
+    assert (names(both["up"]), names(both["down"])) == (
+        {"j2": [{"b+": []}, {"c+": []}]},
+        {"j2": [{"d": []}]},
+    )
+
+
+def test_a_long_chain_is_walked_without_a_limit_of_the_stack(build: Any) -> None:
+    events = [
+        build.run("COMPLETE", f"r{i}", f"j{i}", "08:00:00", reads=(f"db|d{i}",),
+                  writes=(f"db|d{i + 1}",))
+        for i in range(1_200)
+    ]  # fmt: skip
+    leaf = tree_answer(build.state(*events), "d1200", "up", 5_000, "task")["up"]
+    count = 0
+    while leaf["children"]:
+        (leaf,) = leaf["children"]
+        count += 1
+    assert count == 2_400
+
+
+def test_a_pipelines_tree_leaves_out_what_the_pipeline_keeps_to_itself(build: Any) -> None:
+    state = build.state(*loads(build, "05", "04"))
+
+    def tree(node: str, direction: str, level: str = "pipeline") -> Any:
+        return names(tree_answer(state, node, direction, 20, level)[direction])
+
+    dag: Any = {"dag": [{"/04": []}, {"/05": []}]}
+    assert tree("forecast", "up") == {"forecast": [{"Flow": [{"raw": [dag]}]}]}
+    assert tree("/05", "down") == {"/05": [{"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}]}
+    assert tree("staging", "up") == {"staging": [{"dag": [{"/04": []}]}]}
+    below: Any = {"dag": [{"raw": [{"Flow": [{"forecast": []}]}]}]}
+    assert tree("staging", "down") == {"staging": [below]}
+    load: Any = {"dag.stage": [{"/04": []}, {"/05": []}]}
+    assert tree("raw", "up", "task") == {"raw": [{"dag.merge": [{"staging": [load]}]}]}
+
+
+@pytest.mark.parametrize("level", ["task", "pipeline"])
+def test_a_table_that_a_merge_reads_to_write_it_stays_the_result_of_its_pipeline(
+    level: str, build: Any
+) -> None:
+    task = {"parent": ("d", "dag"), "kind": TASK}
+    state = build.state(
+        build.run("COMPLETE", "d", "dag", "08:09:00", kind=DAG),
+        build.run("COMPLETE", "t", "dag.t", "08:00:00", reads=("db|a", "db|t"), writes=("db|t",),
+                  **task),
+        build.run("COMPLETE", "v", "dag.validate", "08:01:00", reads=("db|t",), **task),
+    )  # fmt: skip
+    found = {way: names(tree_answer(state, "db/a", way, 9, level)[way]) for way in ("up", "down")}
+    assert found["up"] == {"a": []}
+    if level == "pipeline":
+        assert found["down"] == {"a": [{"dag": [{"t": []}]}]}
+        up = tree_answer(state, "db/t", "up", 9, level)["up"]
+        assert names(up) == {"t": [{"dag": [{"a": []}]}]}
+        down = tree_answer(state, "db/t", "down", 9, level)["down"]
+        assert names(down) == {"t": [{"dag": []}]}
+    else:
+        assert found["down"] == {"a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]}
+
+
+def test_without_a_level_a_job_that_does_nothing_as_a_task_is_shown_at_its_own(
+    build: Any,
+) -> None:
+    state = two_orchestrators(build)
+    levels = {"dag": "pipeline", "Flow": "pipeline", "Flow.train": "task", "app.q": "query"}
+    for job, level in levels.items():
+        answer = tree_answer(state, f"job:demo:{job}", "up", 20)
+        assert (answer["level"], bool(answer["up"]["children"])) == (level, True), job
+    assert tree_answer(state, "raw", "up", 20)["level"] == "task"
+
+
+@pytest.mark.parametrize(
+    ("job", "level", "tree"),
+    [
+        ("dag", "task", {"dag": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]},
+                                 {"dag.load*": []}]}),
+        ("Flow", "task", {"Flow": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]}]}),
+        ("dag.load", "query", {"dag.load": [{"app.q": [{"/in": []}]}]}),
+        ("dag.run_flow", "task",
+         {"dag.run_flow": [{"Flow.train": [{"raw": [{"dag.load": [{"/in": []}]}]}]}]}),
+        ("Flow.train", "pipeline", {"Flow.train": [{"Flow": [{"raw": [{"dag": [{"/in": []}]}]}]}]}),
+    ],
+)  # fmt: skip
+def test_a_job_that_does_nothing_at_a_level_shows_its_parts_or_what_it_is_part_of(
+    job: str, level: str, tree: Any, build: Any
+) -> None:
+    state = two_orchestrators(build)
+    assert names(tree_answer(state, f"job:demo:{job}", "up", 20, level)["up"]) == tree
+
+
+def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
+    build: Any,
+) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        build.run("COMPLETE", "2", "j", "09:00:00"),
+    )
+    (job,) = tree_answer(state, "b", "up", 20, "task")["up"]["children"]
+    assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2")
+
+
+def test_a_job_with_a_failed_run_beside_a_good_one_shows_the_good_one_first(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        build.run("FAIL", "2", "j", "09:00:00", reads=("db|a",)),
+    )
+    for node, way in (("b", "up"), ("a", "down")):
+        (job,) = tree_answer(state, node, way, 20, "task")[way]["children"]
+        assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2"), way
+
+
+def test_a_run_is_told_with_its_parameters_code_and_versions_and_those_below_it(
+    build: Any,
+) -> None:
+    parameters = {"executionParameters": {"parameters": [{"key": "d", "name": "d", "value": "30"}]}}
+    flow = build.run("COMPLETE", "f", "Flow", "08:09:00", kind=FLOW, facets=parameters)
+    step = build.run("COMPLETE", "s", "Flow.train", "08:08:00", parent=("f", "Flow"), kind=STEP)
+    step["inputs"] = [build.dataset("db|t", version={"datasetVersion": "17"})]
+    step["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "abc", "path": "f.py"}
+    later = build.run("COMPLETE", "s2", "Flow.train", "09:00:00", kind=STEP)
+    later["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "def"}
+    state = build.state(flow, step, later)
+    found = run_answer(state, "f")
+    assert (found["job"]["name"], found["parameters"]) == ("Flow", {"d": "30"})
+    (below,) = found["below"]
+    assert below["inputs"] == [{"namespace": "db", "name": "t", "version": "17"}]
+    assert below["code"] == {"repoUrl": None, "path": "f.py", "version": "abc"}
+    with pytest.raises(NotFoundError, match="no run has the id 'x'"):
+        run_answer(state, "x")
