@@ -140,7 +140,7 @@ def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no pre
 
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
-    """throughline's command line, on this server: tree NODE, columns, impact, path, diff, runs."""
+    """throughline's command line, on this server: tree, search, impact, path, columns, diff."""
     from commands.environment import script
 
     environ = {

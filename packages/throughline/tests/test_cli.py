@@ -19,7 +19,18 @@ from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
-_COMMANDS = ("serve", "tree", "columns", "impact", "path", "diff", "runs", "ingest", "export")
+_COMMANDS = (
+    "serve",
+    "tree",
+    "columns",
+    "search",
+    "impact",
+    "path",
+    "diff",
+    "runs",
+    "ingest",
+    "export",
+)
 
 
 @dataclass(frozen=True)
@@ -163,6 +174,17 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     assert call("tree", "Flow", *log).stdout.endswith("└─ a  (db)\n")
     assert "└─ Flow.s" in call("tree", "Flow", "--level", "task", *log).stdout
     assert "Nothing after it was recorded" in call("tree", "Flow", "--down", *log).stdout
+
+
+def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
+    database: str, call: Call
+) -> None:
+    found = call("search", "trips", "--database", database)
+    assert found.stdout == "db.trips  (hive://h)\n"
+    found = call("search", "tripps", "--database", database)
+    assert "comes near" in found.stdout
+    none = call("search", "zzzzz", "--database", database)
+    assert (none.returncode, none.stdout) == (1, "Nothing was found.\n")
 
 
 def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(

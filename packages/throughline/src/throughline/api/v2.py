@@ -16,6 +16,7 @@ from throughline.graph.answers import (
     path_answer,
     run_answer,
     runs_answer,
+    search_answer,
     tree_answer,
 )
 from throughline.projection import export
@@ -72,6 +73,13 @@ def get_impact(
     """What a change of a node, or of one column of a dataset, reaches: by distance, with owners."""
     with live.reading(_moment(live, as_of, known_at)) as state:
         return answer(impact_answer(state, node, field, level, depth))
+
+
+@router.get("/api/v2/search")
+def get_search(live: LiveState, text: str, limit: Limit = 20) -> Response:
+    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
+    with live.reading() as state:
+        return answer(search_answer(state, text, limit))
 
 
 @router.get("/api/v2/path")

@@ -151,6 +151,27 @@ def columns(
 
 
 @app.command()
+def search(
+    text: Annotated[str, typer.Argument(help="A word, or a part of one.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Find nodes by their names, columns, tags, owners, descriptions or queries; exit code 1: none.
+
+    Example: throughline search pickup
+    """
+    answer = _ask("/api/v2/search", {"text": text, "limit": limit}, url, database, api_key)
+    from throughline.cli.render import print_found, print_json
+
+    print_json(answer) if as_json else print_found(answer)
+    if not answer:
+        raise typer.Exit(1)
+
+
+@app.command()
 def impact(
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     field: Annotated[str | None, typer.Argument(help="A column of it, if it is a dataset.")] = None,

@@ -101,6 +101,21 @@ def print_impact(answer: dict[str, Any]) -> None:
         console.print(_ENDS["down"])
 
 
+def print_found(answer: list[dict[str, Any]]) -> None:
+    """A node a line, and what of it was found."""
+    console = _console()
+    if any(each["isFuzzy"] for each in answer):
+        console.print(Text("Nothing has that in it; this comes near:", style="dim"))
+    for each in answer:
+        line = Text(each["name"], "bold" if each["type"] == "job" else "cyan")
+        line.append(f"  ({each['namespace']})", "dim")
+        if each["matched"] != "name":
+            line.append(f"  {each['matched']} {each['text']}", "yellow")
+        console.print(line)
+    if not answer:
+        console.print("Nothing was found.")
+
+
 def print_path(answer: dict[str, Any]) -> None:
     """A node a line, in the direction of the data."""
     console = _console()

@@ -14,6 +14,7 @@ from throughline.graph.generations import Generations
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.search import search
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome, start_of
@@ -129,6 +130,13 @@ def impact_answer(
         reached = impact(known, found, chosen, depth)
         return {**answer, "level": chosen.name.lower(), "affected": reached}
     return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
+
+
+def search_answer(state: State, text: str, limit: int = 20) -> list[dict[str, Any]]:
+    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
+    if not text.strip():
+        raise ConfigError("text: received nothing, expected a word or a part of one")
+    return search(state, text.strip(), limit)
 
 
 def path_answer(state: State, start: str, end: str, level: str = "task") -> dict[str, Any]:

@@ -13,9 +13,8 @@ from throughline.graph.columns import columns_below
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.nodes import Node, node_id, owners_of
 from throughline.graph.walk import neighbours, newest_run, parts_of, reach, reached, run_line
-from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
 
@@ -94,26 +93,9 @@ def _described(state: State, node: Node) -> dict[str, Any]:
         "type": node.type,
         "namespace": node.namespace,
         "name": node.name,
-        "owners": owners(state, node),
+        "owners": owners_of(state, node),
     }
     if node.type == "job":
         run = newest_run(state, JobRef(node.namespace, node.name))
         answer["run"] = run_line(state, run) if run else None
     return answer
-
-
-def owners(state: State, node: Node) -> list[str]:
-    """The names in the ownership facets of a node, by whichever name they came."""
-    if node.type == "job":
-        job = state.jobs.get(JobRef(node.namespace, node.name))
-        books = [job.facets] if job else []
-    else:
-        names = state.identity.names(DatasetName(node.namespace, node.name))
-        books = [record.facets for name in names if (record := state.datasets.get(name))]
-    found: set[str] = set()
-    for book in books:
-        listed = book.get("ownership").get("owners")
-        for owner in listed if isinstance(listed, list) else ():
-            if isinstance(owner, dict) and owner.get("name"):
-                found.add(str(owner["name"]))
-    return sorted(found)

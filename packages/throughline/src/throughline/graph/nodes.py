@@ -9,6 +9,7 @@ from typing import NamedTuple
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
+from throughline.projection.state import FacetBook
 from throughline.spec import JobRef
 
 
@@ -33,6 +34,26 @@ class Node(NamedTuple):
 def node_id(node: Node) -> str:
     """A node's id as Marquez writes it: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
     return f"{node.type}:{node.namespace}:{node.name}"
+
+
+def facets_of(state: State, node: Node) -> list[FacetBook]:
+    """The facets of a job, or those of a dataset under each of its names."""
+    if node.type == "job":
+        job = state.jobs.get(JobRef(node.namespace, node.name))
+        return [job.facets] if job else []
+    names = state.identity.names(DatasetName(node.namespace, node.name))
+    return [record.facets for name in names if (record := state.datasets.get(name))]
+
+
+def owners_of(state: State, node: Node) -> list[str]:
+    """The names in the ownership facets of a node."""
+    found: set[str] = set()
+    for book in facets_of(state, node):
+        listed = book.get("ownership").get("owners")
+        for owner in listed if isinstance(listed, list) else ():
+            if isinstance(owner, dict) and owner.get("name"):
+                found.add(str(owner["name"]))
+    return sorted(found)
 
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:

@@ -1,0 +1,108 @@
+"""Search over what nodes are called and what is said about them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from throughline.graph.nodes import Node, facets_of, node_id, owners_of
+from throughline.identity import DatasetName
+from throughline.projection import State
+
+_KINDS = ("name", "column", "tag", "owner", "description", "sql")
+"""Where a text may be found, the most telling first."""
+_LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
+_SHOWN = 120  # characters of a long text
+
+
+class _Hit(NamedTuple):
+    fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
+    kind: int
+    node: Node
+    text: str
+
+
+def search(state: State, text: str, limit: int) -> list[dict[str, Any]]:
+    """The nodes that have a text in a name, column, tag, owner, description or query, each once.
+
+    The whole text comes before the beginning of a word, that before any other part. If there is
+    none at all, words like it in names and columns are looked for (`isFuzzy`).
+    """
+    if found := _found(state, text):
+        return [_shown(hit, is_fuzzy=False) for hit in found[:limit]]
+    words = {
+        word
+        for node in _nodes(state)
+        for kind, each in _texts(state, node)
+        if kind < 2
+        for word in re.findall(r"[^\W_]+", each.casefold())
+    }
+    like = difflib.get_close_matches(text.casefold(), sorted(words), n=3, cutoff=_LIKENESS)
+    hits = {hit.node: hit for word in reversed(like) for hit in _found(state, word)}
+    return [_shown(hit, is_fuzzy=True) for hit in sorted(hits.values())[:limit]]
+
+
+def _found(state: State, text: str) -> list[_Hit]:
+    wanted = text.casefold()
+    begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
+    best: dict[Node, _Hit] = {}
+    for node in _nodes(state):
+        for kind, each in _texts(state, node):
+            held = each.casefold()
+            if wanted not in held:
+                continue
+            is_whole = wanted in (held, re.split(r"[./:]", held)[-1])
+            fit = 0 if is_whole else 1 if begins.search(held) else 2
+            hit = _Hit(fit, kind, node, _around(each, held.find(wanted)))
+            best[node] = min(hit, best.get(node, hit))
+    return sorted(best.values())
+
+
+def _nodes(state: State) -> Iterator[Node]:
+    yield from map(Node.of_job, state.jobs)
+    yield from map(Node.of_dataset, state.identity)
+
+
+def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
+    """Each text of a node, with its place in `_KINDS`."""
+    names = [node.name]
+    if node.type == "dataset":
+        names = [each.name for each in state.identity.names(DatasetName(node.namespace, node.name))]
+    yield from ((0, name) for name in names)
+    yield from ((3, owner) for owner in owners_of(state, node))
+    for book in facets_of(state, node):
+        yield from ((1, name) for name in _listed(book.get("schema"), "fields", "name"))
+        for key in ("key", "value"):
+            yield from ((2, tag) for tag in _listed(book.get("tags"), "tags", key))
+        yield from (
+            (4, str(each)) for each in (book.get("documentation").get("description"),) if each
+        )
+        yield from ((5, str(each)) for each in (book.get("sql").get("query"),) if each)
+
+
+def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
+    listed = facet.get(key)
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and isinstance(each.get(name), str):
+            yield each[name]
+
+
+def _around(text: str, at: int) -> str:
+    """One line of a text, with what was found in it."""
+    begin = max(0, at - _SHOWN // 3)
+    part = " ".join(text[begin : begin + _SHOWN].split())
+    return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
+
+
+def _shown(hit: _Hit, *, is_fuzzy: bool) -> dict[str, Any]:
+    return {
+        "id": node_id(hit.node),
+        "type": hit.node.type,
+        "namespace": hit.node.namespace,
+        "name": hit.node.name,
+        "matched": _KINDS[hit.kind],
+        "text": hit.text,
+        "isFuzzy": is_fuzzy,
+    }

@@ -1,0 +1,61 @@
+"""Search over names, columns, tags, owners, descriptions and queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import ConfigError
+from throughline.graph.answers import search_answer
+from throughline.projection import State
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    event = build.run("COMPLETE", "1", "load_trips", "08:00:00", reads=("file|/in/trips.csv",))
+    event["job"]["facets"] |= {
+        "sql": {"query": "INSERT INTO raw\nSELECT fare FROM staging"},
+        "ownership": {"owners": [{"name": "team:rides"}]},
+        "documentation": {"description": "Brings the monthly file in."},
+    }
+    fields = {"fields": [{"name": "pickup_at"}, {"name": "fare"}, 7, {"name": None}]}
+    tags = {"tags": [{"key": "pii", "value": "location", "field": "pickup_at"}]}
+    symlinks = [("hive://h", "lake.rides", "TABLE")]
+    event["outputs"] = [build.dataset("s3://b|rides", schema=fields, tags=tags, symlinks=symlinks)]
+    return build.state(event)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "matched"),
+    [
+        ("TRIPS.csv", "/in/trips.csv", "name"),
+        ("pickup", "lake.rides", "column"),
+        ("pii", "lake.rides", "tag"),
+        ("location", "lake.rides", "tag"),
+        ("team:r", "load_trips", "owner"),
+        ("monthly", "load_trips", "description"),
+        ("from staging", "load_trips", "sql"),
+    ],
+)
+def test_a_text_is_found_wherever_it_is(text: str, name: str, matched: str, state: State) -> None:
+    found = search_answer(state, text)[0]
+    assert (found["name"], found["matched"], found["isFuzzy"]) == (name, matched, False)
+
+
+def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: State) -> None:
+    found = search_answer(state, "rides")
+    assert [(each["name"], each["matched"]) for each in found] == [
+        ("lake.rides", "name"),
+        ("load_trips", "owner"),
+    ]
+    assert [each["name"] for each in search_answer(state, "fare")] == ["lake.rides", "load_trips"]
+    assert len(search_answer(state, "fare", limit=1)) == 1
+
+
+def test_a_slip_finds_the_word_that_was_meant_and_says_so(state: State) -> None:
+    (found,) = search_answer(state, "pickpu")
+    assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)
+    assert search_answer(state, "zzzzzz") == []
+    with pytest.raises(ConfigError, match="expected a word"):
+        search_answer(state, "  ")
