@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ _ENDS = {
     "up": "Nothing before it was recorded.",
     "down": "Nothing after it was recorded.",
 }
-NO_COLUMNS = {
+_NO_COLUMNS = {
     "up": "No column lineage of it was recorded. Its tree tells what the whole of it comes from.",
     "down": "No column was recorded to be made of it. Its tree (--down) tells what it leads to.",
 }
@@ -41,6 +41,11 @@ def print_line(text: str, *, is_error: bool = False) -> None:
     stream = sys.stderr if is_error else sys.stdout
     stream.write(text + "\n")
     stream.flush()
+
+
+def print_columns(answer: dict[str, Any]) -> None:
+    """A tree of columns."""
+    print_tree(answer, _NO_COLUMNS)
 
 
 def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> None:
@@ -237,3 +242,16 @@ def _duration(milliseconds: int) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+PRINTERS: dict[str, Callable[[Any], None]] = {
+    "columns": print_columns,
+    "diff": print_diff,
+    "export": print_json,
+    "impact": print_impact,
+    "path": print_path,
+    "runs": print_runs,
+    "search": print_found,
+    "tree": print_tree,
+}
+"""How each answer of /api/v2 is shown to people."""

@@ -1,0 +1,101 @@
+"""What every reading command has in common: whom it asks, as of when, and how it prints."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from throughline.cli.source import open_source
+from throughline.config import Settings, resolve
+
+Url = Annotated[
+    str | None, typer.Option(help="Server to ask. [THROUGHLINE_URL, or http://localhost:9002]")
+]
+Database = Annotated[
+    str | None, typer.Option(help="Ask this log (file or SQLAlchemy URL) instead of a server.")
+]
+Key = Annotated[str | None, typer.Option(help="API key of the server.")]
+
+_ALWAYS = {
+    "url": Url,
+    "database": Database,
+    "api_key": Key,
+    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON.")],
+}
+_THEN = {
+    "as_of": Annotated[
+        str | None, typer.Option(help="As it was then: a time, or the id of a run for its end.")
+    ],
+    "known_at": Annotated[str | None, typer.Option(help="By what had been heard by then: a time.")],
+}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Asks what a command line says, and prints the answer."""
+
+    url: str | None = None
+    database: str | None = None
+    api_key: str | None = None
+    as_json: bool = False
+    as_of: str | None = None
+    known_at: str | None = None
+
+    def __call__(self, what: str, params: dict[str, Any]) -> Any:
+        """Print the answer of /api/v2/<what> to the parameters that are not None; return it."""
+        then = {"asOf": self.as_of, "knownAt": self.known_at}
+        params = params | {name: moment(text) for name, text in then.items() if text}
+        given = {name: value for name, value in params.items() if value is not None}
+        settings = settings_of(self.url, self.database, self.api_key)
+        ask = open_source(settings, is_local=self.database is not None)
+        answer = ask(f"/api/v2/{what}", given)
+        from throughline.cli import render  # what it needs is slow to load
+
+        (render.print_json if self.as_json else render.PRINTERS[what])(answer)
+        return answer
+
+
+def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of an `Ask`, which it gets first; `then`: those of the past too."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = list(inspect.signature(command).parameters.values())[1:]
+        options = (_THEN if then else {}) | _ALWAYS
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            ask = Ask(**{name: values.pop(name) for name in options})
+            command(ask, **values)
+
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = [each.replace(kind=kind, annotation=hints[each.name]) for each in own]
+        for name, hint in options.items():
+            default = getattr(Ask(), name)
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def moment(text: str) -> str:
+    """A time as people write it, which is local, with its zone; anything else as it is."""
+    from datetime import date, datetime
+
+    for written in (text, f"{date.today()}T{text}"):  # a time alone is one of today
+        with suppress(ValueError):
+            return datetime.fromisoformat(written).astimezone().isoformat()
+    return text
+
+
+def settings_of(url: str | None, database: str | None, api_key: str | None) -> Settings:
+    """The settings with what the command line says of whom to ask."""
+    return resolve({"url": url, "database": database, "api_key": api_key})
