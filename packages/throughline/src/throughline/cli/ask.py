@@ -62,7 +62,7 @@ class Ask:
 
 
 def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an `Ask`, which it gets first; `then`: those of the past too."""
+    """Give a command the options of an `Ask`, which it gets first; `then`: also of the past."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
