@@ -229,19 +229,29 @@ def test_an_export_is_equal_after_a_rebuild_from_the_log(
     database: str, tmp_path: Path, call: Call
 ) -> None:
     first = call("export", "--database", database).stdout
-    again = call("ingest", "-", "--database", str(tmp_path / "b.db"), stdin=_events(database))
+    events = call("export", "--format", "openlineage", "--database", database).stdout.splitlines()
+    late = "\n".join(reversed(events)).encode()
+    again = call("ingest", "-", "--database", str(tmp_path / "b.db"), stdin=late)
     assert again.stdout == "taken 3, repeated 0, refused 0\n"
     assert call("export", "--database", str(tmp_path / "b.db")).stdout == first
     assert [job["name"] for job in orjson.loads(first)["jobs"]] == ["Flow.train", "Flow.write"]
 
 
-def _events(database: str) -> bytes:
-    from throughline.log import EventLog
+def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
+    def exported(form: str) -> list[str]:
+        return call("export", "--format", form, "--database", database).stdout.splitlines()
 
-    log = EventLog(database)
-    bodies = [body.encode() for _, body in log.read()]
-    log.close()
-    return b"\n".join(reversed(bodies))
+    assert exported("mermaid")[:5] == [
+        "flowchart LR",
+        '  n0["Flow.train"]',
+        '  n1[("db.trips")]',
+        '  n2[("Flow/model")]',
+        '  n3["Flow.write"]',
+    ]
+    assert "  n1 --> n0" in exported("mermaid")
+    assert exported("graphviz")[3] == '  n1 [label="db.trips", shape=cylinder];'
+    assert "  n0 -> n2;" in exported("graphviz")
+    assert exported("graphviz")[-1] == "}"
 
 
 def test_wrong_usage_is_exit_code_2(call: Call) -> None:

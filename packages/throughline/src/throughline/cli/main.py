@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from throughline.cli.ask import Ask, Database, Key, Url, asks, moment, settings_of
+from throughline.cli.export import Format, run_export
 from throughline.config import resolve
 from throughline.errors import NotFoundError, ThroughlineError
 
@@ -204,9 +205,16 @@ def ingest(
 
 
 @app.command()
-def export(url: Url = None, database: Database = None, api_key: Key = None) -> None:
-    """Print everything that is known as canonical JSON.
+def export(
+    form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.JSON,
+    level: Annotated[LevelName, typer.Option(help="How fine a diagram is.")] = LevelName.TASK,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+) -> None:
+    """Write all that is known: canonical JSON, a diagram, or the events, one a line.
 
-    Example: throughline export --database lineage.db > lineage.json
+    Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
-    Ask(url, database, api_key)("export", {})
+    settings = settings_of(url, database, api_key)
+    run_export(settings, form, level, is_local=database is not None)

@@ -247,7 +247,6 @@ def _duration(milliseconds: int) -> str:
 PRINTERS: dict[str, Callable[[Any], None]] = {
     "columns": print_columns,
     "diff": print_diff,
-    "export": print_json,
     "impact": print_impact,
     "path": print_path,
     "runs": print_runs,

@@ -100,6 +100,8 @@ def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
             return answers.columns_answer(state, **params)
         if path == "/api/v2/impact":
             return answers.impact_answer(state, **params)
+        if path == "/api/v2/edges":
+            return answers.edges_answer(state, **params)
         if path == "/api/v2/search":
             return answers.search_answer(state, **params)
         if path == "/api/v2/path":

@@ -1,0 +1,62 @@
+"""`throughline export`: all that is known, as JSON, as a diagram, or as the events themselves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+from throughline.cli.diagram import graphviz, mermaid
+from throughline.cli.source import open_source, request
+from throughline.config import Settings
+
+_PAGE = 500
+
+
+class Format(StrEnum):
+    """What is written."""
+
+    JSON = "json"
+    MERMAID = "mermaid"
+    GRAPHVIZ = "graphviz"
+    OPENLINEAGE = "openlineage"
+
+
+def run_export(settings: Settings, form: Format, level: str, *, is_local: bool) -> None:
+    """Write it to stdout: JSON of everything, the graph at a level, or an event a line."""
+    if form is Format.OPENLINEAGE:
+        for event in _from_log(settings) if is_local else _from_server(settings):
+            sys.stdout.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+        return
+    ask = open_source(settings, is_local=is_local)
+    if form is Format.JSON:
+        from throughline.cli.render import print_json
+
+        print_json(ask("/api/v2/export", {}))
+        return
+    draw = mermaid if form is Format.MERMAID else graphviz
+    sys.stdout.write(draw(ask("/api/v2/edges", {"level": level, "kind": "data"})))
+
+
+def _from_log(settings: Settings) -> Iterator[Any]:
+    from throughline.log import EventLog
+
+    log = EventLog(settings.database, must_exist=True)
+    try:
+        for _, body in log.read():
+            yield json.loads(body)
+    finally:
+        log.close()
+
+
+def _from_server(settings: Settings) -> Iterator[Any]:
+    offset = 0
+    while True:
+        query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"
+        page = request(settings, f"/api/v1/events/lineage?{query}")["events"]
+        yield from page
+        if len(page) < _PAGE:
+            return
+        offset += _PAGE
