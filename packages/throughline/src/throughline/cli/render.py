@@ -95,11 +95,7 @@ def print_impact(answer: dict[str, Any]) -> None:
     """A node or column a line, behind how many steps away it is."""
     console = _console()
     for each in answer["affected"]:
-        if each["type"] == "column":
-            leaf = _leaf({**each, "isRepeated": False, "hasMore": False})
-        else:
-            run = {"run": each.get("run"), "latestRun": each.get("run")}
-            leaf = _leaf({**each, **run, "isRepeated": False, "hasMore": False})
+        leaf = _leaf({**each, "latestRun": each.get("run"), "isRepeated": False, "hasMore": False})
         owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
         console.print(Text.assemble((f"{each['distance']:>3}  ", "dim"), leaf, (owned, "yellow")))
     if not answer["affected"]:

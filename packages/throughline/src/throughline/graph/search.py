@@ -76,10 +76,12 @@ def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
         yield from ((1, name) for name in _listed(book.get("schema"), "fields", "name"))
         for key in ("key", "value"):
             yield from ((2, tag) for tag in _listed(book.get("tags"), "tags", key))
-        yield from (
-            (4, str(each)) for each in (book.get("documentation").get("description"),) if each
-        )
-        yield from ((5, str(each)) for each in (book.get("sql").get("query"),) if each)
+        for kind, said in (
+            (4, book.get("documentation").get("description")),
+            (5, book.get("sql").get("query")),
+        ):
+            if said:
+                yield kind, str(said)
 
 
 def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
