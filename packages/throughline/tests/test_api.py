@@ -191,7 +191,7 @@ def test_the_edges_of_a_level_are_listed_as_the_contract_says(
     wrong = client.get("/api/v2/edges?level=galaxy")
     assert (wrong.status_code, wrong.json()["message"]) == (
         400,
-        "level: received 'galaxy', expected one of pipeline, task, query",
+        "level: received 'galaxy', expected 'pipeline', 'task' or 'query'",
     )
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import diff_answer, edges_answer, moment_of, tree_answer
+from throughline.graph.answers import diff_answer, edges_answer, tree_answer
+from throughline.graph.questions import moment_of
 from throughline.log import EventLog
 from throughline.projection import export, project
 from throughline.projection.live import Batch, Live

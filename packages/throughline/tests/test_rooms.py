@@ -16,7 +16,7 @@ from throughline import errors
 
 _SOURCE = Path(throughline.__file__).parent
 _ROOMS = ("spec", "identity", "log", "projection", "graph", "api", "collect", "cli")
-_ANYWHERE = {"errors", "config"}
+_ANYWHERE = {"errors", "config", "wire"}
 _MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages([str(_SOURCE)], "throughline.")

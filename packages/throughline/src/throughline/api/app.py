@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -74,8 +75,15 @@ def _on_error(_request: Request, error: Exception) -> Response:
 
 def _on_invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    lines = [f"{item['loc'][0]} param {item['loc'][-1]}: {item['msg']}" for item in error.errors()]
+    lines = [_described(item) for item in error.errors()]
     return answer({"code": 400, "message": "; ".join(lines), "errors": lines}, 400)
+
+
+def _described(item: dict[str, Any]) -> str:
+    """One wrong parameter: its name, what was received, what is allowed."""
+    received = "nothing" if item["type"] == "missing" else repr(item["input"])
+    allowed = item["msg"].replace("Input should be ", "expected ")
+    return f"{item['loc'][-1]}: received {received}, {allowed}"
 
 
 def _on_http(_request: Request, error: Exception) -> Response:

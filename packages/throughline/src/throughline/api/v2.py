@@ -1,138 +1,43 @@
-"""throughline's own answers: trees and edges at a level, runs, the canonical export, health."""
+"""throughline's own answers: every question, one run, what was refused, health."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request, Response
 
-from throughline.api.http import Limit, LiveState, answer
-from throughline.graph.answers import (
-    columns_answer,
-    diff_answer,
-    edges_answer,
-    impact_answer,
-    moment_of,
-    path_answer,
-    run_answer,
-    runs_answer,
-    search_answer,
-    tree_answer,
-)
-from throughline.projection import export
-from throughline.projection.live import Live
-from throughline.projection.past import Moment
+from throughline.api.http import LiveState, answer
+from throughline.graph.answers import run_answer
+from throughline.graph.questions import QUESTIONS, Question, ask
+from throughline.wire import http_name
 
 router = APIRouter()
 
-AsOf = Annotated[str | None, Query(alias="asOf")]
-KnownAt = Annotated[str | None, Query(alias="knownAt")]
+
+def _endpoint(question: Question) -> Callable[..., Response]:
+    def endpoint(live: LiveState, **values: Any) -> Response:
+        return answer(ask(live, question, values))
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    live = inspect.Parameter("live", kind, annotation=LiveState)
+    parameters = [_of_query(each) for each in question.parameters]
+    endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
+    endpoint.__name__ = f"get_{question.name}"
+    endpoint.__doc__ = question.answer.__doc__
+    return endpoint
 
 
-@router.get("/api/v2/tree")
-def get_tree(
-    live: LiveState,
-    node: str,
-    direction: str = "up",
-    depth: Annotated[int, Query(ge=0)] = 20,
-    level: str | None = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-) -> Response:
-    """The tree above or below the node of an id or a short name, now or at a moment."""
-    with live.reading(_moment(live, as_of, known_at)) as state:
-        return answer(tree_answer(state, node, direction, depth, level))
+def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter with its HTTP name and its description, as FastAPI takes them."""
+    told = [each for each in get_args(parameter.annotation)[1:] if isinstance(each, str)]
+    query = Query(alias=http_name(parameter.name), description=told[0] if told else None)
+    return parameter.replace(annotation=Annotated[parameter.annotation, query])
 
 
-@router.get("/api/v2/columns")
-def get_columns(
-    live: LiveState,
-    node: str,
-    field: str | None = None,
-    direction: str = "up",
-    depth: Annotated[int, Query(ge=0)] = 20,
-    indirect: bool = False,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-) -> Response:
-    """What the columns of a dataset, or one of them, are made of or make."""
-    with live.reading(_moment(live, as_of, known_at)) as state:
-        return answer(columns_answer(state, node, field, direction, depth, indirect=indirect))
-
-
-@router.get("/api/v2/impact")
-def get_impact(
-    live: LiveState,
-    node: str,
-    field: str | None = None,
-    level: str = "task",
-    depth: Annotated[int, Query(ge=0)] = 20,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-) -> Response:
-    """What a change of a node, or of one column of a dataset, reaches: by distance, with owners."""
-    with live.reading(_moment(live, as_of, known_at)) as state:
-        return answer(impact_answer(state, node, field, level, depth))
-
-
-@router.get("/api/v2/search")
-def get_search(live: LiveState, text: str, limit: Limit = 20) -> Response:
-    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
-    with live.reading() as state:
-        return answer(search_answer(state, text, limit))
-
-
-@router.get("/api/v2/path")
-def get_path(
-    live: LiveState,
-    start: Annotated[str, Query(alias="from")],
-    end: Annotated[str, Query(alias="to")],
-    level: str = "task",
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-) -> Response:
-    """A shortest way of the data between two nodes."""
-    with live.reading(_moment(live, as_of, known_at)) as state:
-        return answer(path_answer(state, start, end, level))
-
-
-@router.get("/api/v2/edges")
-def list_edges(
-    live: LiveState,
-    level: str = "task",
-    kind: str = "data",
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-) -> Response:
-    """Every edge of the graph at a level, now or at a moment."""
-    with live.reading(_moment(live, as_of, known_at)) as state:
-        return answer(edges_answer(state, level, kind))
-
-
-@router.get("/api/v2/diff")
-def get_diff(
-    live: LiveState,
-    from_: Annotated[str, Query(alias="from")],
-    to: str | None = None,
-    level: str = "task",
-) -> Response:
-    """What is different between two moments: times or runs; without `to` until now."""
-    # The past is opened first: who reads it must not hold the present while waiting for it.
-    moments = [_moment(live, from_), _moment(live, to)]
-    with live.reading(moments[0]) as before, live.reading(moments[1]) as after:
-        return answer(diff_answer(before, after, level))
-
-
-def _moment(live: Live, as_of: str | None, known_at: str | None = None) -> Moment | None:
-    with live.reading() as state:
-        return moment_of(state, as_of, known_at)
-
-
-@router.get("/api/v2/runs")
-def list_runs(live: LiveState, job: str | None = None, limit: Limit = 20) -> Response:
-    """The newest runs, of one job or of all."""
-    with live.reading() as state:
-        return answer(runs_answer(state, job, limit))
+for _question in QUESTIONS.values():
+    router.get(f"/api/v2/{_question.name}")(_endpoint(_question))
 
 
 @router.get("/api/v2/runs/{run_id:segment}")
@@ -140,13 +45,6 @@ def get_run(live: LiveState, run_id: str) -> Response:
     """A run with parameters, code and dataset versions, and every run below it likewise."""
     with live.reading() as state:
         return answer(run_answer(state, run_id))
-
-
-@router.get("/api/v2/export")
-def get_export(live: LiveState) -> Response:
-    """The canonical export of the projection."""
-    with live.reading() as state:
-        return answer(export(state))
 
 
 @router.get("/api/v2/refused")

@@ -48,13 +48,13 @@ class Ask:
     known_at: str | None = None
 
     def __call__(self, what: str, params: dict[str, Any]) -> Any:
-        """Print the answer of /api/v2/<what> to the parameters that are not None; return it."""
-        then = {"asOf": self.as_of, "knownAt": self.known_at}
+        """Print the answer to a question, without the parameters that are None; return it."""
+        then = {"as_of": self.as_of, "known_at": self.known_at}
         params = params | {name: moment(text) for name, text in then.items() if text}
         given = {name: value for name, value in params.items() if value is not None}
         settings = settings_of(self.url, self.database, self.api_key)
         ask = open_source(settings, is_local=self.database is not None)
-        answer = ask(f"/api/v2/{what}", given)
+        answer = ask(what, given)
         from throughline.cli import render  # what it needs is slow to load
 
         (render.print_json if self.as_json else render.PRINTERS[what])(answer)

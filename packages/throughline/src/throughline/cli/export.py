@@ -34,10 +34,10 @@ def run_export(settings: Settings, form: Format, level: str, *, is_local: bool) 
     if form is Format.JSON:
         from throughline.cli.render import print_json
 
-        print_json(ask("/api/v2/export", {}))
+        print_json(ask("export", {}))
         return
     draw = mermaid if form is Format.MERMAID else graphviz
-    sys.stdout.write(draw(ask("/api/v2/edges", {"level": level, "kind": "data"})))
+    sys.stdout.write(draw(ask("edges", {"level": level, "kind": "data"})))
 
 
 def _from_log(settings: Settings) -> Iterator[Any]:

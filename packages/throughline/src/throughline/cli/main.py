@@ -156,7 +156,7 @@ def path(
 
     Example: throughline path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
     """
-    ask("path", {"from": start, "to": end, "level": level})
+    ask("path", {"from_": start, "to": end, "level": level})
 
 
 @app.command()
@@ -171,7 +171,7 @@ def diff(
 
     Example: throughline diff 2026-11-01 2026-11-21T08:30
     """
-    ask("diff", {"from": moment(since), "to": until and moment(until), "level": level})
+    ask("diff", {"from_": moment(since), "to": until and moment(until), "level": level})
 
 
 @app.command()

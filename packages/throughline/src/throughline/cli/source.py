@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from throughline.config import Settings
 from throughline.errors import NotFoundError, ServerError
-
-if TYPE_CHECKING:
-    from throughline.projection.live import Live
+from throughline.wire import http_name
 
 Source = Callable[[str, dict[str, Any]], Any]
 
 
 def open_source(settings: Settings, *, is_local: bool) -> Source:
-    """A function of path and parameters, as of /api/v2, that answers decoded JSON."""
+    """A function of a question's name and its parameters that answers decoded JSON."""
     return _log_source(settings) if is_local else _server_source(settings)
 
 
 def _server_source(settings: Settings) -> Source:
-    def ask(path: str, params: dict[str, Any]) -> Any:
+    def ask_server(what: str, params: dict[str, Any]) -> Any:
         from urllib.parse import urlencode
 
-        return request(settings, f"{path}?{urlencode(params)}")
+        query = {http_name(name): value for name, value in params.items()}
+        return request(settings, f"/api/v2/{what}?{urlencode(query)}")
 
-    return ask
+    return ask_server
 
 
 def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
@@ -68,44 +67,16 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
 
 
 def _log_source(settings: Settings) -> Source:
+    from throughline.graph import answers  # noqa: F401 (its questions are noted by the import)
+    from throughline.graph.questions import QUESTIONS, ask
     from throughline.log import EventLog
     from throughline.projection.live import Live
 
-    def ask(path: str, params: dict[str, Any]) -> Any:
+    def ask_log(what: str, params: dict[str, Any]) -> Any:
         log = EventLog(settings.database, must_exist=True)
         try:
-            return _answer(Live(log, settings.lost_after), path, params)
+            return ask(Live(log, settings.lost_after), QUESTIONS[what], params)
         finally:
             log.close()
 
-    return ask
-
-
-def _answer(live: Live, path: str, params: dict[str, Any]) -> Any:
-    from throughline.graph import answers
-    from throughline.projection import export
-
-    with live.reading() as state:
-        then = answers.moment_of(state, params.pop("asOf", None), params.pop("knownAt", None))
-    if path == "/api/v2/diff":
-        with live.reading() as state:
-            since = answers.moment_of(state, params.pop("from", None))
-            until = answers.moment_of(state, params.pop("to", None))
-        with live.reading(since) as before, live.reading(until) as after:
-            return answers.diff_answer(before, after, **params)
-    with live.reading(then) as state:
-        if path == "/api/v2/tree":
-            return answers.tree_answer(state, **params)
-        if path == "/api/v2/columns":
-            return answers.columns_answer(state, **params)
-        if path == "/api/v2/impact":
-            return answers.impact_answer(state, **params)
-        if path == "/api/v2/edges":
-            return answers.edges_answer(state, **params)
-        if path == "/api/v2/search":
-            return answers.search_answer(state, **params)
-        if path == "/api/v2/path":
-            return answers.path_answer(state, params.pop("from"), params.pop("to"), **params)
-        if path == "/api/v2/runs":
-            return answers.runs_answer(state, **params)
-        return export(state)
+    return ask_log

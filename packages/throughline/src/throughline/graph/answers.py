@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.columns import Made, columns, made_of
@@ -14,16 +16,23 @@ from throughline.graph.generations import Generations
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.questions import Times, question
 from throughline.graph.search import search
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, outcome, start_of
+from throughline.projection import Run, State, export, start_of
 from throughline.projection.derived import begin_of, descendants_of, version_of
-from throughline.projection.past import Moment
 from throughline.projection.state import Use
-from throughline.spec import JobRef, parse_time, run_id_of, to_micros
+from throughline.spec import JobRef, run_id_of
 
-DIRECTIONS = ("up", "down", "both")
+Name = Annotated[
+    str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
+]
+Field = Annotated[str | None, "A column of the dataset."]
+Depth = Annotated[int, Ge(0), "How many steps along edges to walk."]
+Limit = Annotated[int, Ge(0), "How many at most."]
+LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
+Direction = Literal["up", "down", "both"]
 
 
 def level_of(text: str) -> Level:
@@ -48,65 +57,42 @@ def generations_of(state: State) -> Generations:
     return _generations(_ById(state), state.revision)
 
 
+@question("tree", Times.THEN)
 def tree_answer(
-    state: State, node: str, direction: str, depth: int, level: str | None = None
+    state: State,
+    node: Name,
+    direction: Annotated[Direction, "Where it comes from, where it goes, or both."] = "up",
+    depth: Depth = 20,
+    level: LevelName | None = None,
 ) -> dict[str, Any]:
     """The tree around the node of an id or a short name.
 
     Without a level it shows tasks, or for a job that does nothing as a task the job's own level.
     """
-    if direction not in DIRECTIONS:
-        raise ConfigError(f"direction: received {direction!r}, expected one of up, down, both")
     found = find_node(state, node)
     chosen = _fitting(state, found) if level is None else level_of(level)
     return tree(generations_of(state), found, direction, depth, chosen)
 
 
-def diff_answer(before: State, after: State, level: str) -> dict[str, Any]:
+@question("diff", Times.BETWEEN)
+def diff_answer(before: State, after: State, level: LevelName = "task") -> dict[str, Any]:
     """What is different between two states, at a level."""
     chosen = level_of(level)
     changes = diff(before, graph_of(before, chosen), after, graph_of(after, chosen))
     return {"level": chosen.name.lower(), **changes}
 
 
-def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
-    """The moment of two texts: a time, or for `as_of` also a run, which means when it ended."""
-    if as_of is None and known_at is None:
-        return None
-    return Moment(
-        None if as_of is None else _micros(state, as_of, "asOf"),
-        None if known_at is None else _micros(None, known_at, "knownAt"),
-    )
-
-
-def _micros(state: State | None, text: str, what: str) -> int:
-    if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
-        ends = [outcome(state, state.runs[key]).ended for key in known]
-        over = [ended for ended in ends if ended is not None]
-        if over:
-            return max(over)
-        raise ConfigError(f"{what}: run {text} has not ended; give a time or another run")
-    try:
-        return to_micros(parse_time(text))
-    except (ValueError, OverflowError):
-        runs = " or the id of a run" if state is not None else ""
-        raise ConfigError(
-            f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
-        ) from None
-
-
+@question("columns", Times.THEN)
 def columns_answer(
     state: State,
-    node: str,
-    field: str | None = None,
-    direction: str = "up",
-    depth: int = 20,
+    node: Name,
+    field: Field = None,
+    direction: Annotated[Literal["up", "down"], "What they are made of, or make."] = "up",
+    depth: Depth = 20,
     *,
-    indirect: bool = False,
+    indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
 ) -> dict[str, Any]:
     """What the columns of a dataset, or one of them, are made of or make."""
-    if direction not in DIRECTIONS[:2]:
-        raise ConfigError(f"direction: received {direction!r}, expected one of up, down")
     found = find_node(state, node, "dataset")
     if found.type != "dataset":
         raise NotFoundError(f"{node!r} is a job, and only datasets have columns")
@@ -114,12 +100,13 @@ def columns_answer(
     return columns(known, found, field, direction, depth=depth, indirect=indirect)
 
 
+@question("impact", Times.THEN)
 def impact_answer(
     state: State,
-    node: str,
-    field: str | None = None,
-    level: str = "task",
-    depth: int = 20,
+    node: Name,
+    field: Field = None,
+    level: LevelName = "task",
+    depth: Depth = 20,
 ) -> dict[str, Any]:
     """What a change of a node, or of one column of a dataset, reaches."""
     found = find_node(state, node, "dataset" if field is not None else None)
@@ -132,32 +119,42 @@ def impact_answer(
     return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
 
 
-def search_answer(state: State, text: str, limit: int = 20) -> list[dict[str, Any]]:
+@question("search")
+def search_answer(
+    state: State, text: Annotated[str, "A word, or a part of one."], limit: Limit = 20
+) -> list[dict[str, Any]]:
     """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
     if not text.strip():
         raise ConfigError("text: received nothing, expected a word or a part of one")
     return search(state, text.strip(), limit)
 
 
-def path_answer(state: State, start: str, end: str, level: str = "task") -> dict[str, Any]:
+@question("path", Times.THEN)
+def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> dict[str, Any]:
     """A shortest way of the data between two nodes, whichever of them comes first."""
     chosen = level_of(level)
-    nodes = path(generations_of(state), find_node(state, start), find_node(state, end), chosen)
+    nodes = path(generations_of(state), find_node(state, from_), find_node(state, to), chosen)
     shown = [{"id": node_id(node), **node._asdict()} for node in nodes]
     return {"level": chosen.name.lower(), "path": shown}
 
 
-def edges_answer(state: State, level: str, kind: str) -> list[dict[str, Any]]:
+@question("edges", Times.THEN)
+def edges_answer(
+    state: State, level: LevelName = "task", kind: Literal["data", "control"] = "data"
+) -> list[dict[str, Any]]:
     """Every edge of the graph at a level."""
     if kind == "data":
         return _data_edges(state, level_of(level))
-    if kind == "control":
-        pairs = sorted(control_edges(state, level_of(level)))
-        return [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in pairs]
-    raise ConfigError(f"kind: received {kind!r}, expected data or control")
+    pairs = sorted(control_edges(state, level_of(level)))
+    return [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in pairs]
 
 
-def runs_answer(state: State, job: str | None = None, limit: int = 20) -> list[dict[str, Any]]:
+@question("runs")
+def runs_answer(
+    state: State,
+    job: Annotated[str | None, "A job; without it the runs of all."] = None,
+    limit: Limit = 20,
+) -> list[dict[str, Any]]:
     """The newest runs, of one job or of all."""
     if job is None:
         runs = [run for run in state.runs.values() if run.is_known]
@@ -169,6 +166,9 @@ def runs_answer(state: State, job: str | None = None, limit: int = 20) -> list[d
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
     return [run_line(state, run) for run in runs[:limit]]
+
+
+question("export")(export)
 
 
 def _fitting(state: State, node: Node) -> Level:

@@ -1,0 +1,124 @@
+"""Every question of /api/v2, once: the API asks it over HTTP, the command line of a log it opened.
+
+A question is a function of a state (`BETWEEN` two moments: of two) and of parameters that have
+names, types and defaults; `Annotated` types may carry a description and bounds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from enum import Enum
+from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
+
+from throughline.errors import ConfigError
+from throughline.projection import State, outcome
+from throughline.projection.past import Moment
+from throughline.spec import parse_time, run_id_of, to_micros
+
+
+class Times(Enum):
+    """Which states a question is asked of, and the parameters that say so."""
+
+    NOW = ()
+    THEN = ("as_of", "known_at")
+    BETWEEN = ("from_", "to")
+
+
+_AS_OF = "A time, or the id of a run for its end: only events up to then count."
+_MOMENTS: dict[str, Any] = {
+    "as_of": Annotated[str | None, _AS_OF],
+    "known_at": Annotated[str | None, "A time: only events that had arrived by then count."],
+    "from_": Annotated[str, "A time, or the id of a run for its end."],
+    "to": Annotated[str | None, "The same; by default now."],
+}
+
+
+class Question(NamedTuple):
+    """One question: its name below /api/v2, who answers it, and of which states."""
+
+    name: str
+    answer: Callable[..., Any]
+    times: Times
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Its parameters with their types resolved, those of its moments last."""
+        hints = get_type_hints(self.answer, include_extras=True)
+        count = 2 if self.times is Times.BETWEEN else 1
+        kind = inspect.Parameter.KEYWORD_ONLY
+        own = list(inspect.signature(self.answer).parameters.values())[count:]
+        found = [each.replace(annotation=hints[each.name], kind=kind) for each in own]
+        for name in self.times.value:
+            default = inspect.Parameter.empty if name == "from_" else None
+            hint = _MOMENTS[name]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+        return found
+
+
+QUESTIONS: dict[str, Question] = {}
+
+
+def question(
+    name: str, times: Times = Times.NOW
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function the answer to a question."""
+
+    def note(answer: Callable[..., Any]) -> Callable[..., Any]:
+        QUESTIONS[name] = Question(name, answer, times)
+        return answer
+
+    return note
+
+
+class Readable(Protocol):
+    """What has states to read."""
+
+    def reading(self, moment: Moment | None = None) -> AbstractContextManager[State]:
+        """The state, now or at a moment."""
+
+
+def ask(live: Readable, asked: Question, given: Mapping[str, Any]) -> Any:
+    """The answer to a question, its parameters by their Python names."""
+    values = dict(given)
+    with ExitStack() as stack:
+        # The past is opened first: who reads it must not hold the present while waiting for it.
+        moments = list(_moments(live, asked.times, values))
+        states = [stack.enter_context(live.reading(moment)) for moment in moments]
+        return asked.answer(*states, **values)
+
+
+def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[Moment | None]:
+    texts = [values.pop(name, None) for name in times.value]
+    with live.reading() as state:
+        if times is Times.BETWEEN:
+            yield from [moment_of(state, text) for text in texts]
+        else:
+            yield moment_of(state, *texts) if texts else None
+
+
+def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
+    """The moment of two texts: a time, or for `as_of` also a run, which means when it ended."""
+    if as_of is None and known_at is None:
+        return None
+    return Moment(
+        None if as_of is None else _micros(state, as_of, "asOf"),
+        None if known_at is None else _micros(None, known_at, "knownAt"),
+    )
+
+
+def _micros(state: State | None, text: str, what: str) -> int:
+    if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
+        ends = [outcome(state, state.runs[key]).ended for key in known]
+        over = [ended for ended in ends if ended is not None]
+        if over:
+            return max(over)
+        raise ConfigError(f"{what}: run {text} has not ended; give a time or another run")
+    try:
+        return to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        runs = " or the id of a run" if state is not None else ""
+        raise ConfigError(
+            f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
+        ) from None
