@@ -39,7 +39,7 @@ class EventError(ThroughlineError):
 
     def __init__(self, path: str, received: object, expected: str) -> None:
         self.path = path
-        self.received = _shown(received)
+        self.received = shown(received)
         self.expected = expected
         super().__init__(f"{path}: received {self.received}, expected {expected}")
 
@@ -80,7 +80,8 @@ class ServerError(ThroughlineError):
     """The server did not answer, or not as a throughline server answers."""
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as an error names it: short, and nothing where there is none."""
     if value is None:
         return "nothing"
     text = repr(value)

@@ -1,15 +1,20 @@
-"""The events themselves, as the log keeps them."""
+"""The events themselves, as the log keeps them, and what is odd about them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import Limit, LiveState, Offset, answer
+from throughline.spec import identity_of, oddities
 
 router = APIRouter()
+
+_LOOKED_AT = 2_000
+_MOST_ODDITIES = 20
 
 
 @router.get("/api/v1/events/lineage")
@@ -22,3 +27,40 @@ def list_events(
     """Events by event time, the newest first."""
     total, bodies = live.log.newest(limit, offset, ascending=direction == "asc")
     return answer({"totalCount": total, "events": [orjson.Fragment(body) for body in bodies]})
+
+
+@router.get("/api/v2/events/odd")
+def list_odd(
+    live: LiveState, limit: Limit = 100, cursor: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """Events that were taken though something about them is odd, the last to arrive first.
+
+    One answer looks at no more than 2,000 events, so it may hold fewer than `limit`, or none: ask
+    on with `cursor` set to `next` until that is null. Of an event, the first 20 are named.
+    """
+    found: list[dict[str, Any]] = []
+    events = live.log.latest(cursor, _LOOKED_AT)
+    for seq, text in events:
+        if len(found) == limit:
+            break
+        cursor = seq
+        body = orjson.loads(text)
+        odd = [each._asdict() for each in islice(oddities(body), _MOST_ODDITIES)]
+        if odd:
+            found.append({"hash": identity_of(body), **_about(body), "odd": odd})
+    else:
+        cursor = cursor if len(events) == _LOOKED_AT else None
+    return answer({"events": found, "next": cursor})
+
+
+def _about(body: dict[str, Any]) -> dict[str, Any]:
+    """Who says what about whom, without any facet."""
+    parts = {part: body[part] for part in ("run", "job", "dataset") if body.get(part)}
+    named = ("runId", "namespace", "name")
+    return {
+        **{key: body.get(key) for key in ("eventType", "eventTime", "producer")},
+        **{
+            part: {key: value.get(key) for key in named if key in value}
+            for part, value in parts.items()
+        },
+    }

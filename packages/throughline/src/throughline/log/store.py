@@ -142,6 +142,16 @@ class EventLog:
             rows = connection.execute(query.limit(limit).offset(offset)).scalars().all()
         return total, list(rows)
 
+    def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
+        """The last (seq, body) before a `seq`, or of all: the last to arrive first."""
+        table = schema.events
+        query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
+        if before is not None:
+            query = query.where(table.c.seq < before)
+        with self._reading() as connection:
+            rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
+        return [(row.seq, row.body) for row in rows]
+
     def offsets(self) -> dict[str, Offset]:
         """How far each spool file was read."""
         with self._reading() as connection:

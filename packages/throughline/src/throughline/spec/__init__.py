@@ -11,6 +11,7 @@ from throughline.spec.event import (
     JobRef,
     RunEvent,
 )
+from throughline.spec.odd import Oddity, oddities
 from throughline.spec.parse import load, parse_event, run_id_of
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
 
@@ -22,11 +23,13 @@ __all__ = [
     "Facets",
     "JobEvent",
     "JobRef",
+    "Oddity",
     "RunEvent",
     "canonical",
     "from_micros",
     "identity_of",
     "load",
+    "oddities",
     "parse_event",
     "parse_time",
     "run_id_of",

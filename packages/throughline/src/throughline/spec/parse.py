@@ -43,7 +43,7 @@ def parse_event(body: Any, digest: str) -> Event:
     """The event of a decoded body whose identity is `digest`."""
     event = _object(body, "$")
     time = _time(event.get("eventTime"))
-    kind = _kind(event)
+    kind = kind_of(event)
     if kind == "dataset":
         return DatasetEvent(time, digest, _dataset(event.get("dataset"), "dataset", None))
     job = _object(event.get("job"), "job")
@@ -60,7 +60,8 @@ def parse_event(body: Any, digest: str) -> Event:
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
 
 
-def _kind(event: dict[str, Any]) -> str:
+def kind_of(event: dict[str, Any]) -> str:
+    """Which of the three kinds of events a body is: run, job or dataset."""
     if event.get("run") is not None:
         return "run"
     schema = event.get("schemaURL")

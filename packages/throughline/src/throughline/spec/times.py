@@ -13,8 +13,13 @@ _REGION = re.compile(r"\[[^\]]*\]$")
 
 def parse_time(text: str) -> datetime:
     """Read an ISO 8601 time; one without a zone is UTC. Raises ValueError or OverflowError."""
-    moment = datetime.fromisoformat(_REGION.sub("", text.strip()))
+    moment = datetime.fromisoformat(without_region(text))
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def without_region(text: str) -> str:
+    """The text of a time without the name of a region after its offset."""
+    return _REGION.sub("", text.strip())
 
 
 def to_micros(moment: datetime) -> int:
