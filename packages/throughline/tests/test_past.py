@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.errors import ConfigError
@@ -145,6 +145,7 @@ def test_a_moment_that_is_none_is_refused(
         moment_of(state, as_of, known_at)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)), max_size=12),
     st.integers(0, 6),
