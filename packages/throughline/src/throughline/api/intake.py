@@ -6,14 +6,13 @@ import asyncio
 import zlib
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 
 from throughline.api.http import answer
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.log import Entry, entry_of
 from throughline.projection.live import Batch, Receipt
-from throughline.spec import load
+from throughline.spec import dump, load, load_plain
 
 router = APIRouter()
 
@@ -24,8 +23,7 @@ _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 @router.post("/api/v1/lineage", status_code=201)
 async def post_lineage(request: Request) -> Response:
     """Take events; 201 once they are durable. Of an array, what can be placed is taken."""
-    raw = await _body(request)
-    body = load(raw)
+    raw, body = load_plain(await _body(request))
     if not isinstance(body, list):
         await _store(request, [entry_of(raw, body)])
         return Response(status_code=201)
@@ -67,7 +65,7 @@ async def _take(request: Request, items: list[Any]) -> tuple[Receipt, list[tuple
     errors: list[tuple[int, EventError]] = []
     for index, item in enumerate(items):
         try:
-            entries.append(entry_of(_dump(item), item))
+            entries.append(entry_of(dump(item), item))
         except EventError as error:
             errors.append((index, error))
     return await _store(request, entries), errors
@@ -103,10 +101,3 @@ def _unzipped(unzip: Any, chunk: bytes, most: int, encoding: str) -> bytes:
         return part
     except zlib.error as error:
         raise BodyError("$", str(error), f"a {encoding} stream") from None
-
-
-def _dump(item: Any) -> bytes:
-    try:
-        return orjson.dumps(item)
-    except TypeError as error:
-        raise EventError("$", str(error), "Unicode JSON nested at most 254 levels deep") from None

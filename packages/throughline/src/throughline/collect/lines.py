@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from throughline.errors import EventError
 from throughline.log import Entry, Refusal, entry_of, redact_text
-from throughline.spec import load
+from throughline.spec import dump, load_plain
 
 _LONGEST_KEPT = 20_000
 
@@ -25,24 +23,21 @@ class Lines:
     def add(self, raw: bytes, source: str) -> None:
         """Place one JSON text: an event, or an array of events."""
         try:
-            body = load(raw)
+            plain, body = load_plain(raw)
         except EventError as error:
             self._refuse(raw, source, error)
             return
         if not isinstance(body, list):
-            self._place(raw, body, source)
+            self._place(plain, body, source)
             return
         for index, item in enumerate(body):
             self._place(None, item, f"{source}[{index}]")
 
     def _place(self, raw: bytes | None, body: Any, source: str) -> None:
         try:
-            text = orjson.dumps(body) if raw is None else raw
-            self.entries.append(entry_of(text, body))
+            self.entries.append(entry_of(dump(body) if raw is None else raw, body))
         except EventError as error:
-            self._refuse(raw if raw is not None else repr(body).encode(), source, error)
-        except TypeError as error:
-            self._refuse(repr(body).encode(), source, error)
+            self._refuse(repr(body).encode() if raw is None else raw, source, error)
 
     def _refuse(self, raw: bytes, source: str, error: Exception) -> None:
         line = redact_text(raw.decode(errors="replace"))[:_LONGEST_KEPT]

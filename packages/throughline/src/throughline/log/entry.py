@@ -9,7 +9,7 @@ import orjson
 
 from throughline.errors import EventError
 from throughline.log.redact import is_suspicious, redact
-from throughline.spec import Event, identity_of, load, parse_event
+from throughline.spec import Event, dump, identity_of, load_plain, parse_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +26,21 @@ class Entry:
 
 
 def entry_of(raw: bytes, body: Any = None) -> Entry:
-    """Make an entry of raw JSON (and of its decoded form, when the caller has it already).
+    """Make an entry of raw JSON; with `body`, its decoded form, it has to be standard JSON.
 
     The text is kept byte for byte unless a secret had to go or it was not quite JSON.
     """
-    body = load(raw) if body is None else body
+    if body is None:
+        raw, body = load_plain(raw)
     try:
         clean = redact(body) if is_suspicious(raw) else body
-        entry = Entry(parse_event(clean, identity_of(clean)), "")
-        return Entry(entry.event, _text(raw, body, clean))
+        event = parse_event(clean, identity_of(clean))
     except RecursionError:
         raise EventError("$", "a deeper nesting", "at most 254 levels") from None
+    return Entry(event, (raw if clean is body else dump(clean)).decode().strip())
 
 
 def read_entry(body: str) -> Event:
     """The event of a stored text."""
     decoded = orjson.loads(body)
     return parse_event(decoded, identity_of(decoded))
-
-
-def _text(raw: bytes, body: Any, clean: Any) -> str:
-    if clean is not body:
-        return orjson.dumps(clean).decode()
-    try:
-        orjson.loads(raw)
-        return raw.decode().strip()
-    except ValueError:
-        return orjson.dumps(body).decode()

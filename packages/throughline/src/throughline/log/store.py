@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Engine,
+    Table,
     bindparam,
     create_engine,
     delete,
@@ -32,6 +33,7 @@ from throughline.log.entry import Entry
 
 _PAGE = 1_000
 _WRITERS = 0x746C6F67  # any number that only this log locks on
+_LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class EventLog:
     def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
             self._engine = _engine(url, must_exist=must_exist)
+            self._add_event = self._adding(schema.events).returning(
+                schema.events.c.hash, schema.events.c.seq
+            )
+            self._add_refusal = self._adding(schema.refused)
             with self._writing() as connection:
                 if must_exist and not inspect(connection).has_table(schema.events.name):
                     raise _missing(url)
@@ -94,17 +100,16 @@ class EventLog:
         now = time.time_ns() // 1_000
         try:
             with self._writing() as connection:
-                before = self._last_seq(connection)
-                fresh = unique.keys() - self._known(connection, list(unique))
-                rows = [_row(entry, now) for key, entry in unique.items() if key in fresh]
-                self._insert_new(connection, schema.events, rows, "hash")
+                before = int(connection.execute(_LAST_SEQ).scalar() or 0)
+                rows = [_row(entry, now) for entry in unique.values()]
+                added = connection.execute(self._add_event, rows) if rows else ()
+                new: dict[str, int] = {row.hash: row.seq for row in added}
                 self._save_offsets(connection, offsets)
-                lines = [_refused_row(refusal, now) for refusal in refusals]
-                self._insert_new(connection, schema.refused, lines, "hash")
-                after = self._last_seq(connection) if rows else before
+                if lines := [_refused_row(refusal, now) for refusal in refusals]:
+                    connection.execute(self._add_refusal, lines)
         except SQLAlchemyError as error:
             raise LogError(f"cannot write to the database: {error}") from error
-        return Appended(frozenset(fresh), before, after)
+        return Appended(frozenset(new), before, max(new.values(), default=before))
 
     def read(
         self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
@@ -200,28 +205,11 @@ class EventLog:
         except SQLAlchemyError as error:
             raise LogError(f"cannot read the database: {error}") from error
 
-    def _last_seq(self, connection: Connection) -> int:
-        last = connection.execute(select(func.max(schema.events.c.seq))).scalar()
-        return int(last or 0)
-
-    def _known(self, connection: Connection, hashes: list[str]) -> set[str]:
-        column = schema.events.c.hash
-        known: set[str] = set()
-        for start in range(0, len(hashes), 500):
-            part = hashes[start : start + 500]
-            known.update(connection.execute(select(column).where(column.in_(part))).scalars())
-        return known
-
-    def _insert_new(self, connection: Connection, table: Any, rows: list[Any], key: str) -> None:
-        if not rows:
-            return
-        if self._engine.dialect.name == "sqlite":
-            statement: Any = sqlite.insert(table).on_conflict_do_nothing(index_elements=[key])
-        elif self._engine.dialect.name == "postgresql":
-            statement = postgresql.insert(table).on_conflict_do_nothing(index_elements=[key])
-        else:
-            statement = insert(table)
-        connection.execute(statement, rows)
+    def _adding(self, table: Table) -> Any:
+        """Insert rows whose hash is not there yet."""
+        if self._engine.dialect.name == "postgresql":
+            return postgresql.insert(table).on_conflict_do_nothing(index_elements=["hash"])
+        return sqlite.insert(table).on_conflict_do_nothing(index_elements=["hash"])
 
     def _save_offsets(self, connection: Connection, offsets: Sequence[Offset]) -> None:
         table = schema.offsets

@@ -1,6 +1,6 @@
 """The only door to the OpenLineage schema: bytes in, frozen events out."""
 
-from throughline.spec.canonical import canonical, identity_of
+from throughline.spec.canonical import canonical, dump, identity_of
 from throughline.spec.event import (
     Dataset,
     DatasetEvent,
@@ -12,7 +12,7 @@ from throughline.spec.event import (
     RunEvent,
 )
 from throughline.spec.odd import Oddity, oddities
-from throughline.spec.parse import load, parse_event, run_id_of
+from throughline.spec.parse import load, load_plain, parse_event, run_id_of
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
 
 __all__ = [
@@ -26,9 +26,11 @@ __all__ = [
     "Oddity",
     "RunEvent",
     "canonical",
+    "dump",
     "from_micros",
     "identity_of",
     "load",
+    "load_plain",
     "oddities",
     "parse_event",
     "parse_time",

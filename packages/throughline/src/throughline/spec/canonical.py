@@ -15,12 +15,21 @@ import orjson
 from throughline.errors import EventError
 
 
-def canonical(body: Any) -> bytes:
-    """The canonical JSON of a body."""
+def dump(body: Any, option: int = 0) -> bytes:
+    """The JSON of a decoded body.
+
+    Raises:
+        EventError: it holds what JSON cannot say, such as half of a character.
+    """
     try:
-        return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(body, option=option)
     except TypeError as error:
         raise EventError("$", str(error), "Unicode JSON nested at most 254 levels deep") from error
+
+
+def canonical(body: Any) -> bytes:
+    """The canonical JSON of a body."""
+    return dump(body, orjson.OPT_SORT_KEYS)
 
 
 def identity_of(body: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from throughline.errors import BodyError, EventError
+from throughline.spec.canonical import dump
 from throughline.spec.event import (
     Dataset,
     DatasetEvent,
@@ -29,14 +30,24 @@ from throughline.spec.times import parse_time, to_micros
 
 def load(raw: bytes | str) -> Any:
     """Decode JSON; also Python's dialect, whose NaN a careless producer lets through."""
+    return load_plain(raw.encode() if isinstance(raw, str) else raw)[1]
+
+
+def load_plain(raw: bytes) -> tuple[bytes, Any]:
+    """The same as standard JSON, byte for byte what it was unless it was not quite that; decoded.
+
+    Raises:
+        BodyError: it is no JSON.
+        EventError: it holds what JSON cannot say, such as half of a character.
+    """
     try:
-        return orjson.loads(raw)
+        return raw, orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         try:
-            return json.loads(raw)
+            body = json.loads(raw)
         except (ValueError, RecursionError):
-            head = raw[:80].decode(errors="replace") if isinstance(raw, bytes) else raw[:80]
-            raise BodyError("$", head, f"JSON ({error})") from None
+            raise BodyError("$", raw[:80].decode(errors="replace"), f"JSON ({error})") from None
+    return dump(body), body
 
 
 def parse_event(body: Any, digest: str) -> Event:
