@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
+from throughline.cli import main
 from throughline.log import Entry, EventLog, entry_of
 from throughline.projection import State, project
 from throughline.projection.live import Live
@@ -148,3 +152,32 @@ def log(database: str) -> Iterator[EventLog]:
 def live(log: EventLog) -> Live:
     """A live log; every take is its own transaction."""
     return Live(log)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command answered."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run a command as its entry point does; the exit code is as much its answer as the text."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> Answer:
+        monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Answer(code, *capsys.readouterr())
+
+    return run

@@ -1,22 +1,20 @@
 from __future__ import annotations
 
-import io
 import re
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from throughline.cli import main
 from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
+
+from .conftest import Call
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
 _COMMANDS = (
@@ -26,40 +24,12 @@ _COMMANDS = (
     "search",
     "impact",
     "path",
+    "provenance",
     "diff",
     "runs",
     "ingest",
     "export",
 )
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command answered."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Call = Callable[..., Answer]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run a command as its entry point does; the exit code is as much its answer as the text."""
-
-    def run(*arguments: str, stdin: bytes = b"") -> Answer:
-        monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Answer(code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_a_column_that_the_newest_run_makes_otherwise_is_no_longer_made_of_the_o
     [
         ("day", "total", "day has no column 'total' with lineage; known: fare, rides"),
         ("file", "ID", "file has no column 'ID' with lineage; no column lineage of it is known"),
-        ("job:demo:sum", None, "'job:demo:sum' is a job, and only datasets have columns"),
+        ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
     ],
 )
 def test_what_has_no_such_column_is_told_with_what_there_is(

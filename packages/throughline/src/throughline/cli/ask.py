@@ -55,9 +55,9 @@ class Ask:
         settings = settings_of(self.url, self.database, self.api_key)
         ask = open_source(settings, is_local=self.database is not None)
         answer = ask(what, given)
-        from throughline.cli import render  # what it needs is slow to load
+        from throughline.cli import printers, render  # what they need is slow to load
 
-        (render.print_json if self.as_json else render.PRINTERS[what])(answer)
+        (render.print_json if self.as_json else printers.PRINTERS[what])(answer)
         return answer
 
 

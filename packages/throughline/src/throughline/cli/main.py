@@ -160,6 +160,23 @@ def path(
 
 
 @app.command()
+@asks(then=True)
+def provenance(
+    ask: Ask,
+    node: Annotated[str, typer.Argument(help="A dataset or a model: an id or a name.")],
+    version: Annotated[
+        str | None, typer.Option(help="One version of it, or the run that wrote it. [present]")
+    ] = None,
+    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+) -> None:
+    """List every run, input version and code version that a dataset comes from, up to the files.
+
+    Example: throughline provenance TrainForecastModelFlow/model --json
+    """
+    ask("provenance", {"node": node, "version": version, "level": level})
+
+
+@app.command()
 @asks()
 def diff(
     ask: Ask,

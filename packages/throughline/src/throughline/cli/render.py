@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-_STYLES = {
+STYLES = {
     "COMPLETED": "green",
     "FAILED": "red",
     "ABORTED": "red",
@@ -53,7 +53,7 @@ def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> No
 
     `nothing` says by direction what it means when there are none.
     """
-    console = _console()
+    console = new_console()
     for direction in ("up", "down"):
         if direction not in answer:
             continue
@@ -76,14 +76,14 @@ def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> No
 
 def print_runs(answer: list[dict[str, Any]]) -> None:
     """One run a line, in columns; the job, which can be long, comes last."""
-    console = _console()
-    times = [_times(run) for run in answer]
+    console = new_console()
+    times = [times_of(run) for run in answer]
     started = max((len(start) for start, _ in times), default=0)
     took = max((len(lasted) for _, lasted in times), default=0)
     for run, (start, lasted) in zip(answer, times, strict=True):
         line = Text.assemble(
             start.rjust(started),
-            (f"  {run['state']:9}", _STYLES.get(run["state"], "")),
+            (f"  {run['state']:9}", STYLES.get(run["state"], "")),
             f"  {lasted:>{took}}",
             (f"  {run['runId']}", "dim"),
             (f"  {run['job']['name']}", "bold"),
@@ -93,7 +93,7 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
 
 def print_impact(answer: dict[str, Any]) -> None:
     """A node or column a line, behind how many steps away it is."""
-    console = _console()
+    console = new_console()
     for each in answer["affected"]:
         leaf = _leaf({**each, "latestRun": each.get("run"), "isRepeated": False, "hasMore": False})
         owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
@@ -104,7 +104,7 @@ def print_impact(answer: dict[str, Any]) -> None:
 
 def print_found(answer: list[dict[str, Any]]) -> None:
     """A node a line, and what of it was found."""
-    console = _console()
+    console = new_console()
     if any(each["isFuzzy"] for each in answer):
         console.print(Text("Nothing has that in it; this comes near:", style="dim"))
     for each in answer:
@@ -119,7 +119,7 @@ def print_found(answer: list[dict[str, Any]]) -> None:
 
 def print_path(answer: dict[str, Any]) -> None:
     """A node a line, in the direction of the data."""
-    console = _console()
+    console = new_console()
     for nth, node in enumerate(answer["path"]):
         style = "bold" if node["type"] == "job" else "cyan"
         arrow = "→ " if nth else "  "
@@ -129,7 +129,7 @@ def print_path(answer: dict[str, Any]) -> None:
 
 def print_diff(answer: dict[str, Any]) -> None:
     """A change a line: + added, - removed, ~ changed."""
-    console = _console()
+    console = new_console()
     lines = [("+", node) for node in answer["added"]] + [("-", node) for node in answer["removed"]]
     for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
         lines += [(mark, " → ".join(edge)) for edge in edges]
@@ -148,7 +148,8 @@ def print_diff(answer: dict[str, Any]) -> None:
         console.print("Nothing is different.")
 
 
-def _console() -> Console:
+def new_console() -> Console:
+    """Where answers are printed: no wrapping, colour only on a terminal."""
     return Console(highlight=False, soft_wrap=True)
 
 
@@ -213,11 +214,11 @@ def _leaf(leaf: dict[str, Any]) -> Text:
 
 
 def _append_run(text: Text, run: dict[str, Any]) -> None:
-    text.append(f"  {run['state']}", _STYLES.get(run["state"], ""))
-    text.append("".join(f"  {each}" for each in _times(run) if each))
+    text.append(f"  {run['state']}", STYLES.get(run["state"], ""))
+    text.append("".join(f"  {each}" for each in times_of(run) if each))
 
 
-def _times(run: dict[str, Any]) -> tuple[str, str]:
+def times_of(run: dict[str, Any]) -> tuple[str, str]:
     """When a run started and how long it took; empty where that is not known."""
     took = run["durationMs"]
     started = _moment(run["startedAt"]) if run["startedAt"] else ""
@@ -238,15 +239,3 @@ def _duration(milliseconds: int) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-
-
-PRINTERS: dict[str, Callable[[Any], None]] = {
-    "columns": print_columns,
-    "diff": print_diff,
-    "impact": print_impact,
-    "path": print_path,
-    "runs": print_runs,
-    "search": print_found,
-    "tree": print_tree,
-}
-"""How each answer of /api/v2 is shown to people."""

@@ -15,7 +15,8 @@ from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.nodes import Node, find_dataset, find_node, node_id
+from throughline.graph.provenance import code_of, provenance
 from throughline.graph.questions import Times, question
 from throughline.graph.search import search
 from throughline.graph.walk import run_line, tree
@@ -93,9 +94,7 @@ def columns_answer(
     indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
 ) -> dict[str, Any]:
     """What the columns of a dataset, or one of them, are made of or make."""
-    found = find_node(state, node, "dataset")
-    if found.type != "dataset":
-        raise NotFoundError(f"{node!r} is a job, and only datasets have columns")
+    found = find_dataset(state, node)
     known = generations_of(state)
     return columns(known, found, field, direction, depth=depth, indirect=indirect)
 
@@ -136,6 +135,18 @@ def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") 
     nodes = path(generations_of(state), find_node(state, from_), find_node(state, to), chosen)
     shown = [{"id": node_id(node), **node._asdict()} for node in nodes]
     return {"level": chosen.name.lower(), "path": shown}
+
+
+@question("provenance", Times.THEN)
+def provenance_answer(
+    state: State,
+    node: Name,
+    version: Annotated[str | None, "One version of it, or the run that wrote it."] = None,
+    level: LevelName = "task",
+) -> dict[str, Any]:
+    """Every run, input version and code version that a dataset comes from, up to the sources."""
+    found = find_dataset(state, node)
+    return provenance(generations_of(state), found, version, level_of(level))
 
 
 @question("edges", Times.THEN)
@@ -190,11 +201,10 @@ def run_answer(state: State, run_id: str) -> dict[str, Any]:
 
 def _run_in_full(state: State, run: Run) -> dict[str, Any]:
     parameters = run.facets.get("executionParameters").get("parameters", [])
-    location = run.code.get("sourceCodeLocation")
     return {
         **run_line(state, run),
         "parameters": {each["name"]: each.get("value") for each in parameters if "name" in each},
-        "code": {key: location.get(key) for key in ("repoUrl", "path", "version") if location},
+        "code": code_of(run),
         "inputs": _versions(state, run, run.inputs),
         "outputs": _versions(state, run, run.outputs),
     }

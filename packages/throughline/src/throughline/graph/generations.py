@@ -27,7 +27,16 @@ from functools import cached_property
 
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName
-from throughline.projection import Job, Run, RunKey, RunState, State, outcome, start_of
+from throughline.projection import (
+    Job,
+    Run,
+    RunKey,
+    RunState,
+    State,
+    outcome,
+    start_of,
+    version_of,
+)
 from throughline.projection.derived import parent_of
 from throughline.spec import JobRef
 
@@ -92,6 +101,20 @@ class Generations:
     def writing(self, name: DatasetName) -> list[Generation]:
         """Those that count for the present contents of a dataset, before `sources` of them."""
         return self._writing(name, None)
+
+    def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
+        """Those of which a run wrote one version of a dataset."""
+        primary = self.state.identity.primary
+        return [
+            generation
+            for ref in self._writers.get(name, ())
+            for generation in self._of[ref]
+            if any(
+                primary(spelled) == name and version_of(run, use) == version
+                for run in generation.runs
+                for spelled, use in run.outputs.items()
+            )
+        ]
 
     def sources(self, generation: Generation) -> list[Generation]:
         """Those that wrote what a generation read or kept."""

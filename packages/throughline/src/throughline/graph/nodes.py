@@ -72,6 +72,14 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
     return _by_short_name(state, text, type_)
 
 
+def find_dataset(state: State, text: str) -> Node:
+    """The dataset of an id or a short name; a job of that name is no answer."""
+    found = find_node(state, text, "dataset")
+    if found.type != "dataset":
+        raise NotFoundError(f"{text!r} is a job; expected a dataset")
+    return found
+
+
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
     """Namespaces hold colons too (`arn:aws:glue:...`, `s3://...`): the known name decides."""
     at = rest.find(":")

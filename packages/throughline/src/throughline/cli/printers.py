@@ -1,0 +1,21 @@
+"""How each answer of /api/v2 is shown to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from throughline.cli import render, report
+
+__all__ = ["PRINTERS"]
+
+PRINTERS: dict[str, Callable[[Any], None]] = {
+    "columns": render.print_columns,
+    "diff": render.print_diff,
+    "impact": render.print_impact,
+    "path": render.print_path,
+    "provenance": report.print_provenance,
+    "runs": render.print_runs,
+    "search": render.print_found,
+    "tree": render.print_tree,
+}

@@ -1,0 +1,129 @@
+"""What a dataset's contents come from, as a flat list of runs with versions and code."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import provenance_answer
+from throughline.log import entry_of
+from throughline.projection import project
+
+from .graphs import APP, STEP, TASK, commit, loads
+
+
+def _versioned(event: dict[str, Any], **versions: str) -> dict[str, Any]:
+    for dataset in (*event["inputs"], *event["outputs"]):
+        if dataset["name"] in versions:
+            dataset["facets"] = {"version": {"datasetVersion": versions[dataset["name"]]}}
+    return event
+
+
+def _coded(event: dict[str, Any], version: str) -> dict[str, Any]:
+    location = {"type": "git", "repoUrl": "https://example.org/x.git", "version": version}
+    event["job"]["facets"]["sourceCodeLocation"] = location
+    return event
+
+
+def _lines(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (each["run"] and each["run"]["runId"], each["code"].get("version"), *(
+            {dataset["name"]: dataset["versions"] for dataset in each[side]}
+            for side in ("inputs", "outputs")
+        ))
+        for each in answer["runs"]
+    ]  # fmt: skip
+
+
+def _trained(build: Any, day: int, snapshot: str) -> list[dict[str, Any]]:
+    """A load in Spark below a task, and a training that reads the load's snapshot."""
+    hour, dag, task = f"1{day}", (f"d{day}", "dag"), (f"t{day}", "dag.load")
+    query = build.run("COMPLETE", f"q{day}", "app", f"{hour}:01:00", parent=task, kind=APP,
+                      reads=("file|/in",), writes=("db|raw",))  # fmt: skip
+    train = build.run("COMPLETE", f"s{day}", "Flow.train", f"{hour}:03:00",
+                      parent=(f"f{day}", "Flow"), kind=STEP, reads=("db|raw", "db|zones"),
+                      writes=("mf|model",))  # fmt: skip
+    return [
+        build.run("COMPLETE", *dag, f"{hour}:05:00", kind="AIRFLOW/DAG"),
+        _coded(build.run("COMPLETE", *task, f"{hour}:02:00", parent=dag, kind=TASK), f"dag{day}"),
+        _versioned(query, raw=snapshot),
+        _versioned(_coded(train, f"flow{day}"), raw=snapshot, zones="z"),
+    ]
+
+
+def test_a_model_comes_from_runs_with_the_versions_they_met_and_the_code_they_were(
+    build: Any,
+) -> None:
+    state = build.state(*_trained(build, 0, "100"), *_trained(build, 1, "200"))
+    answer = provenance_answer(state, "model")
+    assert _lines(answer) == [
+        ("s1", "flow1", {"raw": ["200"], "zones": ["z"]}, {"model": ["s1"]}),
+        ("t1", "dag1", {"/in": []}, {"raw": ["200"]}),
+    ]
+    sources = [(each["name"], each["versions"]) for each in answer["sources"]]
+    assert sources == [("zones", ["z"]), ("/in", [])]
+    queries = provenance_answer(state, "model", level="query")
+    assert [run for run, *_ in _lines(queries)] == ["s1", "q1"]
+    assert _lines(queries)[1][1] == "dag1"  # a query is of the code of the task above it
+
+
+def test_one_version_comes_from_what_was_there_when_it_was_written(build: Any) -> None:
+    events = [*_trained(build, 0, "100"), *_trained(build, 1, "200")]
+    answer = provenance_answer(build.state(*events), "model", "s0")
+    assert [run for run, *_ in _lines(answer)] == ["s0", "t0"]
+    assert answer["version"] == "s0"
+    with pytest.raises(NotFoundError, match="no run is known to have written version '9' of raw"):
+        provenance_answer(build.state(*events), "raw", "9")
+
+
+def test_what_a_run_read_without_a_version_is_what_the_runs_before_it_left(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "write", "08:00:00", writes=("db|a",)),
+        build.run("COMPLETE", "2", "read", "09:00:00", reads=("db|a",), writes=("db|b",)),
+    )
+    assert _lines(provenance_answer(state, "b"))[0][2] == {"a": ["1"]}
+
+
+def test_a_table_that_keeps_rows_comes_from_every_slice(build: Any) -> None:
+    state = build.state(*loads(build, "05", "04", "03"))
+    answer = provenance_answer(state, "raw")
+    assert {each["name"] for each in answer["sources"]} == {"/03", "/04", "/05"}
+    assert len(answer["runs"]) == 6
+
+
+def test_a_dataset_that_no_run_wrote_is_its_own_source_and_a_job_has_none(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "1", "read", "08:00:00", reads=("db|a",)))
+    answer = provenance_answer(state, "a")
+    assert answer["runs"] == []
+    assert [each["name"] for each in answer["sources"]] == ["a"]
+    with pytest.raises(NotFoundError, match="'job:demo:read' is a job; expected a dataset"):
+        provenance_answer(state, "job:demo:read")
+
+
+def test_a_declared_job_is_named_without_a_run(build: Any) -> None:
+    declared = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "demo", "name": "j"},
+                "inputs": [build.dataset("db|a")], "outputs": [build.dataset("db|b")]}  # fmt: skip
+    answer = provenance_answer(build.state(declared), "b")
+    assert _lines(answer) == [(None, None, {"a": []}, {"b": []})]
+
+
+def test_the_order_of_events_changes_no_provenance(build: Any) -> None:
+    events = [commit(_trained(build, 0, "100")[2], 1, 1), *_trained(build, 1, "200")]
+    expected = provenance_answer(build.state(*events), "model")
+    for order in itertools.islice(itertools.permutations(events), 0, None, 7):
+        assert provenance_answer(build.state(*order, *order[:2]), "model") == expected
+
+
+def test_the_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
+    file = shared / "openlineage-events" / "this-stack" / "spark41-iceberg112-jdbc-workaround.jsonl"
+    events = [entry_of(line).event for line in file.read_bytes().splitlines()]
+    random.Random(1).shuffle(events)
+    state = project(events)
+    for primary in state.identity:
+        answer = provenance_answer(state, f"dataset:{primary.namespace}:{primary.name}")
+        assert answer["sources"], primary
