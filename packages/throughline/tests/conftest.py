@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ from typing import Any
 
 import orjson
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
@@ -181,3 +185,22 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         return Answer(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[[FastAPI], str]]:
+    """Serve an application on a free port of this process; answers its URL."""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def serve(app: FastAPI) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield serve
+    for server, thread in servers:
+        server.should_exit = True
+        thread.join()

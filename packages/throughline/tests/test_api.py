@@ -10,7 +10,7 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
+from throughline.api import Access, make_app
 from throughline.projection.live import Live
 
 _ARN = "arn:aws:glue:eu-west-1:1"
@@ -266,7 +266,7 @@ def test_the_page_links_the_newest_datasets_of_which_nothing_is_made_to_their_tr
 
 
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
-    client = TestClient(make_app(live, api_key="right"))
+    client = TestClient(make_app(live, Access("right")))
     assert client.get("/healthz").status_code == 200
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "right"}):
         assert client.get("/api/v1/jobs", headers=headers).status_code == 401
@@ -276,7 +276,7 @@ def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
 
 
 def test_a_browser_shows_the_api_key_as_a_password(live: Live) -> None:
-    client = TestClient(make_app(live, api_key="right"))
+    client = TestClient(make_app(live, Access("right")))
     assert client.get("/").headers["WWW-Authenticate"].startswith("Basic ")
     assert client.get("/", auth=("anybody", "right")).status_code == 200
     assert client.get("/", auth=("right", "wrong")).status_code == 401

@@ -199,7 +199,7 @@ def test_the_export_is_the_same_after_a_rebuild_from_the_log(
 def test_a_log_that_cannot_be_written_is_503_and_not_acknowledged(
     live: Live, client: TestClient, build: Any
 ) -> None:
-    with live.log._writing() as connection:
+    with live.log.writing() as connection:
         connection.exec_driver_sql("DROP TABLE events")
     body = build.run("START", "r", "j", "08:00:00")
     assert client.post("/api/v1/lineage", json=body).status_code == 503

@@ -43,7 +43,7 @@ def test_what_is_acknowledged_is_synced_to_the_disk(database: str) -> None:
     wanted = {"PRAGMA synchronous": 2, "PRAGMA journal_mode": "wal"}
     if database.startswith("postgresql"):
         wanted = {"SHOW synchronous_commit": "on"}
-    with log._reading() as connection:
+    with log.reading() as connection:
         assert {sql: connection.exec_driver_sql(sql).scalar() for sql in wanted} == wanted
     log.close()
 

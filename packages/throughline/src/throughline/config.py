@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -42,7 +43,8 @@ SETTINGS = (
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
-    Setting("api_key", "", "bearer token that every request must show; empty: none"),
+    Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
+    Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
     Setting("start_hint", "throughline serve", "command to start that server, for messages"),
 )
@@ -61,6 +63,7 @@ class Settings:
     largest_body: int
     url: str
     start_hint: str
+    frame_origins: tuple[str, ...]
     api_key: str | None = field(repr=False)
 
 
@@ -84,6 +87,7 @@ def resolve(
         largest_body=int(_number("largest_body", values["largest_body"])),
         url=_url(values["url"]),
         start_hint=values["start_hint"],
+        frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
         api_key=values["api_key"] or None,
     )
 
@@ -104,6 +108,12 @@ def _url(text: str) -> str:
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return text.rstrip("/")
     raise ConfigError(f"url: received {text!r}, expected one such as http://localhost:9002")
+
+
+def _origin(text: str) -> str:
+    if re.fullmatch(r"https?://[\w.:\[\]-]+", text):
+        return text
+    raise ConfigError(f"frame_origins: received {text!r}, expected such as http://localhost:9090")
 
 
 def _data_folder(source: Mapping[str, str]) -> Path:

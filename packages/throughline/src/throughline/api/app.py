@@ -14,6 +14,7 @@ from throughline.api import (
     events,
     intake,
     jobs,
+    keys,
     lineage,
     namespaces,
     page,
@@ -21,7 +22,7 @@ from throughline.api import (
     search,
     v2,
 )
-from throughline.api.access import ApiKey
+from throughline.api.access import Access, Guard
 from throughline.api.http import RawPath, answer
 from throughline.errors import (
     BodyError,
@@ -33,18 +34,19 @@ from throughline.errors import (
 )
 from throughline.projection.live import Live
 
-_RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events, v2, page)
+_RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events, v2, keys, page)
 
 
 def make_app(
     live: Live,
-    api_key: str | None = None,
+    access: Access | None = None,
     spool_lag: Callable[[], int] | None = None,
     largest_body: int = 64 * 2**20,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
-    `spool_lag` tells the bytes not yet taken in, `largest_body` the most bytes of a request.
+    `access` says whom it answers, `spool_lag` tells the bytes not yet taken in, `largest_body` the
+    most bytes of a request.
     """
     app = FastAPI(title="throughline", docs_url=None, redoc_url=None)
     app.state.live = live
@@ -55,8 +57,7 @@ def make_app(
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
-    if api_key:
-        app.add_middleware(ApiKey, key=api_key)
+    app.add_middleware(Guard, access=access or Access(), log=live.log)
     app.add_middleware(RawPath)
     return app
 

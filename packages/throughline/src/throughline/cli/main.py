@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from throughline.cli import keys
 from throughline.cli.ask import Ask, Database, Key, Url, asks, moment, settings_of
 from throughline.cli.export import Format, run_export
 from throughline.config import resolve
@@ -20,6 +21,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+
+
+app.add_typer(keys.app, name="keys")
 
 
 class LevelName(StrEnum):

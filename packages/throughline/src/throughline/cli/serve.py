@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import signal
 import socket
@@ -11,12 +10,12 @@ import time
 
 import uvicorn
 
-from throughline.api import make_app
+from throughline.api import Access, make_app
 from throughline.cli.render import print_line
 from throughline.collect import SpoolTail
 from throughline.config import Settings
 from throughline.errors import ConfigError, ExposureError
-from throughline.log import EventLog
+from throughline.log import EventLog, keys_of
 from throughline.projection.live import Live
 
 log = logging.getLogger(__name__)
@@ -27,9 +26,10 @@ _FOLLOW_SECONDS = 1.0
 
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun."""
-    check_exposure(settings)
-    listener = _listen(settings)
+    access = Access.of(settings)
     event_log = EventLog(settings.database)
+    check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
+    listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
     tail = None
     if settings.spool:
@@ -46,7 +46,7 @@ def run_server(settings: Settings) -> None:
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
         config = uvicorn.Config(
-            make_app(live, settings.api_key, tail.lag if tail else None, settings.largest_body),
+            make_app(live, access, tail.lag if tail else None, settings.largest_body),
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=10,
@@ -59,17 +59,12 @@ def run_server(settings: Settings) -> None:
         event_log.close()
 
 
-def check_exposure(settings: Settings) -> None:
+def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:
     """Refuse to be reachable from other machines without an API key."""
-    if settings.api_key or settings.host == "localhost":
-        return
-    try:
-        is_loopback = ipaddress.ip_address(settings.host).is_loopback
-    except ValueError:
-        is_loopback = False
-    if not is_loopback:
+    if access.is_exposed and not (access.api_key or has_keys):
         raise ExposureError(
-            f"--host {settings.host} is reachable from other machines: set an API key with"
+            f"--host {host} is reachable from other machines: make an API key with"
+            " `throughline keys add NAME --scope read,write --database ...`, set one with"
             " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
         )
 

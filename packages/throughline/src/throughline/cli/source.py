@@ -28,8 +28,10 @@ def _server_source(settings: Settings) -> Source:
     return ask_server
 
 
-def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
-    """Ask the server of the settings; the decoded answer."""
+def request(
+    settings: Settings, path: str, body: bytes | None = None, method: str | None = None
+) -> Any:
+    """Ask the server of the settings, by GET or with a body by POST; the decoded answer."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -38,7 +40,7 @@ def request(settings: Settings, path: str, body: bytes | None = None) -> Any:
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
     try:
-        query = Request(settings.url + path, data=body, headers=headers)
+        query = Request(settings.url + path, data=body, headers=headers, method=method)
         with urlopen(query, timeout=60) as response:
             return json.loads(response.read() or b"null")
     except HTTPError as error:

@@ -1,10 +1,17 @@
 """The append-only event log: the truth of which everything else is a projection."""
 
 from throughline.log.entry import Entry, entry_of, read_entry
+from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text
 from throughline.log.store import Appended, EventLog, Offset, Refusal
 
 __all__ = [
+    "SCOPES",
+    "Key",
+    "add_key",
+    "hash_of",
+    "keys_of",
+    "remove_key",
     "Appended",
     "Entry",
     "EventLog",

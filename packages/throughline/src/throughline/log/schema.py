@@ -3,7 +3,8 @@
 `events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
 JSON of `body`), `kind` says how to read `body` (today only "openlineage"; aliases will be another
 kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
-`refused` keeps the lines that could not be placed, `meta` the version of this schema.
+`refused` keeps the lines that could not be placed, `keys` the API keys as hashes,
+`meta` the version of this schema.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ refused = Table(
     Column("source", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("line", Text, nullable=False),
+)
+keys = Table(
+    "keys",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("scopes", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 # From version n to n + 1: a migration is a function of the connection, in the order of versions.

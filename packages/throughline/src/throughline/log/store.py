@@ -74,7 +74,7 @@ class EventLog:
                 schema.events.c.hash, schema.events.c.seq
             )
             self._add_refusal = self._adding(schema.refused)
-            with self._writing() as connection:
+            with self.writing() as connection:
                 if must_exist and not inspect(connection).has_table(schema.events.name):
                     raise _missing(url)
                 schema.prepare(connection)
@@ -99,7 +99,7 @@ class EventLog:
         unique = {entry.hash: entry for entry in entries}
         now = time.time_ns() // 1_000
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 before = int(connection.execute(_LAST_SEQ).scalar() or 0)
                 rows = [_row(entry, now) for entry in unique.values()]
                 added = connection.execute(self._add_event, rows) if rows else ()
@@ -130,7 +130,7 @@ class EventLog:
         if known_at is not None:
             query = query.where(table.c.received_at <= known_at)
         while True:
-            with self._reading() as connection:
+            with self.reading() as connection:
                 page = connection.execute(query, {"after": after}).all()
             yield from ((row.seq, row.body) for row in page)
             if len(page) < _PAGE:
@@ -141,7 +141,7 @@ class EventLog:
         """How many events there are, and a page of their bodies by event time."""
         table = schema.events
         order = (table.c.event_time, table.c.seq)
-        with self._reading() as connection:
+        with self.reading() as connection:
             total = connection.execute(select(func.count()).select_from(table)).scalar_one()
             query = select(table.c.body).order_by(*(c if ascending else c.desc() for c in order))
             rows = connection.execute(query.limit(limit).offset(offset)).scalars().all()
@@ -153,26 +153,26 @@ class EventLog:
         query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
             query = query.where(table.c.seq < before)
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
         return [(row.seq, row.body) for row in rows]
 
     def offsets(self) -> dict[str, Offset]:
         """How far each spool file was read."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(select(schema.offsets)).all()
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
     def refusals(self) -> list[Refusal]:
         """The lines that could not be placed."""
         table = schema.refused
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(select(table).order_by(table.c.id)).all()
         return [Refusal(row.source, row.reason, row.line) for row in rows]
 
     def forget_offset(self, path: str) -> None:
         """Drop the offset of a spool file that is gone."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute(delete(schema.offsets).where(schema.offsets.c.path == path))
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class EventLog:
         self._engine.dispose()
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
         with self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -198,7 +198,7 @@ class EventLog:
                 yield connection
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
                 yield connection

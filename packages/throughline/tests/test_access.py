@@ -1,0 +1,229 @@
+"""Who may ask what: keys and scopes, names of the host, pages of other origins."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from throughline.api import Access, make_app
+from throughline.config import resolve
+from throughline.errors import ConfigError, LogError, NotFoundError
+from throughline.log import EventLog, add_key, hash_of, keys_of, remove_key
+from throughline.projection.live import Live
+
+
+@pytest.fixture(autouse=True)
+def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key counts as soon as it is made, so that no test has to wait a second."""
+    monkeypatch.setattr("throughline.api.access._READ_AGAIN", 0)
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[TestClient]:
+    app = make_app(live, Access.of(resolve({}, {})))
+    with TestClient(app, base_url="http://localhost:9002") as client:
+        yield client
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_a_key_is_kept_as_a_hash_alone(log: EventLog) -> None:
+    text = add_key(log, "spark", ["write", "read"])
+    assert re.fullmatch(r"tl_[\w-]{43}", text)
+    (key,) = keys_of(log)
+    assert (key.name, sorted(key.scopes)) == ("spark", ["read", "write"])
+    with log.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT * FROM keys").all()
+    assert text not in str(rows)
+    assert text[3:] not in str(rows)
+    assert add_key(log, "dbt", ["write"]) != text
+    remove_key(log, "spark")
+    assert [key.name for key in keys_of(log)] == ["dbt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "message"),
+    [
+        ("", ["read"], "name: received ''"),
+        ("a b", ["read"], "name: received 'a b'"),
+        ("x" * 65, ["read"], "name: received"),
+        ("a", [], "scopes: received ''"),
+        ("a", ["read", "root"], "scopes: received 'read, root', expected some of read, write"),
+        ("there", ["read"], "there is a key 'there' already"),
+    ],
+)
+def test_a_key_that_cannot_be_made_is_refused_with_the_reason(
+    name: str, scopes: list[str], message: str, log: EventLog
+) -> None:
+    add_key(log, "there", ["read"])
+    with pytest.raises(ConfigError, match=message):
+        add_key(log, name, scopes)
+    with pytest.raises(NotFoundError) as caught:
+        remove_key(log, "none")
+    assert caught.value.nearest == ("there",)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "statuses"),
+    [
+        (["read"], (200, 403, 403, 403)),
+        (["write"], (403, 201, 403, 403)),
+        (["read", "write"], (200, 201, 403, 403)),
+        (["admin"], (200, 201, 200, 201)),
+    ],
+)
+def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
+    scopes: list[str], statuses: tuple[int, ...], client: TestClient, live: Live, build: Any
+) -> None:
+    headers = _bearer(add_key(live.log, "k", scopes))
+    event = build.run("START", "r", "j", "08:00:00")
+    answers = [
+        client.get("/api/v1/jobs", headers=headers),
+        client.post("/api/v1/lineage", json=event, headers=headers),
+        client.get("/api/v2/keys", headers=headers),
+        client.post("/api/v2/keys", json={"name": "n", "scopes": ["read"]}, headers=headers),
+    ]
+    assert tuple(answer.status_code for answer in answers) == statuses
+    for answer, needed in zip(answers, ("read", "write", "admin", "admin"), strict=True):
+        if answer.status_code == 403:
+            had = ", ".join(scopes)
+            told = f"the key 'k' has the scope {had}; this needs {needed}"
+            assert answer.json()["message"] == told
+
+
+def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
+    client = TestClient(make_app(live, Access("from-the-environment")))
+    assert client.get("/api/v1/jobs").status_code == 401
+    admin = _bearer("from-the-environment")
+    made = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
+    assert made.status_code == 201
+    own = _bearer(made.json()["key"])
+    assert client.get("/api/v1/jobs", headers=own).status_code == 200
+    (listed,) = client.get("/api/v2/keys", headers=admin).json()
+    assert (listed["name"], listed["scopes"], set(listed)) == (
+        "a",
+        ["read"],
+        {"name", "scopes", "createdAt"},
+    )
+    assert client.delete("/api/v2/keys/a", headers=admin).status_code == 204
+    assert client.get("/api/v1/jobs", headers=own).status_code == 401
+    assert client.delete("/api/v2/keys/a", headers=admin).status_code == 404
+    bad = client.post("/api/v2/keys", json={"name": "b", "scopes": ["all"]}, headers=admin)
+    assert (bad.status_code, "expected some of read" in bad.text) == (400, True)
+
+
+def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, live: Live) -> None:
+    assert client.get("/api/v1/jobs").status_code == 200
+    key = add_key(live.log, "a", ["read"])
+    assert client.get("/api/v1/jobs").status_code == 401
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
+    for odd in ("Bearer", "Bearer ä", "Basic %%%", key, f"Bearer {key}x"):
+        answer = client.get("/api/v1/jobs", headers={b"Authorization": odd.encode()})
+        assert answer.status_code == 401, odd
+
+
+def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> None:
+    client = TestClient(make_app(live, Access.of(resolve({"host": "0.0.0.0"}, {}))))
+    assert client.get("/api/v1/jobs").status_code == 401
+    key = add_key(live.log, "a", ["read"])
+    assert client.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost:9002", 200), ("127.0.0.1", 200), ("[::1]:9002", 200), ("LOCALHOST", 200)),
+        *(("evil.example", 421), ("localhost.evil.example:9002", 421), ("[::1", 421), ("", 421)),
+    ],
+)
+def test_without_a_key_only_names_of_loopback_are_answered(
+    host: str, status: int, client: TestClient, live: Live
+) -> None:
+    assert client.get("/api/v1/jobs", headers={"Host": host}).status_code == status
+    key = add_key(live.log, "a", ["read"])
+    answer = client.get("/api/v1/jobs", headers={"Host": host, **_bearer(key)})
+    assert answer.status_code == 200
+
+
+def test_a_page_of_another_origin_can_neither_post_nor_read(client: TestClient, build: Any) -> None:
+    event = build.run("START", "r", "j", "08:00:00")
+    for origin in ("https://evil.example", "null", "http://localhost:1", "http://["):
+        answer = client.post("/api/v1/lineage", json=event, headers={"Origin": origin})
+        assert (answer.status_code, origin in answer.json()["message"]) == (403, True)
+        read = client.get("/api/v1/jobs", headers={"Origin": origin})
+        assert not [name for name in read.headers if name.startswith("access-control")]
+    own = {"Origin": "http://localhost:9002"}
+    assert client.post("/api/v1/lineage", json=event, headers=own).status_code == 201
+
+
+def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
+    client = TestClient(make_app(live, Access("k")))
+    for path in ("/", "/healthz", "/api/v1/jobs"):
+        headers = client.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    origins = {"frame_origins": "http://localhost:9090 https://airflow.example"}
+    client = TestClient(make_app(live, Access.of(resolve(origins, {}))))
+    policy = client.get("/", headers={"Host": "localhost"}).headers["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors http://localhost:9090 https://airflow.example")
+    with pytest.raises(ConfigError, match="frame_origins: received 'x;'"):
+        resolve({"frame_origins": "x;"}, {})
+
+
+def test_keys_that_cannot_be_read_stay_as_they_were_known(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = add_key(live.log, "a", ["read"])
+    known, fresh = (TestClient(make_app(live)) for _ in range(2))
+    assert known.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
+
+    def gone(_log: EventLog) -> list[Any]:
+        raise LogError("the database is gone")
+
+    monkeypatch.setattr("throughline.api.access.keys_of", gone)
+    assert known.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
+    assert known.get("/api/v1/jobs").status_code == 401
+    assert fresh.get("/api/v1/jobs", headers=_bearer(key)).status_code == 503
+
+
+def _told(call: Any, *arguments: str) -> str:
+    """What a command that must succeed printed."""
+    answer = call(*arguments)
+    assert answer.returncode == 0, answer.stderr
+    return str(answer.stdout)
+
+
+def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, database: str) -> None:
+    where = ("--database", database)
+    text = _told(call, "keys", "add", "spark", "--scope", "write, read", *where).strip()
+    log = EventLog(database)
+    assert [key.hash for key in keys_of(log)] == [hash_of(text)]
+    assert json.loads(_told(call, "keys", "list", "--json", *where))[0]["scopes"] == [
+        "read",
+        "write",
+    ]
+    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read,write"]
+    _told(call, "keys", "remove", "spark", *where)
+    assert keys_of(log) == []
+    log.close()
+
+
+def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
+    call: Any, live: Live, serving: Callable[[FastAPI], str]
+) -> None:
+    where = ("--url", serving(make_app(live, Access("k"))), "--api-key", "k")
+    text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
+    assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
+    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read"]
+    _told(call, "keys", "remove", "spark", *where)
+    assert keys_of(live.log) == []
