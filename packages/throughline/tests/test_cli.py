@@ -25,6 +25,8 @@ _COMMANDS = (
     "impact",
     "path",
     "provenance",
+    "history",
+    "drift",
     "diff",
     "runs",
     "ingest",

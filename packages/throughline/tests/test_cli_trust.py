@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from .conftest import Call
+from .test_history import checked, schema, wrote
 
 
 @pytest.fixture
@@ -47,3 +48,26 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "  db.trips  (hive://h)",
     ]
     assert "\x1b" not in found.stdout
+
+
+def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call: Call) -> None:
+    lines = [
+        wrote(build, "08", schema(id="int", fare="int")),
+        checked(build, "09", {"assertion": "not_null", "column": "id", "success": False},
+                {"assertion": "unique", "success": True}),
+        wrote(build, "10", schema(id="long", tip="int")),
+    ]  # fmt: skip
+    (tmp_path / "events.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    there = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(tmp_path / "events.jsonl"), *there)
+    change = "+tip  -fare  ~id int → long  by load"
+    told = [line.split("  ", 1)[1] for line in call("history", "t", *there).stdout.splitlines()]
+    assert told == [
+        "version w10  by load w10",
+        f"schema  {change}",
+        "checked  not_null of id failed  1 passed  by check c09",
+        "version w08  by load w08",
+    ]
+    (line,) = call("drift", *there).stdout.splitlines()
+    assert line.endswith(f"  t  {change}")
+    assert call("history", "load", *there).stdout.splitlines()[0].endswith("COMPLETED  0.0 s  w10")

@@ -181,6 +181,34 @@ def provenance(
 
 
 @app.command()
+@asks(then=True)
+def history(
+    ask: Ask,
+    node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many entries.")] = 20,
+) -> None:
+    """List what became of a dataset (versions, rows, checks, schemas) or a job (runs, changes).
+
+    Example: throughline history yellow_taxi_raw
+    """
+    ask("history", {"node": node, "limit": limit})
+
+
+@app.command()
+@asks(then=True)
+def drift(
+    ask: Ask,
+    node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many changes.")] = 20,
+) -> None:
+    """List the changes of schemas, and the runs that brought them.
+
+    Example: throughline drift yellow_taxi_staging
+    """
+    ask("drift", {"node": node, "limit": limit})
+
+
+@app.command()
 @asks()
 def diff(
     ask: Ask,

@@ -12,6 +12,8 @@ __all__ = ["PRINTERS"]
 PRINTERS: dict[str, Callable[[Any], None]] = {
     "columns": render.print_columns,
     "diff": render.print_diff,
+    "drift": report.print_drift,
+    "history": report.print_history,
     "impact": render.print_impact,
     "path": render.print_path,
     "provenance": report.print_provenance,

@@ -18,7 +18,7 @@ STYLES = {
     "LOST": "red",
     "RUNNING": "yellow",
 }
-_MARKS = {"+": "green", "-": "red", "~": "yellow"}
+MARKS = {"+": "green", "-": "red", "~": "yellow"}
 _ENDS = {
     "up": "Nothing before it was recorded.",
     "down": "Nothing after it was recorded.",
@@ -143,7 +143,7 @@ def print_diff(answer: dict[str, Any]) -> None:
         changed = versions if change["from"] != change["to"] else "changed, the commit did not"
         lines.append(("~", f"{change['node']}  code {changed}"))
     for mark, text in lines:
-        console.print(Text(f"{mark} {text}", style=_MARKS[mark]))
+        console.print(Text(f"{mark} {text}", style=MARKS[mark]))
     if not lines:
         console.print("Nothing is different.")
 
@@ -221,11 +221,11 @@ def _append_run(text: Text, run: dict[str, Any]) -> None:
 def times_of(run: dict[str, Any]) -> tuple[str, str]:
     """When a run started and how long it took; empty where that is not known."""
     took = run["durationMs"]
-    started = _moment(run["startedAt"]) if run["startedAt"] else ""
+    started = moment_of(run["startedAt"]) if run["startedAt"] else ""
     return started, "" if took is None else _duration(took)
 
 
-def _moment(text: str) -> str:
+def moment_of(text: str) -> str:
     """The local time; with its date when that is not today's."""
     moment = datetime.fromisoformat(text).astimezone()
     is_today = moment.date() == datetime.now().astimezone().date()

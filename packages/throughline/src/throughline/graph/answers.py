@@ -13,11 +13,13 @@ from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
+from throughline.graph.history import history
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id
 from throughline.graph.provenance import code_of, provenance
 from throughline.graph.questions import Times, question
+from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
@@ -147,6 +149,30 @@ def provenance_answer(
     """Every run, input version and code version that a dataset comes from, up to the sources."""
     found = find_dataset(state, node)
     return provenance(generations_of(state), found, version, level_of(level))
+
+
+@question("history", Times.THEN)
+def history_answer(state: State, node: Name, limit: Limit = 20) -> dict[str, Any]:
+    """What became of a node, the newest first: a dataset's versions and checks, a job's runs."""
+    found = find_node(state, node)
+    return {"node": node_id(found), "history": history(state, found, limit)}
+
+
+@question("drift", Times.THEN)
+def drift_answer(
+    state: State,
+    node: Annotated[str | None, "A dataset; without it all."] = None,
+    limit: Limit = 20,
+) -> list[dict[str, Any]]:
+    """The newest changes of the schema of a dataset, or of all, and the runs that told them."""
+    if node is None:
+        names = list(state.identity)
+    else:
+        found = find_dataset(state, node)
+        names = [DatasetName(found.namespace, found.name)]
+    changes = [change for name in names for change in drift(state, name)]
+    changes.sort(key=lambda change: (change["at"], change["id"]), reverse=True)
+    return changes[:limit]
 
 
 @question("edges", Times.THEN)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from throughline.identity import DatasetName
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
     Dependency,
+    FacetBook,
     Job,
     Run,
     RunKey,
@@ -22,11 +25,14 @@ from throughline.spec import (
     DatasetEvent,
     Event,
     EventType,
+    Facets,
     JobEvent,
     JobRef,
     RunEvent,
     run_id_of,
 )
+
+_QUALITY = ("dataQualityAssertions", "dataQualityMetrics")
 
 
 def project(events: Iterable[Event]) -> State:
@@ -41,7 +47,7 @@ def apply(state: State, event: Event) -> None:
     """Apply one event."""
     stamp = Stamp(event.time, event.hash)
     if isinstance(event, DatasetEvent):
-        _dataset(state, event.dataset, stamp)
+        _tell(state, event.dataset, stamp)
     elif isinstance(event, JobEvent):
         _declare(state, event, stamp)
     else:
@@ -51,8 +57,8 @@ def apply(state: State, event: Event) -> None:
 
 def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
     job = _own_job(state, event.job, event.job_facets, stamp)
-    outputs = frozenset(_dataset(state, item, stamp) for item in event.outputs)
-    inputs = frozenset(_dataset(state, item, stamp) for item in event.inputs)
+    outputs = frozenset(_tell(state, item, stamp) for item in event.outputs)
+    inputs = frozenset(_tell(state, item, stamp) for item in event.inputs)
     for name in inputs | outputs:
         state.datasets[name].declaring.add(event.job)
     if job.declared is None or stamp > job.declared.stamp:
@@ -92,8 +98,31 @@ def _use(state: State, uses: dict[DatasetName, Use], item: Dataset, stamp: Stamp
         use.version = (stamp, str(version))
     columns = item.facets.get("columnLineage")
     if columns and (use.columns is None or stamp > use.columns[0]):
-        use.columns = (stamp, columns)
+        use.columns = (stamp, _shared(state, columns))
+    schema = item.facets.get("schema")
+    if schema and (use.schema is None or stamp > use.schema[0]):
+        use.schema = (stamp, _shared(state, schema))
+    if quality := _only(item.facets, _QUALITY):
+        use.quality = use.quality or FacetBook()
+        use.quality.put(quality, stamp)
     return state.datasets[name]
+
+
+def _tell(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+    """Note what is said of a dataset apart from any run."""
+    name = _dataset(state, item, stamp)
+    if told := _only(item.facets, ("schema", *_QUALITY)):
+        state.datasets[name].told.setdefault(stamp, told)
+    return name
+
+
+def _only(facets: Facets, names: Iterable[str]) -> Facets:
+    return {name: facets[name] for name in names if name in facets}
+
+
+def _shared(state: State, facet: dict[str, Any]) -> dict[str, Any]:
+    """One object for all facets of that content: every run of a job repeats them."""
+    return state.shared.setdefault(orjson.dumps(facet), facet)
 
 
 def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:

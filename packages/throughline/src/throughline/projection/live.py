@@ -103,14 +103,16 @@ class Live:
         silence = int(self._lost_after * 1e6)
         with self._lock:
             if moment is None:
-                self._state.silent_before = time.time_ns() // 1_000 - silence
+                self._state.now = time.time_ns() // 1_000
+                self._state.silent_before = self._state.now - silence
                 yield self._state
                 return
             newest = self._seq
         with self._past_lock:  # a state of the past is made without holding up the present
             state = self._past.at(moment, newest)
             times = [each for each in (moment.as_of, moment.known_at) if each is not None]
-            state.silent_before = min(times) - silence
+            state.now = min(times)
+            state.silent_before = state.now - silence
             yield state
 
     def _write(self) -> None:

@@ -73,6 +73,8 @@ class Use:
     facets: FacetBook = field(default_factory=FacetBook)
     version: tuple[Stamp, str] | None = None
     columns: tuple[Stamp, dict[str, Any]] | None = None  # the columnLineage facet of this run
+    schema: tuple[Stamp, dict[str, Any]] | None = None  # the schema facet as this run told it
+    quality: FacetBook | None = None  # dataQuality facets that came with the dataset's own
 
 
 @dataclass(slots=True)
@@ -136,6 +138,7 @@ class DatasetRecord:
     readers: set[RunKey] = field(default_factory=set)
     writers: set[RunKey] = field(default_factory=set)
     declaring: set[JobRef] = field(default_factory=set)
+    told: dict[Stamp, Facets] = field(default_factory=dict)  # without a run: schema, dataQuality
 
 
 @dataclass(slots=True)
@@ -148,6 +151,8 @@ class State:
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
+    shared: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # equal facets, kept once
+    now: int = 0  # when it is looked at, in microseconds
     is_past: bool = False  # it is as of a moment: what it lacks may be there now
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it

@@ -1,0 +1,106 @@
+"""What became of a node over time: a dataset's versions, schemas and checks, or a job's runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.graph.nodes import Node
+from throughline.graph.provenance import code_of
+from throughline.graph.quality import checks_of, when
+from throughline.graph.schemas import drift
+from throughline.graph.walk import run_line
+from throughline.identity import DatasetName
+from throughline.projection import Run, RunState, State, outcome, version_of
+from throughline.projection.derived import begin_of, descendants_of
+from throughline.spec import JobRef, shown_time
+
+_STATISTICS = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
+
+
+def history(state: State, node: Node, limit: int) -> list[dict[str, Any]]:
+    """What became of a node, the newest first.
+
+    Each entry says `at` which time what was `done`: of a dataset `wrote` (a version, with the
+    statistics of its outputStatistics facet), `checked` (assertions and metrics) and `schema` (a
+    change, see `drift`); of a job `ran`, with its code and what it and the runs below it read and
+    wrote, and which of these were `changed` since the last completed run.
+    """
+    if node.type == "job":
+        entries = _ran(state, JobRef(node.namespace, node.name), limit)
+    else:
+        name = DatasetName(node.namespace, node.name)
+        entries = _wrote(state, name) + _checked(state, name)
+        entries += [{"done": "schema", **change} for change in drift(state, name)]
+        entries.sort(key=lambda each: (each["at"], each["done"]), reverse=True)
+    return entries[:limit]
+
+
+def _wrote(state: State, name: DatasetName) -> list[dict[str, Any]]:
+    found = []
+    for each in state.identity.names(name):
+        record = state.datasets.get(each)
+        for key in sorted(record.writers) if record else ():
+            run = state.runs[key]
+            use = run.outputs[each]
+            told = use.facets.get("outputStatistics")
+            found.append(
+                {
+                    "done": "wrote",
+                    "at": shown_time(when(state, run)),
+                    "run": run_line(state, run),
+                    "version": version_of(run, use),
+                    **{shown: told.get(key) for shown, key in _STATISTICS.items()},
+                }
+            )
+    return found
+
+
+def _checked(state: State, name: DatasetName) -> list[dict[str, Any]]:
+    return [
+        {
+            "done": "checked",
+            "at": shown_time(check.time),
+            "run": run_line(state, check.run) if check.run else None,
+            "version": check.version,
+            "assertions": check.assertions,
+            "metrics": check.metrics,
+        }
+        for check in checks_of(state, name)
+    ]
+
+
+def _ran(state: State, ref: JobRef, limit: int) -> list[dict[str, Any]]:
+    runs = [state.runs[key] for key in state.jobs[ref].runs]
+    runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
+    found: list[dict[str, Any]] = []
+    before: dict[str, Any] | None = None
+    older = (n for n, run in enumerate(runs[limit:], limit + 1) if _is_good(state, run))
+    for run in reversed(runs[: next(older, limit)]):  # to one that the last shown is compared to
+        did = _did(state, run)
+        line = run_line(state, run)
+        changed = [key for key in did if before and before[key] != did[key]]
+        found.append(
+            {"done": "ran", "at": line["startedAt"], "run": line, **did, "changed": changed}
+        )
+        if _is_good(state, run):
+            before = did
+    return found[::-1]
+
+
+def _is_good(state: State, run: Run) -> bool:
+    return outcome(state, run).state is RunState.COMPLETED
+
+
+def _did(state: State, run: Run) -> dict[str, Any]:
+    members = [run, *descendants_of(state, run)]
+    reads = {name for each in members for name in each.inputs}
+    writes = {name for each in members for name in each.outputs}
+    return {
+        "code": code_of(run),
+        "inputs": _shown(state, reads),
+        "outputs": _shown(state, writes),
+    }
+
+
+def _shown(state: State, names: set[DatasetName]) -> list[dict[str, Any]]:
+    return [name._asdict() for name in sorted({state.identity.primary(each) for each in names})]

@@ -1,0 +1,67 @@
+"""Quality over time: what dataQualityAssertions and dataQualityMetrics said of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from throughline.identity import DatasetName
+from throughline.projection import Run, State, outcome
+from throughline.spec import Facets
+
+
+class Check(NamedTuple):
+    """What was found of a dataset at a time, by a run or by none."""
+
+    time: int
+    run: Run | None
+    version: str | None
+    """The version that was looked at, where the producer stated it."""
+    assertions: list[dict[str, Any]]
+    metrics: dict[str, Any]
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The assertions that do not hold; one of the severity `warn` only warns."""
+        broken = [each for each in self.assertions if each.get("success") is False]
+        return [each for each in broken if str(each.get("severity")).lower() != "warn"]
+
+
+def checks_of(state: State, name: DatasetName) -> list[Check]:
+    """Every check of a dataset, under whichever of its names, the oldest first."""
+    found = [
+        Check(time, run, version, assertions, metrics)
+        for time, run, version, facets in _told(state, name)
+        for assertions, metrics in [(_assertions(facets), _metrics(facets))]
+        if assertions or metrics
+    ]
+    return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
+
+
+def when(state: State, run: Run) -> int:
+    """When a run ended, or else when it was last heard of."""
+    return outcome(state, run).ended or run.last or 0
+
+
+def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, str | None, Facets]]:
+    for each in state.identity.names(name):
+        record = state.datasets.get(each)
+        if record is None:
+            continue
+        yield from ((stamp.time, None, None, facets) for stamp, facets in record.told.items())
+        for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
+            for run in (state.runs[key] for key in keys):
+                use = getattr(run, side)[each]
+                # dbt says the same twice, older ones only as a facet of the dataset's own.
+                facets = (use.quality.plain() if use.quality else {}) | use.facets.plain()
+                yield when(state, run), run, use.version[1] if use.version else None, facets
+
+
+def _assertions(facets: Facets) -> list[dict[str, Any]]:
+    listed = facets.get("dataQualityAssertions", {}).get("assertions")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _metrics(facets: Facets) -> dict[str, Any]:
+    told = facets.get("dataQualityMetrics", {})
+    return {key: value for key, value in told.items() if not key.startswith("_")}

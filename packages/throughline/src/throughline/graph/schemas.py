@@ -1,0 +1,109 @@
+"""Schema drift: every change of a dataset's schema, and the run that told it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from throughline.graph.nodes import Node, node_id
+from throughline.identity import DatasetName
+from throughline.projection import Run, Stamp, State
+from throughline.spec import shown_time
+
+Fields = dict[tuple[str, ...], str]
+"""The type of each field by its path; that of a nested one is longer than one."""
+
+
+class Told(NamedTuple):
+    """A schema as an event told it, of a run or of none."""
+
+    stamp: Stamp
+    facet: dict[str, Any]
+    run: Run | None
+
+    @property
+    def producer(self) -> str:
+        """Who told it: each producer has its own words for types."""
+        return str(self.facet.get("_producer"))
+
+
+def fields_of(facet: dict[str, Any]) -> Fields:
+    """The fields of a schema facet, nested ones too."""
+    found: Fields = {}
+    open_: list[tuple[tuple[str, ...], Any]] = [((), facet.get("fields"))]
+    while open_:
+        above, listed = open_.pop()
+        for field in listed if isinstance(listed, list) else ():
+            if isinstance(field, dict) and field.get("name"):
+                path = (*above, str(field["name"]))
+                found[path] = str(field.get("type") or "")
+                open_.append((path, field.get("fields")))
+    return found
+
+
+def drift(state: State, name: DatasetName) -> list[dict[str, Any]]:
+    """Every change of the schema of a dataset, the oldest first.
+
+    What its writers told counts; of a dataset that nobody writes, what its readers met. Types, and
+    what is nested, are compared between schemas of one producer only.
+    """
+    found = []
+    last: Told | None = None
+    of_producer: dict[str, Told] = {}
+    for told in sorted(_told(state, name), key=lambda each: each.stamp):
+        change = _change(last, of_producer.get(told.producer), told) if last else {}
+        if any(change.values()):
+            dataset = {"id": node_id(Node.of_dataset(name)), **name._asdict()}
+            found.append({**dataset, **_when(told), **change})
+        last = of_producer[told.producer] = told
+    return found
+
+
+def _told(state: State, name: DatasetName) -> list[Told]:
+    found, written, read = [], [], []
+    for each in state.identity.names(name):
+        record = state.datasets.get(each)
+        if record is None:
+            continue
+        apart = ((stamp, facets.get("schema")) for stamp, facets in record.told.items())
+        found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
+        for key in record.writers:
+            run = state.runs[key]
+            written += [Told(*schema, run)] if (schema := run.outputs[each].schema) else []
+        for key in record.readers:
+            run = state.runs[key]
+            read += [Told(*schema, run)] if (schema := run.inputs[each].schema) else []
+    return found + (written or read)
+
+
+def _change(last: Told, same: Told | None, told: Told) -> dict[str, list[Any]]:
+    old, new = fields_of(last.facet), fields_of(told.facet)
+    if last.producer != told.producer:
+        old, new = _top(old), _top(new)
+    before = fields_of(same.facet) if same else {}
+    return {
+        "added": [_field(path, new[path]) for path in sorted(new.keys() - old.keys())],
+        "removed": [_field(path, old[path]) for path in sorted(old.keys() - new.keys())],
+        "changed": [
+            {"name": ".".join(path), "from": before[path], "to": new[path]}
+            for path in sorted(new.keys() & before.keys())
+            if before[path] != new[path]
+        ],
+    }
+
+
+def _top(fields: Fields) -> Fields:
+    return {path: type_ for path, type_ in fields.items() if len(path) == 1}
+
+
+def _field(path: tuple[str, ...], type_: str) -> dict[str, str]:
+    return {"name": ".".join(path), "type": type_}
+
+
+def _when(told: Told) -> dict[str, Any]:
+    key = told.run.key if told.run else None
+    return {
+        "at": shown_time(told.stamp.time),
+        "runId": key.run_id if key else None,
+        "job": key.job._asdict() if key else None,
+        "producer": told.facet.get("_producer"),
+    }

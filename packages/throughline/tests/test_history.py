@@ -1,0 +1,210 @@
+"""What became of a dataset or a job over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.graph.answers import drift_answer, history_answer
+from throughline.log import entry_of
+from throughline.projection import project
+
+SPARK, PYTHON = "https://example.org/spark", "https://example.org/python"
+_DAY = "2025-11-21T"
+
+
+def schema(producer: str = SPARK, **fields: str) -> dict[str, Any]:
+    return {
+        "_producer": producer,
+        "fields": [{"name": name, "type": type_} for name, type_ in fields.items()],
+    }
+
+
+def wrote(build: Any, hour: str, told: dict[str, Any] | None, name: str = "db|t") -> dict[str, Any]:
+    event: dict[str, Any] = build.run("COMPLETE", f"w{hour}", "load", f"{hour}:00:00")
+    event["outputs"] = [build.dataset(name, **({"schema": told} if told else {}))]
+    return event
+
+
+def checked(
+    build: Any, hour: str, *assertions: dict[str, Any], place: str = "inputFacets"
+) -> dict[str, Any]:
+    event: dict[str, Any] = build.run("COMPLETE", f"c{hour}", "check", f"{hour}:00:00")
+    told = {"dataQualityAssertions": {"assertions": list(assertions)}}
+    event["inputs"] = [{**build.dataset("db|t"), place: told}]
+    return event
+
+
+def _changes(answer: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            change["at"][11:13],
+            *(
+                [each["name"] for each in change[key]]
+                for key in ("added", "removed", "changed")
+            ),
+        )
+        for change in answer
+    ]  # fmt: skip
+
+
+def test_drift_names_what_changed_when_and_by_which_run(build: Any) -> None:
+    state = build.state(
+        wrote(build, "08", schema(id="int", fare="int")),
+        wrote(build, "09", schema(id="int", fare="int")),
+        wrote(build, "10", schema(id="int", fare="double", tip="double")),
+        wrote(build, "11", schema(id="int", tip="double")),
+    )
+    found = drift_answer(state, "t")
+    assert _changes(found) == [("11", [], ["fare"], []), ("10", ["tip"], [], ["fare"])]
+    assert found[1]["runId"] == "w10"
+    assert found[1]["job"] == {"namespace": "demo", "name": "load"}
+    assert found[1]["changed"] == [{"name": "fare", "from": "int", "to": "double"}]
+    assert found[1]["added"] == [{"name": "tip", "type": "double"}]
+    assert drift_answer(state) == found
+
+
+def test_types_are_compared_between_schemas_of_one_producer_only(build: Any) -> None:
+    state = build.state(
+        wrote(build, "08", schema(SPARK, id="int")),
+        wrote(build, "09", schema(PYTHON, id="int64")),
+        wrote(build, "10", schema(SPARK, id="long")),
+        wrote(build, "11", schema(PYTHON, id="int64", fare="float")),
+    )
+    found = drift_answer(state, "t")
+    assert _changes(found) == [("11", ["fare"], [], []), ("10", [], [], ["id"])]
+    assert found[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
+
+
+def test_a_nested_field_that_changes_is_named_by_its_path(build: Any) -> None:
+    def nested(*names: str) -> dict[str, Any]:
+        below = [{"name": name, "type": "int"} for name in names]
+        fields = [{"name": "trip", "type": "struct", "fields": below}]
+        return {"_producer": SPARK, "fields": fields}
+
+    events = [wrote(build, "08", nested("a")), wrote(build, "09", nested("a", "b"))]
+    flat = wrote(build, "10", schema(PYTHON, trip="struct"))  # says nothing of what is nested
+    assert _changes(drift_answer(build.state(*events, flat))) == [("09", ["trip.b"], [], [])]
+
+
+def test_a_reader_is_believed_only_about_what_nobody_writes(build: Any) -> None:
+    def read(hour: str, told: dict[str, Any]) -> dict[str, Any]:
+        event: dict[str, Any] = build.run("COMPLETE", f"r{hour}", "read", f"{hour}:30:00")
+        event["inputs"] = [build.dataset("db|t", schema=told)]
+        return event
+
+    reads = [read("08", schema(id="int")), read("09", schema(id="int", fare="int"))]
+    assert _changes(drift_answer(build.state(*reads))) == [("09", ["fare"], [], [])]
+    assert drift_answer(build.state(wrote(build, "07", schema(id="int")), *reads)) == []
+
+
+def test_a_schema_that_came_without_a_run_counts(build: Any) -> None:
+    described = {
+        "eventTime": f"{_DAY}09:00:00Z",
+        "dataset": build.dataset("db|t", schema=schema(id="int", tip="int")),
+    }
+    found = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))
+    assert _changes(found) == [("09", ["tip"], [], [])]
+    assert found[0]["runId"] is None
+
+
+def test_a_schema_told_under_another_name_is_of_the_same_dataset(build: Any) -> None:
+    other = wrote(build, "09", schema(id="int", tip="int"), "s3|bucket/t")
+    other["outputs"][0]["facets"]["symlinks"] = {
+        "identifiers": [{"namespace": "db", "name": "t", "type": "TABLE"}]
+    }
+    state = build.state(wrote(build, "08", schema(id="int")), other)
+    assert _changes(drift_answer(state, "db/t")) == [("09", ["tip"], [], [])]
+
+
+def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) -> None:
+    first, second = wrote(build, "08", schema(id="int")), wrote(build, "10", schema(no="int"))
+    first["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 7, "size": 70}}
+    second["outputs"][0]["facets"]["version"] = {"datasetVersion": "42"}
+    bad = {"assertion": "not_null", "column": "id", "success": False}
+    state = build.state(first, checked(build, "09", bad), second)
+    found = history_answer(state, "t")["history"]
+    assert [(each["at"][11:13], each["done"]) for each in found] == [
+        ("10", "wrote"), ("10", "schema"), ("09", "checked"), ("08", "wrote"),
+    ]  # fmt: skip
+    newest, change, check, oldest = found
+    assert (newest["version"], newest["run"]["runId"], newest["rows"]) == ("42", "w10", None)
+    assert [each["name"] for each in change["removed"]] == ["id"]
+    assert (check["assertions"], check["run"]["job"]["name"]) == ([bad], "check")
+    assert (oldest["version"], oldest["rows"], oldest["bytes"]) == ("w08", 7, 70)
+    assert history_answer(state, "t", limit=1)["history"] == [newest]
+
+
+@pytest.mark.parametrize("place", ["inputFacets", "facets"])
+def test_assertions_are_found_wherever_a_producer_puts_them(place: str, build: Any) -> None:
+    event = checked(build, "09", {"assertion": "a", "success": True}, place=place)
+    (found,) = history_answer(build.state(event), "t")["history"]
+    assert found["assertions"] == [{"assertion": "a", "success": True}]
+
+
+def test_the_history_of_a_job_says_what_was_other_than_in_the_completed_run_before(
+    build: Any,
+) -> None:
+    def ran(hour: str, type_: str, code: str, **uses: Any) -> dict[str, Any]:
+        event: dict[str, Any] = build.run(type_, f"r{hour}", "j", f"{hour}:00:00", **uses)
+        event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
+        return event
+
+    state = build.state(
+        ran("08", "COMPLETE", "a", reads=("db|x",), writes=("db|t",)),
+        ran("09", "FAIL", "a", reads=("db|x",)),
+        ran("10", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
+        ran("11", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
+    )
+    found = history_answer(state, "j")["history"]
+    assert [(each["run"]["runId"], each["changed"]) for each in found] == [
+        ("r11", []), ("r10", ["code", "inputs"]), ("r09", ["outputs"]), ("r08", []),
+    ]  # fmt: skip
+    assert history_answer(state, "j", limit=2)["history"] == found[:2]
+
+
+def test_equal_facets_of_many_runs_are_one_object(build: Any) -> None:
+    state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
+    held = [use.schema for run in state.runs.values() for use in run.outputs.values()]
+    assert len({id(told[1]) for told in held if told}) == 1
+    assert len(state.shared) == 1
+
+
+_FIELDS = st.sets(st.sampled_from("abc"), min_size=1)
+_TOLD = st.tuples(
+    st.integers(8, 12), st.sampled_from((SPARK, PYTHON)), _FIELDS, st.sampled_from(("i", "l"))
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(told=st.lists(_TOLD, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
+def test_any_order_with_any_repetition_gives_the_same_history(
+    told: list[tuple[int, str, set[str], str]], random: Random, build: Any
+) -> None:
+    bodies = [
+        wrote(build, f"{hour:02}", schema(producer, **dict.fromkeys(sorted(names), type_)))
+        for hour, producer, names, type_ in told
+    ]
+    again = bodies + bodies[:2]
+    random.shuffle(again)
+    assert drift_answer(build.state(*again), "t") == drift_answer(build.state(*bodies), "t")
+    assert history_answer(build.state(*again), "t") == history_answer(build.state(*bodies), "t")
+
+
+def test_no_history_of_real_events_fails_or_changes_with_their_order(shared: Path) -> None:
+    folder = shared / "openlineage-events" / "this-stack"
+    lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
+    events = [entry_of(line).event for line in lines]
+    first, second = project(events), project(events[::-1])
+    for name in first.identity:
+        node = f"dataset:{name.namespace}:{name.name}"
+        assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
+    for ref in first.jobs:
+        node = f"job:{ref.namespace}:{ref.name}"
+        assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
+    assert drift_answer(first, limit=1000) == drift_answer(second, limit=1000)
