@@ -30,6 +30,7 @@ _COMMANDS = (
     "diff",
     "runs",
     "ingest",
+    "run",
     "export",
     "keys",
 )

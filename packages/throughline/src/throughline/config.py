@@ -39,7 +39,7 @@ SETTINGS = (
     Setting("host", "127.0.0.1", "address to listen on; other than loopback needs an API key"),
     Setting("port", "9002", "port to listen on; 0 takes a free one"),
     Setting("database", "", "file or SQLAlchemy URL of the log; empty: in the user's data folder"),
-    Setting("spool", "", "folder whose *.jsonl files are tailed; empty: none"),
+    Setting("spool", "", "folder of *.jsonl that `serve` tails, `run` fills; empty: none"),
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),

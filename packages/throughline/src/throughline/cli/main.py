@@ -253,6 +253,33 @@ def ingest(
     run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None)
 
 
+@app.command(context_settings={"allow_interspersed_args": False})
+def run(
+    command: Annotated[list[str], typer.Argument(help="The command with its arguments.")],
+    file: Annotated[
+        Path, typer.Option("--file", "-f", help="What it reads and writes, in YAML.")
+    ] = Path("lineage.yaml"),
+    spool: Annotated[Path | None, typer.Option(help="Folder that its events go to.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Server that they go to, if there is no --spool or also.")
+    ] = None,
+    api_key: Key = None,
+    heartbeat: Annotated[
+        float, typer.Option(min=0, help="Seconds between signs of life. [0: none]")
+    ] = 60,
+) -> None:
+    """Run a command as a job: what it was declared to read and write is lineage once it ran.
+
+    Its output, its signals and its exit code are its own; exit code 2: the file cannot be used.
+
+    Example: throughline run -f lineage.yaml --spool ./spool -- true
+    """
+    from throughline.cli.run import run_as_job
+
+    settings = resolve({"spool": spool, "url": url, "api_key": api_key})
+    raise typer.Exit(run_as_job(settings, file, command, heartbeat, to_url=url is not None))
+
+
 @app.command()
 def export(
     form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.JSON,

@@ -1,0 +1,10 @@
+"""Any command as a job: its inputs and outputs are declared in a file, its events sent by us.
+
+This room is a producer: it loads nothing of the server, and needs no OpenLineage client.
+"""
+
+from throughline.wrap.declared import Declared, read_declared
+from throughline.wrap.process import run_command
+from throughline.wrap.report import Report
+
+__all__ = ["Declared", "Report", "read_declared", "run_command"]

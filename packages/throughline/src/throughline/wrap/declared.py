@@ -1,0 +1,103 @@
+"""What a lineage.yaml says of a job. `examples/lineage.yaml` has every key with its meaning."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from throughline.errors import ConfigError
+
+_ABOUT = ("namespace", "name", "description", "owner", "classification")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A job or a dataset as declared; a classification is a tag, `key` or `key:value`."""
+
+    namespace: str
+    name: str
+    description: str | None = None
+    owners: tuple[str, ...] = ()
+    classification: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A job with the datasets that it reads and writes."""
+
+    path: Path
+    job: About
+    inputs: tuple[About, ...]
+    outputs: tuple[About, ...]
+
+
+def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
+    """Read the file; a ConfigError names the key, what was received and what is allowed.
+
+    A job without a namespace has that of OPENLINEAGE_NAMESPACE, or else `default`.
+    """
+    try:
+        body = yaml.load(path.read_text(), yaml.BaseLoader)  # every value a text: 007, no, 2025-11
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from None
+    try:
+        whole = _object(body, "the file", ("job", "inputs", "outputs"))
+        job = _about(whole.get("job"), "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")
+        if "/" in job.name:  # children name their parent as namespace/job/runId
+            raise _wrong("job.name", job.name, "a name without a slash")
+        datasets = [_datasets(whole.get(key), key) for key in ("inputs", "outputs")]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return Declared(path, job, *datasets)
+
+
+def _datasets(value: Any, path: str) -> tuple[About, ...]:
+    if not isinstance(value or [], list):
+        raise _wrong(path, value, "a list of datasets, each with a namespace and a name")
+    return tuple(_about(item, f"{path}[{nth}]") for nth, item in enumerate(value or ()))
+
+
+def _about(value: Any, path: str, namespace: str | None = None) -> About:
+    said = _object(value, path, _ABOUT)
+    description = said.get("description") or None
+    return About(
+        _text(said.get("namespace") or namespace, f"{path}.namespace"),
+        _text(said.get("name"), f"{path}.name"),
+        None if description is None else _text(description, f"{path}.description").strip(),
+        _texts(said.get("owner"), f"{path}.owner"),
+        _texts(said.get("classification"), f"{path}.classification"),
+    )
+
+
+def _object(value: Any, path: str, allowed: tuple[str, ...]) -> dict[str, Any]:
+    listed = ", ".join(allowed)
+    if not isinstance(value, dict):
+        raise _wrong(path, value, f"an object with {listed}")
+    for key in value:
+        if key not in allowed:
+            near = difflib.get_close_matches(str(key), allowed, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ConfigError(f"{path}: received the key {key!r}, expected only {listed}{hint}")
+    return value
+
+
+def _texts(value: Any, path: str) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(_text(item, f"{path}[{nth}]") for nth, item in enumerate(value))
+    return (_text(value, path),) if value else ()
+
+
+def _text(value: Any, path: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise _wrong(path, value, "a text that is not empty")
+
+
+def _wrong(path: str, received: Any, expected: str) -> ConfigError:
+    shown = repr(received) if received else "nothing"
+    return ConfigError(f"{path}: received {shown}, expected {expected}")

@@ -1,0 +1,139 @@
+"""Runs a command in our place: its terminal, files, signals and exit code are as without us."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import FrameType
+
+from throughline.wrap.declared import Declared
+from throughline.wrap.events import CommandRun, now
+from throughline.wrap.report import Report
+
+_FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+_OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
+_NOT_FOUND, _NOT_RUN = 127, 126  # as shells have it
+
+
+def run_command(
+    declared: Declared,
+    command: Sequence[str],
+    report: Report,
+    heartbeat: float,
+    environment: Mapping[str, str],
+) -> int:
+    """Run the command as a run of the declared job, with RUNNING every `heartbeat` seconds.
+
+    Answers its exit code: as waitpid tells it, so that a command that a signal ended gives
+    the signal's number, negated.
+    """
+    run = CommandRun(declared, environment)
+    started = now()
+    child = _Child(command, {**environment, **run.environment})
+    run.find_code()
+    report.send(run.event("START", started))
+    is_over = threading.Event()
+
+    def beat() -> None:
+        while not is_over.wait(heartbeat):
+            report.send(run.event("RUNNING", now()))
+
+    beats = threading.Thread(target=beat, daemon=True)
+    if heartbeat:
+        beats.start()
+    code = child.wait()
+    is_over.set()
+    if heartbeat:
+        beats.join()
+    type_, error = _outcome(command[0], code, child)
+    report.send(run.event(type_, now(), error))
+    for problem in report.close():
+        sys.stderr.write(f"throughline: {problem}\n")
+    return code
+
+
+def end_like(code: int) -> int:
+    """Die of the signal that ended the command; else the exit code to end with."""
+    if code >= 0:
+        return code
+    sys.stdout.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command left the core that matters
+    with suppress(OSError, ValueError):  # SIGKILL has no disposition to set
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+    return 128 - code  # of a signal that did not end us
+
+
+class _Child:
+    """The command's process, which gets what signals we get."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.problem: str | None = None
+        self.asked_to_stop = False
+        self._early: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._code = 0
+        for name in _FORWARDED:
+            number = signal.Signals[name]
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's, for one, stays so
+                signal.signal(number, self._forward)
+        try:
+            # Every open file is the command's, too: a shell may have given it more than three.
+            self._process = subprocess.Popen(command, env=environment, close_fds=False)
+        except OSError as error:
+            self.problem = f"{command[0]}: {error.strerror}"
+            self._code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_RUN
+            sys.stderr.write(f"throughline: {self.problem}\n")
+        for early in self._early:
+            self._send(early)
+
+    def wait(self) -> int:
+        """Wait for its end; its exit code."""
+        return self._process.wait() if self._process else self._code
+
+    def _forward(self, number: int, _: FrameType | None) -> None:
+        self.asked_to_stop |= number not in (signal.SIGUSR1, signal.SIGUSR2)
+        if number in _OF_TERMINAL and _is_in_foreground():
+            return  # the terminal has sent it to the command, too
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+
+def _is_in_foreground() -> bool:
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _outcome(program: str, code: int, child: _Child) -> tuple[str, str | None]:
+    if child.problem:
+        return "FAIL", child.problem
+    if code == 0:
+        return "COMPLETE", None
+    if code > 0:
+        return (
+            "ABORT" if child.asked_to_stop else "FAIL"
+        ), f"{program} ended with exit code {code}"
+    names = {each.value: each.name for each in signal.Signals}
+    name = names.get(-code, f"signal {-code}")  # those for real time have none
+    return ("FAIL" if -code in _CRASHES else "ABORT"), f"{program} was ended by {name}"

@@ -1,0 +1,71 @@
+"""Gets the events of a command out, and never in its way.
+
+The spool is written at once: it is a file. The network is a thread's business, which the end of
+the command waits for at most so long; a server that let a request time out is not asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from throughline.spool_file import SpoolFile
+
+_PATIENCE = 2.0  # seconds, once a run
+
+
+class Report:
+    """Where the events of one run go: a spool folder, a server, or both."""
+
+    def __init__(self, spool: Path | None, url: str | None, api_key: str | None = None) -> None:
+        self._spool = SpoolFile(spool) if spool else None
+        self._url = url
+        self._api_key = api_key
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._problems: dict[str, str] = {}
+
+    def send(self, event: dict[str, Any]) -> None:
+        """Append to the spool, and hand over to the thread for the server."""
+        body = json.dumps(event, separators=(",", ":")).encode()
+        if self._spool:
+            try:
+                self._spool.append(body + b"\n")
+            except OSError as error:
+                self._problems["spool"] = f"not written to {self._spool.path}: {error}"
+        if self._url:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._post_all, daemon=True)
+                self._thread.start()
+            self._queue.put(body)
+
+    def close(self) -> list[str]:
+        """Wait for the server, but not long; what got lost and why, a line for each place."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(_PATIENCE)
+            if self._thread.is_alive():
+                self._problems["url"] = f"{self._url} took too long"
+        return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
+
+    def _post_all(self) -> None:
+        while (body := self._queue.get()) is not None:
+            try:
+                self._post(body)
+            except Exception as error:  # whatever it is: lineage never breaks a command
+                reason = getattr(error, "reason", None) or error
+                self._problems["url"] = f"{self._url} did not take an event: {reason}"
+                if isinstance(reason, TimeoutError):
+                    return
+
+    def _post(self, body: bytes) -> None:
+        headers = {"Content-Type": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        request = Request(f"{self._url}/api/v1/lineage", data=body, headers=headers)
+        with urlopen(request, timeout=_PATIENCE) as response:
+            response.read()

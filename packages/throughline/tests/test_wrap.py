@@ -1,0 +1,456 @@
+"""`throughline run`: real processes, real signals, a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.errors import ConfigError
+from throughline.log import entry_of
+from throughline.wrap import read_declared
+from throughline.wrap.events import CommandRun, now
+from throughline.wrap.parent import parents
+
+_EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
+_PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
+_ROOT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6261"
+_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()", "run"]
+
+
+# What the command line calls, without the second that it takes to load.
+_DIRECT = [
+    sys.executable, "-c",
+    "import os, sys\nfrom pathlib import Path\nfrom throughline.wrap import *\n"
+    "from throughline.wrap.process import end_like\n"
+    "file, spool, *command = sys.argv[1:]\n"
+    "declared, report = read_declared(Path(file), os.environ), Report(Path(spool), None)\n"
+    "sys.exit(end_like(run_command(declared, command, report, 0, os.environ)))",
+]  # fmt: skip
+
+
+def _line(folder: Path, *command: str, file: Path = _EXAMPLE) -> list[str]:
+    return [*_DIRECT, str(file), str(folder / "spool"), *command]
+
+
+def _run(folder: Path, *command: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(_line(folder, *command), capture_output=True, text=True, **options)
+
+
+def _events(folder: Path) -> list[dict[str, Any]]:
+    files = (folder / "spool").glob("*.jsonl")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def _types(folder: Path) -> list[str]:
+    return [event["eventType"] for event in _events(folder)]
+
+
+def _error(folder: Path) -> str:
+    message = _events(folder)[-1]["run"]["facets"]["errorMessage"]["message"]
+    assert isinstance(message, str)
+    return message
+
+
+def test_a_command_keeps_its_input_its_outputs_and_its_exit_code(tmp_path: Path) -> None:
+    found = _run(tmp_path, "sh", "-c", "cat; echo told >&2; exit 7", input="given")
+    assert (found.returncode, found.stdout, found.stderr) == (7, "given", "told\n")
+    start, end = _events(tmp_path)
+    assert (start["eventType"], end["eventType"]) == ("START", "FAIL")
+    assert start["run"]["runId"] == end["run"]["runId"]
+    assert uuid.UUID(start["run"]["runId"]).version == 7
+    assert _error(tmp_path) == "sh ended with exit code 7"
+    assert [each["name"] for each in end["inputs"]] == ["crm.public.customers"]
+    assert [each["name"] for each in end["outputs"]] == ["exports/customers.csv"]
+
+
+def test_a_command_takes_options_of_its_own_and_needs_no_dashes_before_it(tmp_path: Path) -> None:
+    head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool")]
+    found = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (0, "--spool -f\n")
+    assert _types(tmp_path) == ["START", "COMPLETE"]
+
+
+def test_files_that_a_shell_opened_for_the_command_stay_open(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"through a pipe")
+    os.close(write)
+    found = _run(tmp_path, "cat", f"/dev/fd/{read}", pass_fds=(read,))
+    os.close(read)
+    assert (found.returncode, found.stdout) == (0, "through a pipe")
+
+
+def test_a_terminal_stays_one_and_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, lambda *_: print('heard', flush=True))\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))\n"
+        "print('all terminals:', all(os.isatty(fd) for fd in (0, 1, 2)), flush=True)\n"
+        "while True: signal.pause()\n"
+    )
+    own = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    own += "os.execv(sys.argv[1], sys.argv[1:])"  # a session with this terminal
+    terminal, end = pty.openpty()
+    line = [sys.executable, "-c", own, *_line(tmp_path, sys.executable, "-c", script)]
+    running = subprocess.Popen(line, stdin=end, stdout=end, stderr=end, start_new_session=True)
+    os.close(end)
+    seen = _read(terminal, b"terminals: True")
+    running.send_signal(signal.SIGSTOP)  # so that a second one would not fall into the first
+    os.waitpid(running.pid, os.WUNTRACED)
+    os.write(terminal, b"\x03")
+    seen += _read(terminal, b"heard")
+    running.send_signal(signal.SIGUSR1)  # what was sent before it is forwarded before it
+    running.send_signal(signal.SIGCONT)
+    assert running.wait(timeout=20) == 0
+    with suppress(OSError):  # of a terminal that nobody has open any more
+        seen += os.read(terminal, 1_000)
+    os.close(terminal)
+    assert seen.count(b"heard") == 1
+    assert _types(tmp_path) == ["START", "COMPLETE"]
+
+
+def _read(terminal: int, what: bytes) -> bytes:
+    seen = b""
+    while what not in seen:
+        seen += os.read(terminal, 1_000)
+    return seen
+
+
+def test_a_signal_to_us_is_one_to_the_command_and_its_own_answer_counts(tmp_path: Path) -> None:
+    script = "trap 'echo bye; exit 5' TERM; echo up; while :; do read -r line; done"
+    line = _line(tmp_path, "sh", "-c", script)
+    pipe = subprocess.PIPE
+    running = subprocess.Popen(line, stdin=pipe, stdout=pipe, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "up\n"
+    running.send_signal(signal.SIGTERM)
+    assert running.communicate(timeout=20)[0] == "bye\n"
+    assert running.returncode == 5
+    assert _types(tmp_path) == ["START", "ABORT"]
+
+
+@pytest.mark.parametrize(
+    ("number", "type_"), [(signal.SIGTERM, "ABORT"), (signal.SIGKILL, "ABORT"),
+                          (signal.SIGSEGV, "FAIL")],
+)  # fmt: skip
+def test_a_command_that_a_signal_ended_ends_us_by_the_same(
+    number: signal.Signals, type_: str, tmp_path: Path
+) -> None:
+    found = _run(tmp_path, "sh", "-c", f"kill -{number.value} $$")
+    assert found.returncode == -number
+    assert _types(tmp_path) == ["START", type_]
+    assert _error(tmp_path) == f"sh was ended by {number.name}"
+
+
+def test_a_signal_that_was_ignored_before_us_is_ignored_by_the_command(tmp_path: Path) -> None:
+    script = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        found = _run(tmp_path, sys.executable, "-c", script)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert found.stdout == "True\n"
+
+
+@pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/", 126)])
+def test_a_command_that_cannot_be_run_failed_with_the_shells_exit_code(
+    command: str, code: int, tmp_path: Path
+) -> None:
+    found = _run(tmp_path, command)
+    assert (found.returncode, found.stdout) == (code, "")
+    assert found.stderr.startswith(f"throughline: {command}: ")
+    assert _types(tmp_path) == ["START", "FAIL"]
+
+
+def test_a_long_command_gives_signs_of_life_until_it_ends(tmp_path: Path) -> None:
+    script = (
+        "import glob, sys, time\n"
+        "def text(): return ''.join(open(f).read() for f in glob.glob(sys.argv[1] + '/*'))\n"
+        "while text().count('RUNNING') < 2: time.sleep(0.01)\n"
+    )
+    spool = str(tmp_path / "spool")
+    head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", spool, "--heartbeat", "0.02"]
+    assert subprocess.run([*head, sys.executable, "-c", script, spool]).returncode == 0
+    types = _types(tmp_path)
+    assert (types[0], types[-1], set(types[1:-1])) == ("START", "COMPLETE", {"RUNNING"})
+
+
+def test_a_run_is_below_the_one_that_started_it_and_above_those_that_it_starts(
+    tmp_path: Path,
+) -> None:
+    above = {
+        "OPENLINEAGE_PARENT_ID": f"airflow://prod/eu/dag.task/{_PARENT}",
+        "OPENLINEAGE_ROOT_PARENT_ID": f"airflow://prod/eu/dag/{_ROOT}",
+    }
+    found = _run(tmp_path, *_line(tmp_path, "env"), env={**os.environ, **above})
+    told = dict(line.split("=", 1) for line in found.stdout.splitlines() if "=" in line)
+    (outer_start, _), (inner_start, _) = sorted(
+        ([json.loads(line) for line in file.read_text().splitlines()]
+         for file in (tmp_path / "spool").iterdir()),
+        key=lambda events: str(events[0]["eventTime"]),
+    )  # fmt: skip
+    first = outer_start["run"]["facets"]["parent"]
+    assert first["job"] == {"namespace": "airflow://prod/eu", "name": "dag.task"}
+    assert (first["run"]["runId"], first["root"]["run"]["runId"]) == (_PARENT, _ROOT)
+    second = inner_start["run"]["facets"]["parent"]
+    assert second["run"]["runId"] == outer_start["run"]["runId"]
+    assert second["root"] == first["root"]
+    run_id = inner_start["run"]["runId"]
+    assert told["OPENLINEAGE_PARENT_ID"] == f"nightly/export_customers/{run_id}"
+    assert told["OPENLINEAGE_ROOT_PARENT_ID"] == above["OPENLINEAGE_ROOT_PARENT_ID"]
+    assert json.loads(told["OPENLINEAGE_CONTEXT"])["parent"]["run"]["runId"] == run_id
+
+
+def test_the_context_of_openlineages_client_is_read_before_the_older_variables() -> None:
+    job = {"namespace": "a/b", "name": "c/d"}
+    context = {"parent": {"run": {"runId": _PARENT}, "job": job}}
+    older = {"OPENLINEAGE_PARENT_ID": f"x/y/{_ROOT}"}
+    found = parents({**older, "OPENLINEAGE_CONTEXT": json.dumps(context)})
+    assert found is not None
+    assert found[0] == found[1] == ("a/b", "c/d", _PARENT)
+    for broken in ("{", "[]", '{"parent": {"run": {"runId": "7"}, "job": {}}}'):
+        found = parents({**older, "OPENLINEAGE_CONTEXT": broken})
+        assert found is not None
+        assert found[0] == ("x", "y", _ROOT)
+    assert parents({"OPENLINEAGE_PARENT_ID": "x/y/7"}) is None
+
+
+def test_a_parent_that_cannot_be_read_is_named_and_the_command_runs(tmp_path: Path) -> None:
+    head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool"), "true"]
+    environment = {**os.environ, "OPENLINEAGE_PARENT_ID": "x/7"}
+    found = subprocess.run(head, capture_output=True, text=True, env=environment)
+    assert (found.returncode, found.stderr.count("\n")) == (0, 1)
+    assert "OPENLINEAGE_PARENT_ID='x/7' is no namespace/job/runId: ignored" in found.stderr
+    assert "parent" not in _events(tmp_path)[0]["run"]["facets"]
+
+
+def test_lineage_that_is_disabled_leaves_only_the_command(tmp_path: Path) -> None:
+    disabled = {**os.environ, "OPENLINEAGE_DISABLED": "True"}
+    head = [*_MAIN, "--spool", str(tmp_path / "spool"), "sh", "-c", "exit 4"]
+    assert subprocess.run(head, env=disabled).returncode == 4
+    assert not (tmp_path / "spool").exists()
+
+
+def test_a_spool_that_cannot_be_written_is_one_warning_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "spool").write_text("in the way")
+    found = _run(tmp_path, "sh", "-c", "echo done; exit 3")
+    assert (found.returncode, found.stdout) == (3, "done\n")
+    assert found.stderr.count("lineage of this run is not complete: not written to") == 1
+
+
+class _Server:
+    """A server that takes events, or that never answers."""
+
+    def __init__(self, *, answers: bool) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.bodies.append(json.loads(body))
+                outer.keys.append(self.headers["Authorization"])
+                self.send_response(201)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._answers = answers
+        if answers:
+            self._server = HTTPServer(("127.0.0.1", 0), Handler)
+            self.url = f"http://127.0.0.1:{self._server.server_port}"
+            self._thread = threading.Thread(target=self._server.serve_forever)
+            self._thread.start()
+        else:
+            self._socket = socket.create_server(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def close(self) -> None:
+        if not self._answers:
+            self._socket.close()
+            return
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Any:
+    made: list[_Server] = []
+
+    def make(*, answers: bool) -> _Server:
+        made.append(_Server(answers=answers))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_without_a_spool_the_server_gets_the_events_and_with_both_options_both_do(
+    server: Callable[..., _Server], tmp_path: Path
+) -> None:
+    taking = server(answers=True)
+    head = [*_MAIN, "-f", str(_EXAMPLE), "--api-key", "k", "--url", taking.url]
+    assert subprocess.run([*head, "true"]).returncode == 0
+    assert [each["eventType"] for each in taking.bodies] == ["START", "COMPLETE"]
+    assert set(taking.keys) == {"Bearer k"}
+    both = [*head, "--spool", str(tmp_path / "spool"), "true"]
+    assert subprocess.run(both).returncode == 0
+    assert len(taking.bodies) == 4
+    assert _events(tmp_path) == taking.bodies[2:]
+
+
+def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool(
+    server: Callable[..., _Server], tmp_path: Path
+) -> None:
+    silent = server(answers=False)
+    spool = str(tmp_path / "spool")
+    head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", spool, "--url", silent.url, "--"]
+    found = subprocess.run([*head, "sh", "-c", "echo out; exit 9"], capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (9, "out\n")
+    assert found.stderr.count("lineage of this run is not complete") == 1
+    assert silent.url in found.stderr
+    assert _types(tmp_path) == ["START", "FAIL"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file: received nothing, expected an object with job, inputs, outputs"),
+        ("job: {name: a}\ninput: []", "the file: received the key 'input', expected only job,"
+         " inputs, outputs (did you mean 'inputs'?)"),
+        ("job: {nme: a}", "job: received the key 'nme', expected only namespace, name,"),
+        ("job:", "job: received nothing, expected an object with namespace, name"),
+        ("job: {name: }", "job.name: received nothing, expected a text that is not empty"),
+        ("job: {name: a/b}", "job.name: received 'a/b', expected a name without a slash"),
+        ("job: {name: a}\ninputs: {name: b}", "inputs: received {'name': 'b'}, expected a list"),
+        ("job: {name: a}\noutputs: [b]", "outputs[0]: received 'b', expected an object with"),
+        ("job: {name: a}\ninputs: [{name: b}]", "inputs[0].namespace: received nothing"),
+        ("job: {name: a, owner: [[x]]}", "job.owner[0]: received ['x'], expected a text"),
+        ("job: [", "cannot be read: while parsing"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_wrong_usage_that_names_key_value_and_what_is_allowed(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "lineage.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_declared(file, {})
+    assert message in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_with_a_bad_file_the_command_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "lineage.yaml").write_text("job: {nam: x}")
+    found = subprocess.run([*_MAIN, "touch", "made"], capture_output=True, text=True, cwd=tmp_path)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "job: received the key 'nam'" in found.stderr
+    assert not (tmp_path / "made").exists()
+
+
+def test_values_of_the_file_stay_the_texts_that_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.yaml"
+    file.write_text("job: {name: 007}\ninputs: [{namespace: no, name: 2025-11-21}]\noutputs:\n")
+    declared = read_declared(file, {"OPENLINEAGE_NAMESPACE": "team"})
+    assert (declared.job.namespace, declared.job.name) == ("team", "007")
+    assert (declared.inputs[0].namespace, declared.inputs[0].name) == ("no", "2025-11-21")
+    assert declared.outputs == ()
+    assert read_declared(file, {}).job.namespace == "default"
+
+
+def test_the_file_of_the_readme_says_owners_descriptions_and_tags(tmp_path: Path) -> None:
+    event = CommandRun(read_declared(_EXAMPLE, {}), {}).event("START", now())
+    facets = event["inputs"][0]["facets"]
+    assert facets["documentation"]["description"] == "One row a customer, kept by the web shop."
+    assert [owner["name"] for owner in facets["ownership"]["owners"]] == ["team:crm", "user:jane"]
+    tags = {tag["key"]: tag["value"] for tag in facets["tags"]["tags"]}
+    assert tags == {"pii": "true", "retention": "30d"}
+    assert event["job"]["facets"]["ownership"]["owners"][0]["name"] == "team:crm"
+    assert entry_of(json.dumps(event).encode()).event.time
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    (folder / "jobs").mkdir(parents=True)
+    (folder / "jobs" / "lineage.yaml").write_text(_EXAMPLE.read_text())
+    _git(folder, "init", "-q")
+    _git(folder, "remote", "add", "origin", "https://bot:token@example.org/team/jobs.git")
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "-m", "one")
+    return folder
+
+
+def test_git_says_where_the_declaration_lives_without_its_password(
+    repository: Path, tmp_path: Path
+) -> None:
+    file = repository / "jobs" / "lineage.yaml"
+    run = CommandRun(read_declared(file, {}), {})
+    run.find_code()
+    found = run.event("START", now())["job"]["facets"]["sourceCodeLocation"]
+    commit = _git(repository, "rev-parse", "HEAD")
+    assert found["version"] == commit
+    assert found["url"] == f"https://example.org/team/jobs/blob/{commit}/jobs/lineage.yaml"
+    assert (found["repoUrl"], found["path"]) == (
+        "https://example.org/team/jobs.git", "jobs/lineage.yaml",
+    )  # fmt: skip
+    file.write_text(_EXAMPLE.read_text() + "\n")
+    run.find_code()
+    again = run.event("START", now())["job"]["facets"]["sourceCodeLocation"]
+    assert again["version"] == f"{commit}-dirty"
+
+
+def test_every_event_and_facet_is_valid_by_openlineages_schemas(
+    shared: Path, repository: Path, tmp_path: Path
+) -> None:
+    from jsonschema import Draft202012Validator, FormatChecker
+    from referencing import Registry, Resource
+
+    schemas = [json.loads(file.read_text()) for file in (shared.parent / "spec").rglob("*.json")]
+    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in schemas)
+
+    def check(url: str, value: Any) -> None:
+        Draft202012Validator(
+            {"$ref": url}, registry=registry, format_checker=FormatChecker()
+        ).validate(value)
+
+    above = {**os.environ, "OPENLINEAGE_PARENT_ID": f"airflow/dag.task/{_PARENT}"}
+    line = _line(tmp_path, "false", file=repository / "jobs" / "lineage.yaml")
+    assert subprocess.run(line, env=above).returncode == 1
+    events = _events(tmp_path)
+    assert len(events) == 2
+    names: set[str] = set()
+    for event in events:
+        check(event["schemaURL"], event)
+        holders = [event["run"], event["job"], *event["inputs"], *event["outputs"]]
+        for holder in holders:
+            names |= holder["facets"].keys()
+            for facet in holder["facets"].values():
+                check(facet["_schemaURL"], facet)
+    assert names == {
+        "parent", "errorMessage", "processing_engine", "jobType", "sourceCodeLocation",
+        "documentation", "ownership", "tags",
+    }  # fmt: skip
