@@ -27,6 +27,7 @@ _COMMANDS = (
     "provenance",
     "history",
     "drift",
+    "health",
     "diff",
     "runs",
     "ingest",

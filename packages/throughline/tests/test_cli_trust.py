@@ -71,3 +71,19 @@ def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call
     (line,) = call("drift", *there).stdout.splitlines()
     assert line.endswith(f"  t  {change}")
     assert call("history", "load", *there).stdout.splitlines()[0].endswith("COMPLETED  0.0 s  w10")
+
+
+def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) -> None:
+    there = ("--database", database, "--as-of", "2025-11-21T09:00:00Z")
+    found = call("health", *there)
+    assert found.returncode == 1
+    assert _told(found.stdout) == [
+        "Something is wrong: 2 jobs, 2 runs, 3 datasets.",
+        "FAILED   Flow.write  TIME  0.0 s  2",
+        "         by Flow.write",
+        "code     0% of 1 runs; without: Flow.train",
+    ]
+    before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
+    assert before.returncode == 0
+    assert before.stdout.startswith("Nothing is wrong: 1 jobs")
+    assert '"isHealthy": false' in call("health", "--json", *there).stdout

@@ -15,7 +15,18 @@ import throughline
 from throughline import errors
 
 _SOURCE = Path(throughline.__file__).parent
-_ROOMS = ("spec", "identity", "log", "projection", "graph", "api", "collect", "wrap", "cli")
+_ROOMS = (
+    "spec",
+    "identity",
+    "log",
+    "projection",
+    "graph",
+    "trust",
+    "api",
+    "collect",
+    "wrap",
+    "cli",
+)
 _ANYWHERE = {"errors", "config", "wire"}
 _PRODUCERS = {"errors", "spool_file"}  # what producers may load
 _MODULES = sorted(
@@ -59,7 +70,7 @@ def test_the_producers_side_imports_nothing_of_the_rest() -> None:
 
 
 def test_the_pure_rooms_know_no_store_and_no_server() -> None:
-    for room in ("spec", "identity", "graph"):
+    for room in ("spec", "identity", "graph", "trust"):
         for file in (_SOURCE / room).rglob("*.py"):
             heads = {module.split(".")[0] for module in _imports(file)}
             assert not heads & {"sqlalchemy", "fastapi", "starlette", "threading", "os"}, file

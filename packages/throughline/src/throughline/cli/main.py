@@ -209,6 +209,17 @@ def drift(
 
 
 @app.command()
+@asks(then=True)
+def health(ask: Ask) -> None:
+    """Tell what is wrong (failed, lost, late, checks) and what nobody told; exit code 1: wrong.
+
+    Example: throughline health --as-of 2026-11-21T08:30
+    """
+    if not ask("health", {})["isHealthy"]:
+        raise typer.Exit(1)
+
+
+@app.command()
 @asks()
 def diff(
     ask: Ask,

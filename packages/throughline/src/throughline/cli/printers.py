@@ -13,6 +13,7 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "columns": render.print_columns,
     "diff": render.print_diff,
     "drift": report.print_drift,
+    "health": report.print_health,
     "history": report.print_history,
     "impact": render.print_impact,
     "path": render.print_path,

@@ -222,7 +222,7 @@ def times_of(run: dict[str, Any]) -> tuple[str, str]:
     """When a run started and how long it took; empty where that is not known."""
     took = run["durationMs"]
     started = moment_of(run["startedAt"]) if run["startedAt"] else ""
-    return started, "" if took is None else _duration(took)
+    return started, "" if took is None else duration_of(took)
 
 
 def moment_of(text: str) -> str:
@@ -232,10 +232,13 @@ def moment_of(text: str) -> str:
     return f"{moment:%H:%M:%S}" if is_today else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
-def _duration(milliseconds: int) -> str:
+def duration_of(milliseconds: int) -> str:
+    """A duration, rounded the more the longer it is."""
     seconds = milliseconds / 1_000
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
-from throughline.cli.render import MARKS, STYLES, moment_of, new_console, times_of
+from throughline.cli.render import MARKS, STYLES, duration_of, moment_of, new_console, times_of
+
+_MESSAGE = 200  # characters of an error
+_SHOWN = 5  # names in a line
 
 
 def print_provenance(answer: dict[str, Any]) -> None:
@@ -60,11 +64,8 @@ def _wrote(entry: dict[str, Any]) -> Text:
 
 
 def _checked(entry: dict[str, Any]) -> Text:
-    text = Text("checked")
     failed = [each for each in entry["assertions"] if each.get("success") is False]
-    for each in failed:
-        column = f" of {each['column']}" if each.get("column") else ""
-        text.append(f"  {each.get('name') or each.get('assertion')}{column} failed", "red")
+    text = Text("checked").append_text(_broken(failed))
     passed = len(entry["assertions"]) - len(failed)
     text.append(f"  {passed} passed" if passed else "", "green")
     rows = entry["metrics"].get("rowCount")
@@ -89,6 +90,14 @@ def _fields(change: dict[str, Any]) -> Text:
     return text.append(f"  by {change['job']['name']}" if change["job"] else "", "dim")
 
 
+def _broken(assertions: list[dict[str, Any]]) -> Text:
+    text = Text(style="red")
+    for each in assertions:
+        column = f" of {each['column']}" if each.get("column") else ""
+        text.append(f"  {each.get('name') or each.get('assertion')}{column} failed")
+    return text
+
+
 _ENTRIES: dict[str, Callable[[dict[str, Any]], Text]] = {
     "wrote": _wrote,
     "checked": _checked,
@@ -104,6 +113,63 @@ def _at(entry: dict[str, Any]) -> Text:
 def _by(entry: dict[str, Any]) -> Text:
     run = entry["run"]
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")
+
+
+def print_health(answer: dict[str, Any]) -> None:
+    """What is wrong, a line each; then what nobody told."""
+    console = new_console()
+    counts = ", ".join(f"{count} {what}" for what, count in answer["counts"].items())
+    is_well = answer["isHealthy"]
+    said = "Nothing is wrong" if is_well else "Something is wrong"
+    console.print(Text.assemble((said, "green" if is_well else "red"), f": {counts}."))
+    for run in answer["failed"]:
+        console.print(Text.assemble((f"{run['state']:9}", "red"), _run(run)))
+        for cause in run["causes"]:
+            line = Text(f"{'':9}by {cause['job']['name']}")
+            message = " ".join((cause["message"] or "").split())[:_MESSAGE]
+            console.print(line.append(f"  {message}" if message else "", "red"))
+    for run in answer["lost"]:
+        console.print(Text.assemble(("LOST     ", "red"), _run(run)))
+    for each in answer["late"] + answer["stopped"]:
+        mark = ("stopped  ", "dim") if each["isStopped"] else ("LATE     ", "red")
+        due = f"  due {moment_of(each['dueAt'])}, {_seconds(each['lateSeconds'])} ago"
+        every = f", runs every {_seconds(each['everySeconds'])}"
+        console.print(Text.assemble(mark, (each["job"]["name"], "bold"), due, every))
+    for check in answer["quality"]:
+        told = (check["dataset"].removeprefix("dataset:"), "cyan")
+        console.print(Text.assemble(("CHECK    ", "red"), told, _broken(check["assertions"])))
+    _print_losses(console, answer["completeness"])
+
+
+def _print_losses(console: Console, told: dict[str, Any]) -> None:
+    for measure in (key for key in told if key != "orphans"):
+        share, lost = told[measure]["share"], told[measure]["lost"]
+        if lost:
+            line = Text(f"{measure:9}{share:.0%} of {told[measure]['runs']} runs; without: ")
+            console.print(line.append(_some([each["job"]["name"] for each in lost]), "yellow"))
+    orphans = told["orphans"]
+    for text, names in (
+        ("jobs without any dataset: ", [job["name"] for job in orphans["jobs"]]),
+        ("datasets without any job: ", [id_.split(":", 1)[1] for id_ in orphans["datasets"]]),
+        ("parents that never spoke: ", [run["job"]["name"] for run in orphans["runs"]]),
+    ):
+        if names:
+            console.print(Text(text).append(_some(names), "yellow"))
+
+
+def _run(run: dict[str, Any]) -> Text:
+    times = "".join(f"  {text}" for text in times_of(run) if text)
+    return Text.assemble((run["job"]["name"], "bold"), times, (f"  {run['runId']}", "dim"))
+
+
+def _seconds(seconds: int) -> str:
+    return duration_of(seconds * 1_000)
+
+
+def _some(names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    rest = f" and {len(names) - _SHOWN} more (--json)" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + rest
 
 
 def _dataset(told: dict[str, Any]) -> Text:

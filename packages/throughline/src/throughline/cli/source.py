@@ -69,10 +69,10 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
 
 
 def _log_source(settings: Settings) -> Source:
-    from throughline.graph import answers  # noqa: F401 (its questions are noted by the import)
     from throughline.graph.questions import QUESTIONS, ask
     from throughline.log import EventLog
     from throughline.projection.live import Live
+    from throughline.trust import answers  # noqa: F401 (all questions are noted by the import)
 
     def ask_log(what: str, params: dict[str, Any]) -> Any:
         log = EventLog(settings.database, must_exist=True)

@@ -1,0 +1,1 @@
+"""What the lineage is worth: freshness, completeness, health, gates, contracts. Pure."""

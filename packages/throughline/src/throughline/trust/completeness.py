@@ -1,0 +1,165 @@
+"""Completeness: what the producers left unsaid, as a share of runs, with each loss named.
+
+The runs that are looked at are tasks with all that is below them, the ten newest of each job:
+
+- `inputs`: of the completed runs that wrote something, those that read something
+- `outputs`: of the completed runs that read something, those that wrote something
+- `columns`: of the completed runs that read something and wrote datasets with a schema, those
+  whose column lineage covers each of these datasets
+- `code`: of the completed runs that read or wrote something, those whose code is known
+  (sourceCodeLocation of the run or of one above it, or the sourceCode of the job)
+- `ends`: of the runs that are over or lost, those of which an end came
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, node_id
+from throughline.graph.provenance import code_of
+from throughline.graph.walk import run_line
+from throughline.identity import DatasetName
+from throughline.projection import Job, Run, RunKey, RunState, State, outcome
+from throughline.projection.derived import begin_of, is_lost, parent_of
+from throughline.spec import JobRef
+
+MEASURES = ("inputs", "outputs", "columns", "code", "ends")
+_NEWEST = 10  # runs of a job: what was lost long ago and is told now is no loss any more
+
+
+@dataclass(slots=True)
+class Unit:
+    """A run of a task with all runs below it."""
+
+    run: Run
+    members: list[Run] = field(default_factory=list)
+
+
+def completeness(known: Generations) -> dict[str, Any]:
+    """Every measure over the newest runs of all jobs, and what stands alone.
+
+    `orphans` are the `jobs` that no run and no declaration ties to a dataset, though they have
+    nothing below them, the `datasets` that no job reads or writes, and the `runs` whose parent
+    never sent an event.
+    """
+    units = units_of(known, known.state.runs.values())
+    by_job: dict[JobRef, list[Unit]] = defaultdict(list)
+    for unit in units:
+        by_job[unit.run.key.job].append(unit)
+    newest = []
+    for of_job in by_job.values():
+        of_job.sort(key=lambda u: (begin_of(known.state, u.run) or 0, u.run.key), reverse=True)
+        newest += of_job[:_NEWEST]
+    return {**measured(known, newest), "orphans": _orphans(known.state)}
+
+
+def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
+    """The tasks' runs that some runs belong to, with those of the runs below each."""
+    found: dict[RunKey, Unit] = {}
+    for run in runs:
+        if run.is_known:
+            owner = known.levels.owner(run, Level.TASK)
+            found.setdefault(owner.key, Unit(owner)).members.append(run)
+    return list(found.values())
+
+
+def measured(known: Generations, units: Iterable[Unit]) -> dict[str, Any]:
+    """Of each measure the share, of how many runs, and the losses by job, the most first."""
+    counts = dict.fromkeys(MEASURES, 0)
+    lost: dict[str, list[Run]] = {measure: [] for measure in MEASURES}
+    for unit in units:
+        for measure, is_there in _told(known, unit).items():
+            counts[measure] += 1
+            if not is_there:
+                lost[measure].append(unit.run)
+    return {
+        measure: {
+            "share": 1 - len(lost[measure]) / counts[measure] if counts[measure] else None,
+            "runs": counts[measure],
+            "lost": _by_job(known.state, lost[measure]),
+        }
+        for measure in MEASURES
+    }
+
+
+def _told(known: Generations, unit: Unit) -> dict[str, bool]:
+    """Of each measure that applies to a run whether it is met."""
+    state = known.state
+    condition, ended = outcome(state, unit.run)
+    if ended is None:
+        return {"ends": False} if is_lost(state, unit.run) else {}
+    found = {"ends": unit.run.end is not None} if unit.run.is_known else {}
+    reads = any(run.inputs for run in unit.members)
+    writes = any(run.outputs for run in unit.members)
+    if condition is not RunState.COMPLETED or not (reads or writes):
+        return found
+    found["code"] = _has_code(known, unit.run)
+    if writes:
+        found["inputs"] = reads
+    if reads:
+        found["outputs"] = writes
+        described, covered = _columns(state, unit)
+        if described:
+            found["columns"] = described <= covered
+    return found
+
+
+def _has_code(known: Generations, run: Run) -> bool:
+    if any(code_of(above) for above in known.levels.lineage(run)):
+        return True
+    return bool(known.state.jobs[run.key.job].facets.get("sourceCode"))
+
+
+def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetName]]:
+    """What the runs wrote that has a schema, and that of which they told the columns' lineage."""
+    described, covered = set(), set()
+    for spelled, use in (item for run in unit.members for item in run.outputs.items()):
+        name = state.identity.primary(spelled)
+        if use.schema:
+            described.add(name)
+        if use.columns:
+            covered.add(name)
+    return described, covered
+
+
+def _by_job(state: State, runs: Iterable[Run]) -> list[dict[str, Any]]:
+    of_job: dict[JobRef, list[Run]] = defaultdict(list)
+    for run in runs:
+        of_job[run.key.job].append(run)
+    most_first = sorted(of_job.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [
+        {"job": ref._asdict(), "runs": len(lost), "newest": run_line(state, lost[0])}
+        for ref, lost in most_first
+    ]
+
+
+def _orphans(state: State) -> dict[str, Any]:
+    tied: set[DatasetName] = set()
+    for record in state.datasets.values():
+        if record.readers or record.writers or record.declaring:
+            tied.add(state.identity.primary(record.name))
+    silent = {
+        above.key: above
+        for run in state.runs.values()
+        if (above := parent_of(state, run)) and not above.is_known
+    }
+    return {
+        "jobs": [
+            job.ref._asdict() for _, job in sorted(state.jobs.items()) if _is_idle(state, job)
+        ],
+        "datasets": sorted(node_id(Node.of_dataset(name)) for name in set(state.identity) - tied),
+        "runs": [run_line(state, silent[key]) for key in sorted(silent)],
+    }
+
+
+def _is_idle(state: State, job: Job) -> bool:
+    if job.children or job.first is None:
+        return False
+    if job.declared and (job.declared.inputs or job.declared.outputs):
+        return False
+    return not any(state.runs[key].inputs or state.runs[key].outputs for key in job.runs)

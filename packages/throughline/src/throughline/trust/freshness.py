@@ -1,0 +1,86 @@
+"""Freshness: which jobs are late against their own rhythm.
+
+A job's rhythm are the intervals between the starts of its newest runs; runs under one parent run
+(retries, mapped elements) are one start. It is late when it has not started for longer than its
+median interval and a half, than the median and three times the spread (the median absolute
+deviation, scaled as the standard deviation of a normal distribution), and than nine of ten of its
+intervals by a tenth: so neither a slow morning nor the weekend of a weekday's job is late. After
+thirty intervals it has stopped rather than being late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from statistics import median
+from typing import Any, NamedTuple
+
+from throughline.projection import RunKey, State
+from throughline.projection.derived import begin_of, parent_of
+from throughline.spec import JobRef, shown_time
+
+_LEAST_RUNS = 3
+_NEWEST = 31  # runs; a job that changed its rhythm is known by the new one after some time
+_STOPPED = 30  # intervals
+_SCALE = 1.4826
+
+
+class Rhythm(NamedTuple):
+    """How often a job starts, in microseconds."""
+
+    last: int
+    every: int
+    """The median interval."""
+    limit: int
+    """The longest interval that is not late."""
+
+    def is_late(self, now: int) -> bool:
+        """Whether it should have started by now."""
+        return self.limit < now - self.last <= max(self.limit, _STOPPED * self.every)
+
+    def is_stopped(self, now: int) -> bool:
+        """Whether it has not started for so long that nobody seems to want it to."""
+        return now - self.last > max(self.limit, _STOPPED * self.every)
+
+
+def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
+    """The rhythm of a job, None if it has run less than three times."""
+    starts = sorted(_starts(state, ref))[-_NEWEST:]
+    intervals = [after - before for before, after in zip(starts, starts[1:], strict=False)]
+    if len(starts) < _LEAST_RUNS or not median(intervals):
+        return None
+    every = median(intervals)
+    spread = _SCALE * median(abs(each - every) for each in intervals)
+    longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
+    return Rhythm(starts[-1], int(every), int(max(1.5 * every, every + 3 * spread, 1.1 * longest)))
+
+
+def late(state: State, jobs: Iterable[JobRef]) -> list[dict[str, Any]]:
+    """Those of the jobs that are late or have stopped, the latest by most intervals first."""
+    found = []
+    for ref in jobs:
+        rhythm = rhythm_of(state, ref)
+        if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
+            due = rhythm.last + rhythm.every
+            found.append(
+                {
+                    "job": ref._asdict(),
+                    "lastStartedAt": shown_time(rhythm.last),
+                    "everySeconds": rhythm.every // 1_000_000,
+                    "dueAt": shown_time(due),
+                    "lateSeconds": (state.now - due) // 1_000_000,
+                    "isStopped": rhythm.is_stopped(state.now),
+                }
+            )
+    return sorted(found, key=lambda each: -each["lateSeconds"] / max(1, each["everySeconds"]))
+
+
+def _starts(state: State, ref: JobRef) -> Iterable[int]:
+    first: dict[RunKey, int] = {}
+    for run in (state.runs[key] for key in state.jobs[ref].runs):
+        begun = begin_of(state, run)
+        if begun is not None:
+            above = parent_of(state, run)
+            key = above.key if above else run.key
+            first[key] = min(begun, first.get(key, begun))
+    return first.values()

@@ -1,0 +1,247 @@
+"""What is late, what is wrong, and what nobody told."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.projection import State
+from throughline.spec import parse_time, to_micros
+from throughline.trust.answers import completeness_answer, freshness_answer, health_answer
+
+from .graphs import DAG, TASK
+from .test_history import checked, schema, wrote
+
+_DAY_SECONDS = 86_400
+
+
+def at(state: State, time: str) -> State:
+    """The state as somebody sees it at a time of the tests' day, lost after a day of silence."""
+    state.now = to_micros(parse_time(time if "-" in time else f"2025-11-21T{time}Z"))
+    state.silent_before = state.now - _DAY_SECONDS * 1_000_000
+    return state
+
+
+def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
+    """A run at each start, given as 2025-11-DD or with a time of its own."""
+    events = []
+    for start in starts:
+        event = build.run("COMPLETE", f"{job} {start}", job, "00:00:00")
+        event["eventTime"] = start if "T" in start else f"{start}T06:00:00Z"
+        events.append(event)
+    return events
+
+
+_WEEK = tuple(f"2025-11-{day}" for day in (10, 11, 12, 13, 14))
+_TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *_WEEK)
+
+
+@pytest.mark.parametrize(
+    ("starts", "now", "late"),
+    [
+        (_WEEK, "2025-11-15T08:00:00Z", False),  # two hours after its time
+        (_WEEK, "2025-11-15T18:30:00Z", True),
+        (_TWO_WEEKS, "2025-11-16T18:30:00Z", False),  # a Sunday: it never runs on weekends
+        (_TWO_WEEKS, "2025-11-17T20:00:00Z", True),
+        (("2025-11-10", "2025-11-11"), "2025-11-20T00:00:00Z", False),  # two runs: no rhythm
+        (("2025-11-10", "2025-11-10T06:01:00Z", "2025-11-13"), "2025-11-15", False),
+        (("2025-11-10",) * 3, "2025-11-20", False),
+    ],
+)
+def test_a_job_is_late_against_its_own_rhythm(
+    starts: tuple[str, ...], now: str, late: bool, build: Any
+) -> None:
+    state = at(build.state(*_ran(build, *starts)), f"{now}T06:30:00Z" if "T" not in now else now)
+    assert bool(freshness_answer(state)) is late
+
+
+def test_a_late_job_says_since_when_and_by_how_much_and_one_that_stopped_says_so(
+    build: Any,
+) -> None:
+    state = at(build.state(*_ran(build, *_WEEK)), "2025-11-16T06:00:00Z")
+    assert freshness_answer(state) == [
+        {
+            "job": {"namespace": "demo", "name": "daily"},
+            "lastStartedAt": "2025-11-14T06:00:00Z",
+            "everySeconds": _DAY_SECONDS,
+            "dueAt": "2025-11-15T06:00:00Z",
+            "lateSeconds": _DAY_SECONDS,
+            "isStopped": False,
+        }
+    ]
+    assert health_answer(state)["isHealthy"] is False
+    stopped = health_answer(at(state, "2025-12-20T06:00:00Z"))
+    assert (stopped["isHealthy"], stopped["late"]) == (True, [])
+    assert [each["job"]["name"] for each in stopped["stopped"]] == ["daily"]
+
+
+def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None:
+    events = []
+    for day in _WEEK:
+        for number in range(3):
+            (event,) = _ran(build, f"{day}T06:0{number}:00Z", job="dag.t")
+            event["run"]["facets"]["parent"] = {
+                "run": {"runId": f"d{day}"},
+                "job": {"namespace": "demo", "name": "dag"},
+            }
+            events.append(event)
+    state = at(build.state(*events), "2025-11-15T08:00:00Z")
+    assert freshness_answer(state) == []
+    names = {each["job"]["name"] for each in freshness_answer(at(state, "2025-11-16T06:00:00Z"))}
+    assert names == {"dag", "dag.t"}
+    assert [each["job"]["name"] for each in health_answer(state)["late"]] == ["dag"]
+
+
+def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
+    """A DAG that failed because the second try of a task's query failed too."""
+    dag, error = (f"d{hour}", "dag"), {"errorMessage": {"message": "no space left"}}
+    return [
+        build.run("FAIL", *dag, f"{hour}:30:00", kind=DAG),
+        build.run("COMPLETE", f"ok{hour}", "dag.ok", f"{hour}:01:00", parent=dag, kind=TASK),
+        build.run("FAIL", f"q1{hour}", "dag.load", f"{hour}:02:00", parent=dag, kind=TASK),
+        build.run("FAIL", f"q2{hour}", "dag.load", f"{hour}:03:00", parent=dag, kind=TASK),
+        build.run("FAIL", f"s{hour}", "query", f"{hour}:02:30", parent=(f"q2{hour}", "dag.load"),
+                  facets=error),
+        build.run("FAIL", f"r1{hour}", "dag.flaky", f"{hour}:02:00", parent=dag, kind=TASK),
+        build.run("COMPLETE", f"r2{hour}", "dag.flaky", f"{hour}:03:00", parent=dag, kind=TASK),
+    ]  # fmt: skip
+
+
+def test_a_failed_run_is_told_with_what_failed_lowest_below_it(build: Any) -> None:
+    found = health_answer(at(build.state(*_failing(build)), "09:00:00"))
+    assert found["isHealthy"] is False
+    (failed,) = found["failed"]
+    assert (failed["job"]["name"], failed["state"]) == ("dag", "FAILED")
+    causes = [(each["job"]["name"], each["message"]) for each in failed["causes"]]
+    assert causes == [("query", "no space left")]
+
+
+def test_what_ran_well_since_is_wrong_no_more(build: Any) -> None:
+    again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
+    state = at(build.state(*_failing(build), again), "10:00:00")
+    assert health_answer(state)["failed"] == []
+    assert health_answer(state)["isHealthy"] is True
+
+
+def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None:
+    state = build.state(build.run("START", "1", "j", "08:00:00"))
+    assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
+    found = health_answer(at(state, "2025-11-22T09:00:00Z"))
+    assert [run["runId"] for run in found["lost"]] == ["1"]
+    assert found["isHealthy"] is False
+    assert found["completeness"]["ends"]["share"] == 0
+
+
+def test_a_failed_check_is_wrong_until_a_newer_one_passes(build: Any) -> None:
+    bad = {"assertion": "not_null", "column": "id", "success": False}
+    warned = {"assertion": "volume", "success": False, "severity": "warn"}
+    good = {"assertion": "not_null", "column": "id", "success": True}
+    events = [checked(build, "08", bad, warned)]
+    (found,) = health_answer(at(build.state(*events), "12:00:00"))["quality"]
+    assert (found["dataset"], found["assertions"]) == ("dataset:db:t", [bad])
+    assert found["run"]["runId"] == "c08"
+    events.append(checked(build, "09", good, warned))
+    assert health_answer(at(build.state(*events), "12:00:00"))["quality"] == []
+
+
+def _whole(build: Any, **change: Any) -> dict[str, Any]:
+    """A run that says everything, but for the changes."""
+    event: dict[str, Any] = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|in",))
+    lineage: dict[str, Any] = {"fields": {"id": {"inputFields": []}}}
+    event["outputs"] = [build.dataset("db|t", schema=schema(id="int"), columnLineage=lineage)]
+    event["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "url": "u", "version": "a"}
+    for key, value in change.items():
+        event[key] = value
+    return event
+
+
+def _shares(answer: dict[str, Any]) -> dict[str, float | None]:
+    return {key: told["share"] for key, told in answer.items() if key != "orphans"}
+
+
+def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None:
+    found = completeness_answer(build.state(_whole(build)))
+    assert set(_shares(found).values()) == {1}
+    assert found["orphans"] == {"jobs": [], "datasets": [], "runs": []}
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ({"inputs": []}, {"inputs"}),
+        ({"outputs": []}, {"outputs"}),
+        ({"job": {"namespace": "demo", "name": "load"}}, {"code"}),
+        ({"outputs": [{"namespace": "db", "name": "t",
+                       "facets": {"schema": schema(id="int")}}]}, {"columns"}),
+        ({"outputs": [{"namespace": "mf", "name": "model"}]}, set()),  # no schema, no columns
+    ],
+)  # fmt: skip
+def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) -> None:
+    found = completeness_answer(build.state(_whole(build, **change)))
+    assert {key for key, share in _shares(found).items() if share == 0} == lost
+    for measure in lost:
+        (named,) = found[measure]["lost"]
+        assert (named["job"]["name"], named["runs"]) == ("load", 1)
+        assert named["newest"]["runId"] == "1"
+
+
+def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_above(
+    build: Any,
+) -> None:
+    dag, task = ("d", "dag"), ("t", "dag.load")
+    above = build.run("COMPLETE", *dag, "09:00:00", kind=DAG)
+    above["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "url": "u", "version": "a"}
+    state = build.state(
+        above,
+        build.run("COMPLETE", *task, "08:30:00", parent=dag, kind=TASK),
+        build.run("COMPLETE", "1", "app.read", "08:10:00", parent=task, reads=("db|a",)),
+        build.run("COMPLETE", "2", "app.write", "08:20:00", parent=task, writes=("db|b",)),
+    )
+    shares = _shares(completeness_answer(state))
+    assert {key: shares[key] for key in ("inputs", "outputs", "code")} == {
+        "inputs": 1, "outputs": 1, "code": 1,
+    }  # fmt: skip
+
+
+def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> None:
+    old = [wrote(build, f"{hour:02}", None) for hour in range(3)]  # without inputs
+    new = [
+        build.run("COMPLETE", f"n{minute}", "load", f"10:{minute}:00", reads=("db|a",),
+                  writes=("db|t",))
+        for minute in range(10, 20)
+    ]  # fmt: skip
+    assert completeness_answer(build.state(*old, *new))["inputs"] == {
+        "share": 1, "runs": 10, "lost": [],
+    }  # fmt: skip
+    assert completeness_answer(build.state(*old, *new[:-1]))["inputs"]["share"] == 0.9
+
+
+def test_what_stands_alone_is_named(build: Any) -> None:
+    described = {"eventTime": "2025-11-21T08:00:00Z", "dataset": build.dataset("db|alone")}
+    state = build.state(
+        build.run("COMPLETE", "1", "idle", "08:00:00"),
+        build.run("COMPLETE", "2", "busy", "08:00:00", parent=("0", "silent"), reads=("db|a",)),
+        described,
+    )
+    orphans = completeness_answer(state)["orphans"]
+    assert orphans["jobs"] == [{"namespace": "demo", "name": "idle"}]
+    assert orphans["datasets"] == ["dataset:db:alone"]
+    assert [run["job"]["name"] for run in orphans["runs"]] == ["silent"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(random=st.randoms(use_true_random=False))
+def test_health_does_not_depend_on_the_order_of_events(random: Random, build: Any) -> None:
+    bad = {"assertion": "a", "success": False}
+    events = [
+        *_failing(build, "07"), *_failing(build), *_ran(build, *_WEEK), checked(build, "09", bad),
+        _whole(build), build.run("START", "lost", "silent", "06:00:00"),
+    ]  # fmt: skip
+    expected = health_answer(at(build.state(*events), "2025-11-23T00:00:00Z"))
+    again = events + events[:5]
+    random.shuffle(again)
+    assert health_answer(at(build.state(*again), "2025-11-23T00:00:00Z")) == expected
