@@ -27,6 +27,7 @@ _COMMANDS = (
     "provenance",
     "history",
     "drift",
+    "tags",
     "health",
     "diff",
     "runs",

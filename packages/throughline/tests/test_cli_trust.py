@@ -11,6 +11,7 @@ import pytest
 
 from .conftest import Call
 from .test_history import checked, schema, wrote
+from .test_tags import IDENTITY, makes, tagged
 
 
 @pytest.fixture
@@ -87,3 +88,18 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
     assert before.returncode == 0
     assert before.stdout.startswith("Nothing is wrong: 1 jobs")
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
+
+
+def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -> None:
+    lines = [
+        tagged(build, "db|raw", ("pii", "true", "email")),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
+    ]
+    (tmp_path / "events.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    there = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(tmp_path / "events.jsonl"), *there)
+    assert call("tags", *there).stdout.splitlines() == [
+        "day.mail  pii=true  from raw.email",
+        "raw.email  pii=true",
+    ]
+    assert call("tags", "day", "--key", "tier", *there).stdout == "No tag is known.\n"

@@ -210,6 +210,20 @@ def drift(
 
 @app.command()
 @asks(then=True)
+def tags(
+    ask: Ask,
+    node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
+    key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
+) -> None:
+    """List the tags of datasets and columns, and which columns handed them on.
+
+    Example: throughline tags --key pii
+    """
+    ask("tags", {"node": node, "key": key})
+
+
+@app.command()
+@asks(then=True)
 def health(ask: Ask) -> None:
     """Tell what is wrong (failed, lost, late, checks) and what nobody told; exit code 1: wrong.
 

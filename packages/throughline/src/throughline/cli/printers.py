@@ -20,5 +20,6 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "provenance": report.print_provenance,
     "runs": render.print_runs,
     "search": render.print_found,
+    "tags": report.print_tags,
     "tree": render.print_tree,
 }

@@ -115,6 +115,24 @@ def _by(entry: dict[str, Any]) -> Text:
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")
 
 
+def print_tags(answer: list[dict[str, Any]]) -> None:
+    """A tag a line, and the column that it came from, if that is another one."""
+    console = new_console()
+    for each in answer:
+        line = _column(each).append(f"  {each['key']}", "yellow")
+        line.append(f"={each['value']}" if each["value"] else "", "yellow")
+        if _column(each["from"]).plain != _column(each).plain:
+            line.append("  from ", "dim").append_text(_column(each["from"]))
+        console.print(line)
+    if not answer:
+        console.print("No tag is known.")
+
+
+def _column(told: dict[str, Any]) -> Text:
+    field = f".{told['field']}" if told["field"] else ""
+    return Text(told["name"]).append(field, "cyan")
+
+
 def print_health(answer: dict[str, Any]) -> None:
     """What is wrong, a line each; then what nobody told."""
     console = new_console()

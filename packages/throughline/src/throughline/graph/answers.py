@@ -17,10 +17,11 @@ from throughline.graph.history import history
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id
-from throughline.graph.provenance import code_of, provenance
+from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
+from throughline.graph.tags import Tags, shown
 from throughline.graph.walk import run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
@@ -173,6 +174,23 @@ def drift_answer(
     changes = [change for name in names for change in drift(state, name)]
     changes.sort(key=lambda change: (change["at"], change["id"]), reverse=True)
     return changes[:limit]
+
+
+@question("tags", Times.THEN)
+def tags_answer(
+    state: State,
+    node: Annotated[str | None, "A dataset; without it all."] = None,
+    key: Annotated[str | None, "Only tags of this key, in upper or lower case."] = None,
+) -> list[dict[str, Any]]:
+    """The tags of datasets and columns, own and handed on by what they are made of."""
+    known = generations_of(state)
+    names, generations = set(state.identity), known.present
+    if node is not None:
+        found = find_dataset(state, node)
+        names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
+    tags = Tags(state, generations)
+    held = [each for name in sorted(names) for each in tags.of(name)]
+    return [shown(each) for each in held if key is None or each.tag.key.lower() == key.lower()]
 
 
 @question("edges", Times.THEN)

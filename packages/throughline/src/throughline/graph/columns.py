@@ -101,7 +101,7 @@ def made_of(known: Generations) -> Made:
     found: Made = defaultdict(dict)
     for generation in known.current():
         for run in generation.runs:
-            for name, field, told in _fields(known.state, run):
+            for name, field, told in fields_of_run(known.state, run):
                 how = Told(*(_text(told.get(f"transformation{each}")) for each in _TOLD))
                 for of, _ in _inputs(known.state, told, indirect=True):
                     found[Column(name, field)][of] = how
@@ -175,12 +175,12 @@ def _edges(
 
 def _made(state: State, run: Run, *, indirect: bool) -> Iterator[tuple[Column, Column, str]]:
     """Each column that a run wrote, a column that it is made of, and how."""
-    for name, field, told in _fields(state, run):
+    for name, field, told in fields_of_run(state, run):
         for of, how in _inputs(state, told, indirect=indirect):
             yield Column(name, field), of, how
 
 
-def _fields(state: State, run: Run) -> Iterator[tuple[DatasetName, str, dict[str, Any]]]:
+def fields_of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, str, dict[str, Any]]]:
     """Each column that a run wrote, and what the facet tells of it."""
     for spelled, use in run.outputs.items():
         facet = use.columns[1] if use.columns else {}
@@ -192,6 +192,14 @@ def _fields(state: State, run: Run) -> Iterator[tuple[DatasetName, str, dict[str
 
 
 def _inputs(state: State, told: dict[str, Any], *, indirect: bool) -> Iterator[tuple[Column, str]]:
+    for column, transformations in inputs_of(state, told):
+        how = _how(transformations, indirect=indirect)
+        if how is not None:
+            yield column, how
+
+
+def inputs_of(state: State, told: dict[str, Any]) -> Iterator[tuple[Column, list[dict[str, Any]]]]:
+    """Each column that another is told to be made of, with the transformations on the way."""
     listed = told.get("inputFields")
     for each in listed if isinstance(listed, list) else ():
         if not isinstance(each, dict):
@@ -199,18 +207,16 @@ def _inputs(state: State, told: dict[str, Any], *, indirect: bool) -> Iterator[t
         texts = [each.get(key) for key in ("namespace", "name", "field")]
         if not all(isinstance(text, str) and text for text in texts):
             continue
-        how = _how(each.get("transformations"), indirect=indirect)
-        if how is not None:
-            namespace, name, field = map(str, texts)
-            spelled = canonical_name(namespace, name)
-            shown = state.identity.primary(spelled) if spelled in state.identity else spelled
-            yield Column(shown, field), how
+        namespace, name, field = map(str, texts)
+        spelled = canonical_name(namespace, name)
+        shown = state.identity.primary(spelled) if spelled in state.identity else spelled
+        kinds = each.get("transformations")
+        kinds = kinds if isinstance(kinds, list) else []
+        yield Column(shown, field), [kind for kind in kinds if isinstance(kind, dict)]
 
 
-def _how(transformations: Any, *, indirect: bool) -> str | None:
+def _how(kinds: list[dict[str, Any]], *, indirect: bool) -> str | None:
     """The direct transformations in a word; None if there are only indirect ones not asked for."""
-    listed = transformations if isinstance(transformations, list) else []
-    kinds = [each for each in listed if isinstance(each, dict)]
     wanted = [each for each in kinds if indirect or each.get("type") != "INDIRECT"]
     if kinds and not wanted:
         return None

@@ -1,0 +1,128 @@
+"""Tags flow down column edges, and say where they came from."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+from throughline.graph.answers import tags_answer
+
+IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
+MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
+FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
+
+
+def tagged(build: Any, name: str, *tags: tuple[str, ...]) -> dict[str, Any]:
+    """A dataset event; a tag is (key, value) or (key, value, field)."""
+    listed = [dict(zip(("key", "value", "field"), tag, strict=False)) for tag in tags]
+    dataset = build.dataset(name, tags={"tags": listed})
+    return {"eventTime": "2025-11-21T06:00:00Z", "dataset": dataset}
+
+
+def makes(
+    build: Any, hour: str, of: str, name: str, lineage: dict[str, list[tuple[str, Any]]] | None
+) -> dict[str, Any]:
+    """A run that makes `name` of `of`; the lineage is {field: [(field of `of`, how)]}."""
+    event: dict[str, Any] = build.run("COMPLETE", name, f"make_{name}", f"{hour}:00:00",
+                                      reads=(f"db|{of}",))  # fmt: skip
+    fields = {
+        field: {"inputFields": [
+            {"namespace": "db", "name": of, "field": column,
+             "transformations": how if isinstance(how, list) else [how]}
+            for column, how in made
+        ]}
+        for field, made in (lineage or {}).items()
+    }  # fmt: skip
+    facets = {} if lineage is None else {"columnLineage": {"fields": fields}}
+    event["outputs"] = [build.dataset(f"db|{name}", **facets)]
+    return event
+
+
+def _told(answer: list[dict[str, Any]]) -> set[str]:
+    def column(each: dict[str, Any]) -> str:
+        return f"{each['name']}.{each['field']}" if each["field"] else str(each["name"])
+
+    return {f"{column(each)} {each['key']} < {column(each['from'])}" for each in answer}
+
+
+_PII = (("pii", "true", "email"), ("tier", "gold", "email"))
+
+
+def test_a_tag_flows_to_what_is_made_of_a_column_and_says_where_it_came_from(build: Any) -> None:
+    state = build.state(
+        tagged(build, "db|raw", *_PII),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)],
+                                          "rides": [("id", IDENTITY), ("email", FILTER)]}),
+        makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)],
+                                          "rides": [("rides", IDENTITY)]}),
+    )  # fmt: skip
+    assert _told(tags_answer(state, "top")) == {
+        "top.who pii < raw.email", "top.who tier < raw.email",
+    }  # fmt: skip
+    assert _told(tags_answer(state, key="PII")) == {
+        "raw.email pii < raw.email", "day.mail pii < raw.email", "top.who pii < raw.email",
+    }  # fmt: skip
+
+
+def test_masking_stops_pii_but_no_other_tag(build: Any) -> None:
+    state = build.state(
+        tagged(build, "db|raw", *_PII),
+        makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]}),
+        makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)]}),
+    )
+    assert _told(tags_answer(state, "top")) == {"top.who tier < raw.email"}
+    both = makes(build, "08", "raw", "day", {"mail": [("email", [MASKED, IDENTITY])]})
+    assert _told(tags_answer(build.state(tagged(build, "db|raw", *_PII), both), "day")) == {
+        "day.mail pii < raw.email", "day.mail tier < raw.email",
+    }  # fmt: skip
+
+
+def test_masking_is_understood_in_the_first_form_of_the_facet_too(build: Any) -> None:
+    made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
+    state = build.state(tagged(build, "db|raw", *_PII), made)
+    assert "day.mail pii < raw.email" in _told(tags_answer(state, "day"))
+    told = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
+    told["transformationType"] = "MASKED"
+    state = build.state(tagged(build, "db|raw", *_PII), made)
+    assert _told(tags_answer(state, "day")) == {"day.mail tier < raw.email"}
+
+
+def test_a_tag_of_a_dataset_is_one_of_each_of_its_columns(build: Any) -> None:
+    state = build.state(
+        tagged(build, "db|raw", ("pii", "true")),
+        makes(build, "08", "raw", "day", {"x": [("a", IDENTITY)], "y": [("b", MASKED)]}),
+    )
+    assert _told(tags_answer(state, "day")) == {"day.x pii < raw"}
+
+
+def test_what_is_written_without_column_lineage_may_hold_all_that_was_read(build: Any) -> None:
+    state = build.state(
+        tagged(build, "db|raw", *_PII),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
+        makes(build, "09", "day", "model", None),
+    )
+    assert _told(tags_answer(state, "model", "pii")) == {"model pii < raw.email"}
+    masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
+    state = build.state(
+        tagged(build, "db|raw", *_PII), masked, makes(build, "09", "day", "model", None)
+    )
+    assert tags_answer(state, "model", "pii") == []
+
+
+def test_a_tag_that_says_no_is_no_pii_and_odd_facets_say_nothing(build: Any) -> None:
+    odd = {"eventTime": "2025-11-21T06:00:00Z", "dataset": build.dataset("db|x", tags={"tags": 1})}
+    masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
+    state = build.state(tagged(build, "db|raw", ("pii", "false", "email")), odd, masked)
+    assert _told(tags_answer(state, "day")) == {"day.mail pii < raw.email"}
+
+
+def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
+    events = [
+        tagged(build, "db|raw", *_PII),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
+        makes(build, "09", "day", "raw", {"email": [("mail", IDENTITY)]}),
+    ]
+    expected = tags_answer(build.state(*events))
+    assert _told(expected) >= {"day.mail pii < raw.email"}
+    for order in permutations(events):
+        assert tags_answer(build.state(*order, order[0])) == expected
