@@ -35,6 +35,7 @@ _COMMANDS = (
     "run",
     "export",
     "keys",
+    "deliver",
 )
 
 

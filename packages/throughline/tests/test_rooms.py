@@ -22,6 +22,7 @@ _ROOMS = (
     "projection",
     "graph",
     "trust",
+    "deliver",
     "api",
     "collect",
     "wrap",

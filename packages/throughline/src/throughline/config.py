@@ -12,14 +12,16 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from throughline.errors import ConfigError
 
-__all__ = ["SETTINGS", "Setting", "Settings", "resolve"]
+__all__ = ["SETTINGS", "Setting", "Settings", "filled", "read_yaml", "resolve"]
+
+T = TypeVar("T")
 
 
 class Setting(NamedTuple):
@@ -43,6 +45,7 @@ SETTINGS = (
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
+    Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
@@ -58,6 +61,7 @@ class Settings:
     port: int
     database: str
     spool: Path | None
+    deliver: Path | None
     spool_remove_after: float
     lost_after: float
     largest_body: int
@@ -81,7 +85,8 @@ def resolve(
         host=values["host"],
         port=int(_number("port", values["port"], most=65_535)),
         database=values["database"] or str(_data_folder(source) / "throughline.db"),
-        spool=Path(values["spool"]).expanduser().absolute() if values["spool"] else None,
+        spool=_path(values["spool"]),
+        deliver=_path(values["deliver"]),
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
         lost_after=_number("lost_after", values["lost_after"]),
         largest_body=int(_number("largest_body", values["largest_body"])),
@@ -90,6 +95,44 @@ def resolve(
         frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
         api_key=values["api_key"] or None,
     )
+
+
+def read_yaml(path: Path) -> object:
+    """What a YAML file says. Raises ConfigError."""
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_bytes())
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def filled(class_: type[T], given: object, where: str) -> T:
+    """A dataclass filled with what a file says, its types checked; `where` is for messages.
+
+    Raises ConfigError, which names a key that is not allowed, but not what is written there: it may
+    be a secret.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    names = [each.name for each in fields(class_) if each.init]  # type: ignore[arg-type]
+    if not isinstance(given, dict) or (unknown := [key for key in given if key not in names]):
+        received = ", ".join(map(str, unknown)) if isinstance(given, dict) else type(given).__name__
+        allowed = ", ".join(names) or "none"
+        raise ConfigError(f"{where}: received {received}, allowed are the keys: {allowed}")
+    try:
+        return TypeAdapter(class_).validate_python(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, (where, *first["loc"])))
+        received = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
+        raise ConfigError(f"{place}: received {received}: {first['msg']}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}.{error}") from None
+
+
+def _path(text: str) -> Path | None:
+    return Path(text).expanduser().absolute() if text else None
 
 
 def _number(name: str, text: str, most: float = float("inf")) -> float:

@@ -9,6 +9,8 @@ ThroughlineError
   · LogError              the store cannot be opened or written
   · NotFoundError         nothing of that name; carries what comes nearest
     · AmbiguousError      a short name that fits several nodes
+  · DeliveryError         a backend refuses an event, for good
+    · UnavailableError    it does not take it now, but may later
   · ServerError           the server asked through --url did not answer as it should
 """
 
@@ -20,6 +22,7 @@ __all__ = [
     "AmbiguousError",
     "BodyError",
     "ConfigError",
+    "DeliveryError",
     "EventError",
     "ExposureError",
     "LogError",
@@ -27,6 +30,7 @@ __all__ = [
     "ServerError",
     "ThroughlineError",
     "TooLargeError",
+    "UnavailableError",
 ]
 
 
@@ -74,6 +78,23 @@ class NotFoundError(ThroughlineError):
 
 class AmbiguousError(NotFoundError):
     """A short name fits more than one node."""
+
+
+class DeliveryError(ThroughlineError):
+    """A backend refuses an event, and would do so again."""
+
+
+class UnavailableError(DeliveryError):
+    """A backend does not take an event now, but may later.
+
+    `retry_after` are the seconds that it asks to wait. `is_doubtful` says that it may be for the
+    event itself: after a number of tries the next one has its turn.
+    """
+
+    def __init__(self, message: str, retry_after: float = 0, *, is_doubtful: bool = False) -> None:
+        self.retry_after = retry_after
+        self.is_doubtful = is_doubtful
+        super().__init__(message)
 
 
 class ServerError(ThroughlineError):

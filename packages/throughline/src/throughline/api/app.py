@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from throughline.api import (
     datasets,
+    deliver,
     events,
     intake,
     jobs,
@@ -34,7 +35,20 @@ from throughline.errors import (
 )
 from throughline.projection.live import Live
 
-_RESOURCES = (intake, lineage, namespaces, jobs, runs, datasets, search, events, v2, keys, page)
+_RESOURCES = (
+    intake,
+    lineage,
+    namespaces,
+    jobs,
+    runs,
+    datasets,
+    search,
+    events,
+    deliver,
+    v2,
+    keys,
+    page,
+)
 
 
 def make_app(

@@ -55,6 +55,7 @@ def serve(
     spool_remove_after: Annotated[
         float | None, typer.Option(help="Seconds after which idle drained files go. [0: never]")
     ] = None,
+    deliver: Annotated[Path | None, typer.Option(help="YAML file of backends to tell.")] = None,
     api_key: Annotated[str | None, typer.Option(help="Key that requests must show.")] = None,
 ) -> None:
     """Take events over HTTP and from a spool folder, and answer.
@@ -71,6 +72,7 @@ def serve(
                 "database": database,
                 "spool": spool,
                 "spool_remove_after": spool_remove_after,
+                "deliver": deliver,
                 "api_key": api_key,
             }
         )
@@ -303,6 +305,35 @@ def run(
 
     settings = resolve({"spool": spool, "url": url, "api_key": api_key})
     raise typer.Exit(run_as_job(settings, file, command, heartbeat, to_url=url is not None))
+
+
+@app.command()
+def deliver(
+    config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Only what is there now.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="How each backend stands.")] = False,
+    retry: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Send again what a backend refused.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+) -> None:
+    """Deliver the events of a log to other backends, until stopped; `serve --deliver` does it too.
+
+    Example: throughline deliver --config deliver.yaml --once --database lineage.db
+    """
+    from throughline.cli import deliver as room
+
+    where = {"url": url, "database": database, "api_key": api_key, "deliver": config}
+    settings, is_local = resolve(where), database is not None
+    if retry is not None:
+        room.retry(settings, retry, is_local=is_local)
+    elif status:
+        room.print_standings(settings, is_local=is_local, as_json=as_json)
+    else:
+        room.run_deliver(settings, once=once)
 
 
 @app.command()

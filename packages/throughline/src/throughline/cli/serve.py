@@ -14,6 +14,7 @@ from throughline.api import Access, make_app
 from throughline.cli.render import print_line
 from throughline.collect import SpoolTail
 from throughline.config import Settings
+from throughline.deliver import Forwarder, read_backends
 from throughline.errors import ConfigError, ExposureError
 from throughline.log import EventLog, keys_of
 from throughline.projection.live import Live
@@ -27,6 +28,7 @@ _FOLLOW_SECONDS = 1.0
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun."""
     access = Access.of(settings)
+    backends = read_backends(settings.deliver) if settings.deliver else {}
     event_log = EventLog(settings.database)
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
@@ -35,6 +37,9 @@ def run_server(settings: Settings) -> None:
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
     live.start()
+    forwarders = [Forwarder(name, backend, live) for name, backend in backends.items()]
+    for forwarder in forwarders:
+        forwarder.start()
     stopping = threading.Event()
     follower = threading.Thread(target=_follow, args=(live, tail, stopping), daemon=True)
     follower.start()
@@ -56,6 +61,8 @@ def run_server(settings: Settings) -> None:
         stopping.set()
         follower.join()
         live.stop()
+        for forwarder in forwarders:
+            forwarder.stop()
         event_log.close()
 
 

@@ -1,5 +1,6 @@
 """The append-only event log: the truth of which everything else is a projection."""
 
+from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
 from throughline.log.entry import Entry, entry_of, read_entry
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text
@@ -13,12 +14,16 @@ __all__ = [
     "keys_of",
     "remove_key",
     "Appended",
+    "DeadLetter",
+    "Deliveries",
     "Entry",
     "EventLog",
     "Offset",
     "Refusal",
+    "Standing",
     "entry_of",
     "read_entry",
     "redact",
     "redact_text",
+    "standings",
 ]

@@ -3,8 +3,9 @@
 `events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
 JSON of `body`), `kind` says how to read `body` (today only "openlineage"; aliases will be another
 kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
-`refused` keeps the lines that could not be placed, `keys` the API keys as hashes,
-`meta` the version of this schema.
+`refused` keeps the lines that could not be placed, `keys` the API keys as hashes, `meta` the version
+of this schema. Since version 2 `deliveries` says how far each backend was told of the log,
+`dead_letters` what it refused.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     Integer,
@@ -27,7 +29,7 @@ from sqlalchemy import (
 
 from throughline.errors import LogError
 
-VERSION = 1
+VERSION = 2
 OPENLINEAGE = "openlineage"
 
 metadata = MetaData()
@@ -76,9 +78,32 @@ keys = Table(
     Column("scopes", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("backend", String(64), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("moved_at", BigInteger),
+    Column("error", Text),
+    Column("error_at", BigInteger),
+)
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    Column("backend", String(64), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("reason", Text, nullable=False),
+    Column("refused_at", BigInteger, nullable=False),
+    Column("is_retried", Boolean, nullable=False),
+)
+
+
+def _to_version_2(_connection: Connection) -> None:
+    """Nothing but new tables, which are made before any migration."""
+
 
 # From version n to n + 1: a migration is a function of the connection, in the order of versions.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2,)
 
 
 def prepare(connection: Connection) -> None:

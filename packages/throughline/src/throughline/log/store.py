@@ -74,7 +74,7 @@ class EventLog:
                 schema.events.c.hash, schema.events.c.seq
             )
             self._add_refusal = self._adding(schema.refused)
-            with self.writing() as connection:
+            with self._transaction() as connection:
                 if must_exist and not inspect(connection).has_table(schema.events.name):
                     raise _missing(url)
                 schema.prepare(connection)
@@ -98,17 +98,14 @@ class EventLog:
         """Append what is new, with spool offsets and refused lines, in one durable transaction."""
         unique = {entry.hash: entry for entry in entries}
         now = time.time_ns() // 1_000
-        try:
-            with self.writing() as connection:
-                before = int(connection.execute(_LAST_SEQ).scalar() or 0)
-                rows = [_row(entry, now) for entry in unique.values()]
-                added = connection.execute(self._add_event, rows) if rows else ()
-                new: dict[str, int] = {row.hash: row.seq for row in added}
-                self._save_offsets(connection, offsets)
-                if lines := [_refused_row(refusal, now) for refusal in refusals]:
-                    connection.execute(self._add_refusal, lines)
-        except SQLAlchemyError as error:
-            raise LogError(f"cannot write to the database: {error}") from error
+        with self.writing() as connection:
+            before = int(connection.execute(_LAST_SEQ).scalar() or 0)
+            rows = [_row(entry, now) for entry in unique.values()]
+            added = connection.execute(self._add_event, rows) if rows else ()
+            new: dict[str, int] = {row.hash: row.seq for row in added}
+            self._save_offsets(connection, offsets)
+            if lines := [_refused_row(refusal, now) for refusal in refusals]:
+                connection.execute(self._add_refusal, lines)
         return Appended(frozenset(new), before, max(new.values(), default=before))
 
     def read(
@@ -181,6 +178,15 @@ class EventLog:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
+        """A connection whose changes are durable at the end, all or none. Raises LogError."""
+        try:
+            with self._transaction() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise LogError(f"cannot write to the database: {error}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
         with self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -199,6 +205,7 @@ class EventLog:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
+        """A connection to read by. Raises LogError."""
         try:
             with self._engine.connect() as connection:
                 yield connection

@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +65,7 @@ class Live:
         self._writing = threading.Lock()
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._listeners: set[Callable[[], None]] = set()
         self.follow()
 
     def start(self) -> None:
@@ -95,7 +96,29 @@ class Live:
     def follow(self) -> None:
         """Apply what other processes appended since."""
         with self._writing:
+            before = self._seq
             self._catch_up()
+        if self._seq != before:
+            self.wake()
+
+    @property
+    def newest(self) -> int:
+        """The `seq` of the newest event that is visible."""
+        return self._seq
+
+    @contextmanager
+    def listening(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Have a function called, from whatever thread, each time that there is something new."""
+        self._listeners.add(wake)
+        try:
+            yield
+        finally:
+            self._listeners.discard(wake)
+
+    def wake(self) -> None:
+        """Call everybody who listens."""
+        for wake in tuple(self._listeners):
+            wake()
 
     @contextmanager
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
@@ -146,6 +169,7 @@ class Live:
             mine = {entry.hash for entry in batch.entries} & unclaimed
             unclaimed -= mine
             future.set_result(Receipt(len(mine), len(batch.entries) - len(mine)))
+        self.wake()
 
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
         if appended.before != self._seq:  # another process wrote in between

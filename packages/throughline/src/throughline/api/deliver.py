@@ -1,0 +1,22 @@
+"""How the backends stand that events are delivered to."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from throughline.api.http import LiveState, answer
+from throughline.deliver import retry_answer, standings_answer
+
+router = APIRouter()
+
+
+@router.get("/api/v2/deliver")
+def list_backends(live: LiveState) -> Response:
+    """How far each backend was told of the log, why it last took nothing, and what it refused."""
+    return answer(standings_answer(live.log))
+
+
+@router.post("/api/v2/deliver/{backend:segment}/retry")
+def retry_letters(live: LiveState, backend: str) -> Response:
+    """Have everything that a backend refused sent to it once more."""
+    return answer(retry_answer(live.log, backend))

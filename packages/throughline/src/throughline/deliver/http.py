@@ -1,0 +1,92 @@
+"""Backend `http`: Marquez, another throughline, or any other OpenLineage endpoint."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from throughline.deliver.backend import Delivery
+from throughline.errors import ConfigError, DeliveryError, UnavailableError
+from throughline.log import redact_text
+
+_TIMEOUT_SECONDS = 30
+_SHOWN = 500  # characters of an answer that explains itself
+_BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
+"""Statuses that say nothing about the event: it waits for as long as it takes."""
+_DOUBTFUL = frozenset({403, 404, 405})
+"""Statuses that the endpoint or the event may be the cause of; so is all else of 3xx and 5xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpConfig:
+    """`url` is the server's, `endpoint` the path below it, `api_key_env` a variable's name."""
+
+    url: str
+    endpoint: str = "api/v1/lineage"
+    api_key_env: str | None = None
+    api_key: str | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ConfigError(
+                f"url: received one of {parts.hostname} with a user, a query or a fragment,"
+                " expected one without, and a key in the variable that `api_key_env` names"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"url: received {self.url!r}, expected one such as http://host:5000")
+        key = os.environ.get(self.api_key_env) if self.api_key_env else None
+        if self.api_key_env and not key:
+            raise ConfigError(f"api_key_env: the environment has no variable {self.api_key_env!r}")
+        object.__setattr__(self, "api_key", key)
+
+
+class Http:
+    """Posts each event by itself, over a connection that stays open."""
+
+    config_class: ClassVar[type[HttpConfig]] = HttpConfig
+
+    def __init__(self, config: HttpConfig) -> None:
+        headers = {"Content-Type": "application/json"}
+        if config.api_key:
+            headers["Authorization"] = f"Bearer {config.api_key}"
+        self._url = f"{config.url.rstrip('/')}/{config.endpoint.lstrip('/')}"
+        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
+
+    def send(self, delivery: Delivery) -> None:
+        """Post one event; any answer of 2xx means that it has arrived."""
+        try:
+            answer = self._client.post(self._url, content=delivery.body.encode())
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+            raise UnavailableError(f"{self._url}: {reason}") from None
+        if answer.is_success:
+            return
+        said = redact_text(answer.text.strip())[:_SHOWN]
+        reason = f"{self._url} answered {answer.status_code}: {said}"
+        status = answer.status_code
+        if status in _BUSY:
+            raise UnavailableError(reason, _retry_after(answer.headers.get("Retry-After", "")))
+        if status in _DOUBTFUL or not 400 <= status < 500:
+            raise UnavailableError(reason, is_doubtful=True)
+        raise DeliveryError(reason)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+def _retry_after(text: str) -> float:
+    """The seconds that a Retry-After header asks for: a number or a date (RFC 9110, 10.2.3)."""
+    if text.isdecimal():
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0)
+    except ValueError:
+        return 0

@@ -1,0 +1,53 @@
+"""The deliver file: which backends there are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from throughline.config import filled, read_yaml
+from throughline.deliver.backend import Backend
+from throughline.deliver.http import Http
+from throughline.deliver.local import Console, File
+from throughline.errors import ConfigError
+
+BUILT_IN: dict[str, type[Any]] = {"console": Console, "file": File, "http": Http}
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Deliver:
+    backends: list[dict[str, Any]]
+
+
+def read_backends(path: Path) -> dict[str, Backend]:
+    """The backends of a deliver file by name, ready to send. Raises ConfigError."""
+    found: dict[str, Backend] = {}
+    for index, given in enumerate(filled(_Deliver, read_yaml(path), str(path)).backends):
+        where = f"{path}: backends[{index}]"
+        rest = dict(given)
+        name, kind = rest.pop("name", None), rest.pop("type", None)
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{where}.name: received {name!r}, expected up to 64 letters, digits, _, - and ."
+            )
+        if name in found:
+            raise ConfigError(f"{where}.name: {name!r} is the name of another one already")
+        class_ = _class_of(kind, f"{where}.type")
+        found[name] = class_(filled(class_.config_class, rest, where))
+    return found
+
+
+def _class_of(kind: Any, where: str) -> type[Any]:
+    if (built_in := BUILT_IN.get(str(kind))) is not None:
+        return built_in
+    others = {point.name: point for point in entry_points(group="throughline.backends")}
+    if str(kind) not in others:
+        known = ", ".join(sorted({*BUILT_IN, *others}))
+        raise ConfigError(f"{where}: received {kind!r}, expected one of {known}")
+    class_: type[Any] = others[str(kind)].load()
+    return class_

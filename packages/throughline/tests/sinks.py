@@ -1,0 +1,95 @@
+"""A real HTTP server to deliver to, which answers as a test wants it to."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import orjson
+
+Answer = int | tuple[int, dict[str, str]] | str
+"""A status, one with headers, or "cut": the connection ends in the middle of the answer."""
+
+
+class Sink:
+    """Takes events; `answer` says what becomes of each, by its body and its place."""
+
+    def __init__(self, answer: Callable[[Any, int], Answer] = lambda _body, _nth: 201) -> None:
+        self.answer = answer
+        self.url = ""
+        self.requests: list[dict[str, Any]] = []
+        self.taken: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.connections: set[Any] = set()
+        self.changed = threading.Condition()
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Wait until something that this server was sent makes it true."""
+        with self.changed:
+            assert self.changed.wait_for(condition, 20), (len(self.requests), len(self.taken))
+
+    def runs(self) -> list[str]:
+        """The run of each event that was taken, in order."""
+        return [body["run"]["runId"] for body in self.taken]
+
+    def meet(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer one request."""
+        body = orjson.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        with self.changed:
+            answer = self.answer(body, len(self.requests))
+            self.requests.append(body)
+            self.headers.append({**handler.headers, "path": handler.path})
+            self.connections.add(handler.client_address)
+            if answer == 201:
+                self.taken.append(body)
+            self.changed.notify_all()
+        if isinstance(answer, str):
+            handler.wfile.write(b"HTTP/1.1 201 Crea")
+            handler.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
+            handler.close_connection = True
+            return
+        status, headers = (answer, {}) if isinstance(answer, int) else answer
+        handler.send_response(status)
+        said = b"" if status == 201 else b'{"message": "because, password=hunter2"}'
+        for name, value in {**headers, "Content-Length": str(len(said))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(said)
+
+
+@contextmanager
+def serving(sink: Sink, port: int = 0) -> Iterator[Sink]:
+    """Have a sink listen at its `url`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            sink.meet(self)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """A client that was killed is no news."""
+
+    server = Server(("127.0.0.1", port), Handler)
+    server.daemon_threads = True
+    sink.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield sink
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

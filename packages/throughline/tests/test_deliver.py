@@ -1,0 +1,526 @@
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from throughline.deliver import (
+    Delivery,
+    Forwarder,
+    read_backends,
+    retry_answer,
+    standings_answer,
+)
+from throughline.deliver.forwarder import Backoff
+from throughline.deliver.http import Http, HttpConfig
+from throughline.deliver.settings import BUILT_IN
+from throughline.errors import ConfigError, DeliveryError, NotFoundError, UnavailableError
+from throughline.log import EventLog, entry_of
+from throughline.projection import RunKey
+from throughline.projection.live import Batch, Live
+from throughline.spec import JobRef, RunEvent
+
+from .sinks import Answer, Sink, serving
+
+_QUICK = Backoff(first=0.001, most=0.01)
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    with serving(Sink()) as sink:
+        yield sink
+
+
+@pytest.fixture
+def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
+    """Makes forwarders to the sink, each as a process that starts anew."""
+    made: list[Forwarder] = []
+
+    def forward() -> Forwarder:
+        made.append(Forwarder("sink", Http(HttpConfig(sink.url)), live, _QUICK))
+        return made[-1]
+
+    yield forward
+    for forwarder in made:
+        forwarder.stop()
+
+
+def _fill(live: Live, build: Any, *runs: str) -> None:
+    live.take(Batch([build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in runs]))
+
+
+def _standing(live: Live) -> dict[str, Any]:
+    (only,) = standings_answer(live.log)
+    return only
+
+
+def test_every_event_arrives_once_in_order_and_byte_for_byte_over_one_connection(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    _fill(live, build, *map(str, range(1_200)))
+    assert forward().drain() == 1_200
+    assert sink.runs() == [str(number) for number in range(1_200)]
+    assert [orjson.dumps(body).decode() for body in sink.taken] == [b for _, b in live.log.read()]
+    assert sink.headers[0]["path"] == "/api/v1/lineage"
+    assert len(sink.connections) == 1
+    assert forward().drain() == 0
+
+
+def test_a_forwarder_goes_on_where_the_one_before_it_stopped(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    _fill(live, build, "a", "b")
+    first = forward()
+    assert first.drain() == 2
+    _fill(live, build, "c")
+    assert forward().drain() == 1
+    assert sink.runs() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [(429, {"Retry-After": "0"}), (503, {}), (500, {}), (401, {}), "cut"],
+    ids=str,
+)
+def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
+    trouble: Any, live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda _body, nth: trouble if nth in (1, 2, 3) else 201
+    _fill(live, build, "a", "b", "c")
+    forwarder = forward()
+    for _ in range(3):
+        with pytest.raises(UnavailableError):
+            forwarder.drain()
+        assert _standing(live)["lag"] == 2
+    assert forwarder.drain() == 2
+    assert sink.runs() == ["a", "b", "c"]
+    assert _standing(live)["deadLetters"] == 0
+
+
+def test_a_server_that_is_down_holds_events_back_and_gets_them_when_it_is_up(
+    live: Live, build: Any
+) -> None:
+    with serving(Sink()) as gone:
+        port = int(gone.url.rsplit(":", 1)[1])
+    forwarder = Forwarder("sink", Http(HttpConfig(gone.url)), live, _QUICK)
+    _fill(live, build, "a")
+    with pytest.raises(UnavailableError, match=gone.url):
+        forwarder.drain_patiently(tries=3)
+    standing = _standing(live)
+    assert (standing["lag"], standing["isFailing"]) == (1, True)
+    assert gone.url in standing["error"]
+    with serving(Sink(), port) as back:
+        assert forwarder.drain() == 1
+        assert back.runs() == ["a"]
+    assert _standing(live)["isFailing"] is False
+    forwarder.stop()
+
+
+def test_a_wait_doubles_up_to_a_cap_and_is_as_long_as_the_backend_asks() -> None:
+    backoff = Backoff(first=1, most=60)
+    assert [backoff.after(tries) for tries in (1, 2, 3, 7, 5_000)] == [1, 2, 4, 60, 60]
+    assert backoff.after(1, retry_after=90) == 90
+    assert backoff.after(1, retry_after=1e9) == 3_600
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("17", 17, 17),
+        ("Fri, 21 Nov 2025 08:00:00 GMT", 0, 0),
+        ("Wed, 01 Jan 2120 00:00:00 GMT", 1e9, 1e10),
+        ("soon", 0, 0),
+    ],
+)
+def test_retry_after_is_read_as_seconds_and_as_a_date(
+    header: str, least: float, most: float, live: Live, sink: Sink, build: Any
+) -> None:
+    sink.answer = lambda _body, _nth: (429, {"Retry-After": header})
+    backend = Http(HttpConfig(sink.url))
+    _fill(live, build, "a")
+    with pytest.raises(UnavailableError) as caught:
+        backend.send(Delivery(1, "{}", live.reading))
+    assert least <= caught.value.retry_after <= most
+    backend.close()
+
+
+def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda body, _nth: 400 if body["run"]["runId"] == "b" else 201
+    _fill(live, build, "a", "b", "c")
+    assert forward().drain() == 2
+    assert sink.runs() == ["a", "c"]
+    standing = _standing(live)
+    assert (standing["seq"], standing["lag"], standing["deadLetters"]) == (3, 0, 1)
+    (letter,) = standing["newestDeadLetters"]
+    assert letter["seq"] == 2
+    assert "answered 400" in letter["reason"]
+    assert "because" in letter["reason"]
+    assert "hunter2" not in letter["reason"]
+
+
+def test_dead_letters_that_are_put_back_are_sent_first_and_in_order(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda body, _nth: 422 if body["run"]["runId"] in "bdx" else 201
+    _fill(live, build, "a", "b", "c", "d", "x")
+    forward().drain()
+    _fill(live, build, "e")
+    sink.answer = lambda body, _nth: 422 if body["run"]["runId"] == "x" else 201
+    assert retry_answer(live.log, "sink") == {"backend": "sink", "retried": 3}
+    assert (_standing(live)["lag"], _standing(live)["deadLetters"]) == (4, 0)
+    assert forward().drain() == 3
+    assert sink.runs() == ["a", "c", "b", "d", "e"]
+    assert [letter["seq"] for letter in _standing(live)["newestDeadLetters"]] == [5]
+    with pytest.raises(NotFoundError, match="known are: sink"):
+        retry_answer(live.log, "snik")
+
+
+def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_end(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    """Marquez answers 500 to an event without a type, however often it comes."""
+    sink.answer = lambda body, _nth: 500 if body["run"]["runId"] == "b" else 201
+    _fill(live, build, "a", "b", "c")
+    assert forward().drain_patiently(tries=100) == 1  # of the last time
+    assert sink.runs() == ["a", "c"]
+    assert len(sink.requests) == 12
+    assert "(tried 10 times)" in _standing(live)["newestDeadLetters"][0]["reason"]
+
+
+def test_a_backend_that_only_wants_to_wait_is_waited_for_longer_than_that(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda _body, nth: 503 if nth < 30 else 201
+    _fill(live, build, "a")
+    assert forward().drain_patiently(tries=100) == 1
+    assert _standing(live)["deadLetters"] == 0
+
+
+class _Rewriting:
+    """A backend of another package: it sends what is known of the run, and trips over some."""
+
+    def __init__(self) -> None:
+        self.sent: list[set[str]] = []
+
+    def send(self, delivery: Delivery) -> None:
+        event = delivery.event
+        assert isinstance(event, RunEvent)
+        if event.run_id == "trip":
+            raise KeyError("facet")
+        with delivery.known() as state:
+            run = state.runs[RunKey(event.run_id, event.job)]
+            self.sent.append({name.name for name in (*run.inputs, *run.outputs)})
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_backend_can_ask_for_the_whole_run_and_its_bugs_cost_one_event(
+    live: Live, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = [
+        build.run("START", "r", "j", "08:00:00", reads=("db|a",)),
+        build.run("START", "trip", "j", "08:00:30"),
+        build.run("COMPLETE", "r", "j", "08:01:00", writes=("db|b",)),
+    ]
+    live.take(Batch([build.entry(body) for body in events]))
+    backend = _Rewriting()
+    assert Forwarder("own", backend, live).drain() == 2
+    assert backend.sent == [{"a", "b"}, {"a", "b"}]
+    assert _standing(live)["newestDeadLetters"][0]["reason"] == "KeyError: 'facet'"
+    with live.reading() as state:
+        assert RunKey("r", JobRef("demo", "j")) in state.runs
+
+
+def test_events_are_delivered_as_they_come_and_the_cursor_is_stored_at_the_end(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    live.start()
+    forwarder = forward()
+    forwarder.start()
+    for number in range(50):
+        _fill(live, build, str(number))
+    sink.wait(lambda: len(sink.taken) == 50)
+    forwarder.stop()
+    live.stop()
+    assert (_standing(live)["seq"], _standing(live)["lag"]) == (50, 0)
+
+
+def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(
+    live: Live, database: str, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda _body, nth: 400 if nth == 0 else 201
+    _fill(live, build, "a")
+    forward().start()
+    sink.wait(lambda: len(sink.requests) == 1)
+    other = EventLog(database)
+    while retry_answer(other, "sink")["retried"] == 0:
+        threading.Event().wait(0.01)  # its refusal is not on record yet
+    other.close()
+    sink.wait(lambda: sink.runs() == ["a"])
+
+
+def test_a_slow_or_dead_backend_holds_up_no_other(live: Live, sink: Sink, build: Any) -> None:
+    stuck = threading.Event()
+    with serving(Sink(lambda _body, _nth: 201 if stuck.wait(20) else 500)) as slow:
+        forwarders = [
+            Forwarder("slow", Http(HttpConfig(slow.url)), live, _QUICK),
+            Forwarder("quick", Http(HttpConfig(sink.url)), live, _QUICK),
+        ]
+        for forwarder in forwarders:
+            forwarder.start()
+        _fill(live, build, *"abc")
+        sink.wait(lambda: len(sink.taken) == 3)
+        stuck.set()
+        slow.wait(lambda: len(slow.taken) == 3)
+        for forwarder in forwarders:
+            forwarder.stop()
+
+
+def test_two_that_deliver_at_once_repeat_but_never_take_the_cursor_back(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    slower = forward()
+    _fill(live, build, "a")
+    behind = Forwarder("sink", Http(HttpConfig(sink.url)), live)
+    _fill(live, build, "b", "c")
+    assert slower.drain() == 3
+    slower._deliveries.advance(1)
+    assert _standing(live)["seq"] == 3
+    behind.stop()
+
+
+_OUTCOMES = st.sampled_from(["taken", "refused", "busy", "broken", "killed"])
+
+
+class _Moody:
+    """A backend that takes, refuses, is busy, breaks or is killed, in an order that is drawn."""
+
+    def __init__(self, moods: list[str]) -> None:
+        self.moods = moods
+        self.taken: list[int] = []
+        self.refused: set[int] = set()
+
+    def send(self, delivery: Delivery) -> None:
+        mood = self.moods.pop() if self.moods else "taken"
+        if mood == "killed":
+            raise SystemExit
+        if mood == "busy":
+            raise UnavailableError("busy")
+        if mood == "broken":
+            raise UnavailableError("broken", is_doubtful=True)
+        if mood == "refused":
+            self.refused.add(delivery.seq)
+            raise DeliveryError("refused")
+        self.refused.discard(delivery.seq)
+        self.taken.append(delivery.seq)
+
+    def close(self) -> None:
+        pass
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(moods=st.lists(_OUTCOMES, max_size=60), retries=st.integers(0, 3))
+def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_in_order(
+    moods: list[str], retries: int, tmp_path_factory: pytest.TempPathFactory, build: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("moods")
+    live = Live(EventLog(str(folder / "log.db")))
+    _fill(live, build, *map(str, range(12)))
+    backend = _Moody(list(moods))
+
+    def drain() -> None:
+        while True:
+            try:
+                Forwarder("moody", backend, live).drain()
+                return
+            except (UnavailableError, SystemExit):
+                continue  # the next process
+
+    drain()
+    first = list(dict.fromkeys(backend.taken))
+    assert first == sorted(first)
+    for _ in range(retries):
+        retry_answer(live.log, "moody")
+        drain()
+    (standing,) = standings_answer(live.log)
+    letters = {letter["seq"] for letter in standing["newestDeadLetters"]}
+    assert standing["lag"] == 0
+    assert letters | set(backend.taken) == set(range(1, 13))
+    live.log.close()
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_the_backends_of_a_file_are_made_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sink: Sink, live: Live, build: Any,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("SINK_KEY", "k3y")
+    file = tmp_path / "deep" / "events.jsonl"
+    path = _write(
+        tmp_path / "deliver.yaml",
+        f"""
+backends:
+  - {{name: marquez, type: http, url: "{sink.url}/", endpoint: /x/lineage, api_key_env: SINK_KEY}}
+  - {{name: archive, type: file, path: "{file}"}}
+  - {{name: out, type: console}}
+""",
+    )
+    body = build.run("COMPLETE", "a", "j", "08:00:00")
+    live.take(Batch([entry_of(orjson.dumps(body, option=orjson.OPT_INDENT_2))]))
+    for name, backend in read_backends(path).items():
+        forwarder = Forwarder(name, backend, live)
+        assert forwarder.drain() == 1
+        forwarder.stop()
+    assert (sink.headers[0]["path"], sink.headers[0]["Authorization"]) == (
+        "/x/lineage",
+        "Bearer k3y",
+    )
+    assert orjson.loads(file.read_bytes()) == body
+    assert file.read_bytes().count(b"\n") == 1
+    assert orjson.loads(capsys.readouterr().out) == body
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "deliver.yaml: while parsing"),
+        ("x: 1", "deliver.yaml: received x, allowed are the keys: backends"),
+        ("", "deliver.yaml: received NoneType, allowed are the keys: backends"),
+        ("backends: 3", "deliver.yaml.backends: received 3: Input should be a valid list"),
+        ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
+        ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
+        ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, file, http"),
+        ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
+        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing: Field required"),
+        ("backends: [{name: a, type: http, url: ftp://x}]", r"\[0\].url: received 'ftp://x'"),
+        ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"one of x with a user"),
+        (
+            "backends: [{name: a, type: http, url: 'http://x', api_key: hunter2}]",
+            r"received api_key, allowed are the keys: url, endpoint, api_key_env",
+        ),
+        (
+            "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",
+            r"api_key_env: the environment has no variable 'NO_SUCH'",
+        ),
+        (
+            "backends: [{name: a, type: console}, {name: a, type: console}]",
+            r"backends\[1\].name: 'a' is the name of another one",
+        ),
+    ],
+)
+def test_a_deliver_file_that_cannot_be_used_is_named_with_what_is_allowed(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_backends(_write(tmp_path / "deliver.yaml", text))
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"none\.yaml"):
+        read_backends(tmp_path / "none.yaml")
+
+
+def test_the_example_of_the_docs_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
+    text = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
+    example = text.split("```yaml\n")[1].split("```")[0]
+    backends = read_backends(_write(tmp_path / "deliver.yaml", example))
+    assert list(backends) == ["marquez", "headquarters", "archive"]
+    kinds = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    assert sorted(kinds) == sorted(BUILT_IN)
+    for backend in backends.values():
+        backend.close()
+
+
+def test_a_key_is_in_no_text_of_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SINK_KEY", "hunter2")
+    config = HttpConfig("http://x", api_key_env="SINK_KEY")
+    assert config.api_key == "hunter2"
+    assert "hunter2" not in repr(config)
+
+
+def test_another_package_brings_a_backend_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "faxes-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[throughline.backends]\nfax = faxes:Fax\n")
+    (tmp_path / "faxes.py").write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\nclass FaxConfig:\n    number: str\n"
+        "class Fax:\n    config_class = FaxConfig\n"
+        "    def __init__(self, config):\n        self.config = config\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")
+    backend: Any = read_backends(path)["a"]
+    assert backend.config.number == "110"
+
+
+def test_a_line_that_was_cut_off_spoils_no_other_and_a_moved_file_is_made_anew(
+    tmp_path: Path, live: Live, build: Any
+) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_bytes(b'{"cut')
+    path = _write(tmp_path / "d.yaml", f"backends: [{{name: a, type: file, path: '{file}'}}]")
+    forwarder = Forwarder("a", read_backends(path)["a"], live)
+    _fill(live, build, "1", "2")
+    assert forwarder.drain() == 2
+    lines = file.read_bytes().splitlines()
+    assert lines[0] == b'{"cut'
+    assert [orjson.loads(line)["run"]["runId"] for line in lines[1:]] == ["1", "2"]
+    file.rename(tmp_path / "old.jsonl")
+    _fill(live, build, "3")
+    forwarder.drain()
+    assert orjson.loads(file.read_bytes())["run"]["runId"] == "3"
+
+
+def test_a_file_that_cannot_be_written_holds_events_back(
+    tmp_path: Path, live: Live, build: Any
+) -> None:
+    (tmp_path / "blocked").write_text("a file where a folder should be")
+    text = f"backends: [{{name: a, type: file, path: '{tmp_path}/blocked/e.jsonl'}}]"
+    forwarder = Forwarder("a", read_backends(_write(tmp_path / "d.yaml", text))["a"], live)
+    _fill(live, build, "1")
+    with pytest.raises(UnavailableError, match="blocked"):
+        forwarder.drain()
+
+
+def test_the_events_of_interleaved_runs_keep_their_order_while_the_server_fails_at_random(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    random = Random(5)
+    answers: list[Answer] = [201, 201, 503, (429, {}), "cut"]
+    sink.answer = lambda _body, _nth: random.choice(answers)
+    kinds = ("START", "RUNNING", "COMPLETE")
+    events = [
+        build.run(kinds[step], f"r{run}", "j", f"08:0{step}:00")
+        for step in range(3)
+        for run in random.sample(range(20), 20)
+    ]
+    live.take(Batch([build.entry(body) for body in events]))
+    forward().drain_patiently(tries=1_000)
+    steps: dict[str, list[str]] = defaultdict(list)
+    for body in sink.taken:
+        steps[body["run"]["runId"]].append(body["eventType"])
+    assert set(map(tuple, steps.values())) == {kinds}
+    assert len(steps) == 20

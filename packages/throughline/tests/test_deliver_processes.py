@@ -1,0 +1,132 @@
+"""Delivery by real processes: stopped, killed, asked how they stand."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import orjson
+import pytest
+
+from throughline.log import EventLog
+
+from .conftest import Call
+from .sinks import Sink, serving
+
+pytestmark = pytest.mark.server
+
+_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    with serving(Sink()) as sink:
+        yield sink
+
+
+@pytest.fixture
+def filled(tmp_path: Path, build: Any) -> Path:
+    """A log of 400 events."""
+    log = EventLog(str(tmp_path / "log.db"))
+    runs = (build.run("COMPLETE", str(number), "j", "08:00:00") for number in range(400))
+    log.append([build.entry(body) for body in runs])
+    log.close()
+    return tmp_path / "log.db"
+
+
+def _config(tmp_path: Path, sink: Sink) -> str:
+    path = tmp_path / "deliver.yaml"
+    path.write_text(f"backends: [{{name: sink, type: http, url: '{sink.url}'}}]")
+    return str(path)
+
+
+def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
+    tmp_path: Path, filled: Path, sink: Sink, call: Call
+) -> None:
+    sink.answer = lambda body, _nth: 400 if body["run"]["runId"] == "7" else 201
+    where = ("--database", str(filled))
+    once = ("deliver", "--config", _config(tmp_path, sink), "--once", *where)
+    assert call("deliver", "--status", *where).stdout == "Nothing was delivered anywhere yet.\n"
+    assert call(*once).stdout == "sink: delivered 399\n"
+    shown = call("deliver", "--status", *where).stdout.splitlines()
+    assert shown[0] == "sink  lag 0  dead letters 1"
+    assert shown[1].startswith(f"  event 8: {sink.url}/api/v1/lineage answered 400: ")
+    sink.answer = lambda _body, _nth: 201
+    retried = call("deliver", "--retry", "sink", *where)
+    assert retried.stdout == "sink: 1 dead letter is sent again\n"
+    assert call(*once).stdout == "sink: delivered 1\n"
+    (standing,) = orjson.loads(call("deliver", "--status", "--json", *where).stdout)
+    assert (standing["lag"], standing["deadLetters"], standing["seq"]) == (0, 0, 400)
+    unknown = call("deliver", "--retry", "snik", *where)
+    assert (unknown.returncode, "known are: sink" in unknown.stderr) == (1, True)
+
+
+def test_deliver_once_says_of_a_backend_that_it_is_down_with_exit_code_1(
+    tmp_path: Path, filled: Path, sink: Sink, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
+    sink.answer = lambda _body, _nth: 503
+    where = ("--database", str(filled))
+    found = call("deliver", "--config", _config(tmp_path, sink), "--once", *where)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith(f"sink: {sink.url}/api/v1/lineage answered 503")
+    shown = call("deliver", "--status", *where).stdout
+    assert shown.startswith("sink  lag 400  dead letters 0  failing since ")
+
+
+def test_deliver_without_a_file_says_how_to_name_one(filled: Path, call: Call) -> None:
+    found = call("deliver", "--database", str(filled))
+    assert found.returncode == 1
+    assert "--config" in found.stderr
+    assert "THROUGHLINE_DELIVER" in found.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_ended_half_way_loses_nothing_and_keeps_the_order(
+    number: int, tmp_path: Path, filled: Path, sink: Sink, call: Call
+) -> None:
+    config = _config(tmp_path, sink)
+    command = [*_MAIN, "deliver", "--config", config, "--database", str(filled)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    sink.wait(lambda: len(sink.taken) >= 150)
+    process.send_signal(number)
+    assert process.wait(20) == (0 if number == signal.SIGTERM else -number)
+    before = len(sink.taken)
+    assert before < 400
+    call("deliver", "--config", config, "--once", "--database", str(filled))
+    runs = sink.runs()
+    assert list(dict.fromkeys(runs)) == [str(number) for number in range(400)]
+    repeated = len(runs) - 400
+    assert repeated <= (100 if number == signal.SIGKILL else 0)
+
+
+def test_the_server_delivers_what_it_takes_and_tells_how_it_stands(
+    tmp_path: Path, build: Any, sink: Sink, call: Call
+) -> None:
+    sink.answer = lambda body, nth: (429, {"Retry-After": "0"}) if nth == 0 else 201
+    options = ["--port", "0", "--database", str(tmp_path / "log.db")]
+    command = [*_MAIN, "serve", *options, "--deliver", _config(tmp_path, sink)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[3].rstrip(",")
+        body = orjson.dumps(build.run("COMPLETE", "a", "j", "08:00:00"))
+        urlopen(Request(f"{url}/api/v1/lineage", data=body), timeout=10).close()
+        sink.wait(lambda: sink.runs() == ["a"])
+        where = ("--url", url)
+        while "lag 0" not in call("deliver", "--status", *where).stdout:
+            threading.Event().wait(0.02)
+        retried = call("deliver", "--retry", "sink", *where).stdout
+        assert retried.startswith("sink: 0 dead letters")
+        assert "known are: sink" in call("deliver", "--retry", "a/b", *where).stderr
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stdout is not None
+        process.stdout.close()

@@ -1,0 +1,70 @@
+"""Logs that an earlier throughline made are opened, kept whole and brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from throughline.deliver import standings_answer
+from throughline.deliver.forwarder import Forwarder
+from throughline.log import EventLog
+from throughline.log.schema import VERSION
+from throughline.projection.live import Live
+
+_VERSION_1 = """
+CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));
+CREATE TABLE events (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, hash VARCHAR(64) NOT NULL,
+    kind VARCHAR(32) NOT NULL, event_time BIGINT NOT NULL, received_at BIGINT NOT NULL,
+    body TEXT NOT NULL, UNIQUE (hash)
+);
+CREATE INDEX ix_events_event_time ON events (event_time);
+CREATE TABLE offsets (
+    path TEXT NOT NULL, inode BIGINT NOT NULL, position BIGINT NOT NULL,
+    head VARCHAR(64) NOT NULL, PRIMARY KEY (path)
+);
+CREATE TABLE refused (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, hash VARCHAR(64) NOT NULL,
+    received_at BIGINT NOT NULL, source TEXT NOT NULL, reason TEXT NOT NULL,
+    line TEXT NOT NULL, UNIQUE (hash)
+);
+INSERT INTO meta VALUES ('schema_version', '1');
+"""
+"""The tables as throughline 0.1.0 made them first; a text, so that no change of ours changes it."""
+
+
+def version_1(path: Path, *entries: Any) -> str:
+    """Make a log of schema version 1 with these entries in it; its name."""
+    connection = sqlite3.connect(path)
+    connection.executescript(_VERSION_1)
+    rows = [(each.hash, "openlineage", each.event.time, 1, each.body) for each in entries]
+    insert = "INSERT INTO events (hash, kind, event_time, received_at, body) VALUES (?, ?, ?, ?, ?)"
+    connection.executemany(insert, rows)
+    connection.commit()
+    connection.close()
+    return str(path)
+
+
+class _Nowhere:
+    def send(self, _delivery: Any) -> None:
+        """Take everything."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_log_of_version_1_keeps_its_events_and_can_be_delivered(
+    tmp_path: Path, build: Any
+) -> None:
+    entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
+    name = version_1(tmp_path / "log.db", *entries)
+    for _ in range(2):  # once brought up to date, it is opened like any other
+        log = EventLog(name, must_exist=True)
+        assert [body for _, body in log.read()] == [entry.body for entry in entries]
+        with log.reading() as connection:
+            found = connection.exec_driver_sql("SELECT value FROM meta").scalar()
+        assert found == str(VERSION)
+        Forwarder("nowhere", _Nowhere(), Live(log)).drain()
+        assert standings_answer(log)[0]["seq"] == 2
+        log.close()
