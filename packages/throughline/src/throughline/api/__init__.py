@@ -2,5 +2,6 @@
 
 from throughline.api.access import Access
 from throughline.api.app import make_app
+from throughline.api.stream import end_streams
 
-__all__ = ["Access", "make_app"]
+__all__ = ["Access", "end_streams", "make_app"]

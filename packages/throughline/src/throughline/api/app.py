@@ -21,6 +21,7 @@ from throughline.api import (
     page,
     runs,
     search,
+    stream,
     v2,
 )
 from throughline.api.access import Access, Guard
@@ -44,6 +45,7 @@ _RESOURCES = (
     datasets,
     search,
     events,
+    stream,
     deliver,
     v2,
     keys,
@@ -66,6 +68,7 @@ def make_app(
     app.state.live = live
     app.state.spool_lag = spool_lag
     app.state.largest_body = largest_body
+    app.state.is_closing = False
     for resource in _RESOURCES:
         app.include_router(resource.router)
     app.add_exception_handler(ThroughlineError, _on_error)

@@ -9,8 +9,9 @@ import threading
 import time
 
 import uvicorn
+from fastapi import FastAPI
 
-from throughline.api import Access, make_app
+from throughline.api import Access, end_streams, make_app
 from throughline.cli.render import print_line
 from throughline.collect import SpoolTail
 from throughline.config import Settings
@@ -50,13 +51,8 @@ def run_server(settings: Settings) -> None:
     shown = f"[{host}]" if ":" in host else host
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
-        config = uvicorn.Config(
-            make_app(live, access, tail.lag if tail else None, settings.largest_body),
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=10,
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        app = make_app(live, access, tail.lag if tail else None, settings.largest_body)
+        Server(app).run(sockets=[listener])
     finally:
         stopping.set()
         follower.join()
@@ -64,6 +60,21 @@ def run_server(settings: Settings) -> None:
         for forwarder in forwarders:
             forwarder.stop()
         event_log.close()
+
+
+class Server(uvicorn.Server):
+    """Serves our application, and does not wait for clients of an event stream to go first."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=10)
+        )
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, after the streams have been told to end."""
+        end_streams(self._app)
+        await super().shutdown(sockets)
 
 
 def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:

@@ -3,9 +3,9 @@
 `events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
 JSON of `body`), `kind` says how to read `body` (today only "openlineage"; aliases will be another
 kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
-`refused` keeps the lines that could not be placed, `keys` the API keys as hashes, `meta` the version
-of this schema. Since version 2 `deliveries` says how far each backend was told of the log,
-`dead_letters` what it refused.
+`refused` keeps the lines that could not be placed, `keys` the API keys as hashes, `meta` the
+version of this schema. `deliveries` says how far each backend was told of the log, `dead_letters`
+what it refused; both since version 2.
 """
 
 from __future__ import annotations

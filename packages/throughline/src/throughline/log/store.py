@@ -109,7 +109,12 @@ class EventLog:
         return Appended(frozenset(new), before, max(new.values(), default=before))
 
     def read(
-        self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
+        self,
+        after: int = 0,
+        *,
+        as_of: int | None = None,
+        known_at: int | None = None,
+        page_size: int = _PAGE,
     ) -> Iterator[tuple[int, str]]:
         """Every (seq, body) after a `seq`, in order of arrival, a page at a time.
 
@@ -120,7 +125,7 @@ class EventLog:
             select(table.c.seq, table.c.body)
             .where(table.c.seq > bindparam("after"), table.c.kind == schema.OPENLINEAGE)
             .order_by(table.c.seq)
-            .limit(_PAGE)
+            .limit(page_size)
         )
         if as_of is not None:
             query = query.where(table.c.event_time <= as_of)
@@ -130,7 +135,7 @@ class EventLog:
             with self.reading() as connection:
                 page = connection.execute(query, {"after": after}).all()
             yield from ((row.seq, row.body) for row in page)
-            if len(page) < _PAGE:
+            if len(page) < page_size:
                 return
             after = page[-1].seq
 

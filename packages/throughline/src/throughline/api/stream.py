@@ -1,0 +1,93 @@
+"""Events as they come, for whoever stays connected: server-sent events (WHATWG HTML, 9.2).
+
+Each client reads the log by `seq` at its own pace: a slow one holds up nobody and misses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from throughline.api.http import LiveState
+from throughline.errors import LogError
+from throughline.projection.live import Live
+
+log = logging.getLogger(__name__)
+router = APIRouter()
+
+_PAGE = 100
+_HEARTBEAT_SECONDS = 15.0
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class EventStream(StreamingResponse):
+    """An answer of server-sent events, which no proxy should keep back."""
+
+    media_type = "text/event-stream"
+
+
+@router.get("/api/v2/events/stream", response_class=EventStream)
+async def stream_events(
+    request: Request,
+    live: LiveState,
+    after: Annotated[int | None, Query(ge=0)] = None,
+    last_event_id: Annotated[int | None, Header(alias="Last-Event-ID", ge=0)] = None,
+) -> EventStream:
+    """Every event taken from now on, or after a `seq`, until the client or the server goes.
+
+    An event's `id` is its `seq`, its data is its JSON as the log keeps it. A client that comes back
+    sends the last `id` as Last-Event-ID (browsers do by themselves), which wins over `after`.
+    """
+    start = after if last_event_id is None else last_event_id
+    state = request.app.state
+    events = _events(live, live.newest if start is None else start, lambda: state.is_closing)
+    return EventStream(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+
+
+def end_streams(app: FastAPI) -> None:
+    """End every stream of an application, because its server is about to go."""
+    app.state.is_closing = True
+    app.state.live.wake()
+
+
+async def _events(live: Live, after: int, is_closing: Callable[[], bool]) -> AsyncIterator[str]:
+    loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop is closed already
+            loop.call_soon_threadsafe(woken.set)
+
+    with live.listening(wake):
+        while not is_closing():
+            woken.clear()
+            try:
+                page = await run_in_threadpool(_page, live, after)
+            except LogError as error:  # the client comes back and goes on
+                log.warning("an event stream ends early: %s", error)
+                return
+            if page:
+                after = page[-1][0]
+                yield "".join(_framed(seq, body) for seq, body in page)
+                continue
+            try:
+                await asyncio.wait_for(woken.wait(), _HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield ": still here\n\n"
+
+
+def _page(live: Live, after: int) -> list[tuple[int, str]]:
+    return list(islice(live.log.read(after, page_size=_PAGE), _PAGE))
+
+
+def _framed(seq: int, body: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in _LINE_END.split(body))
+    return f"id: {seq}\n{lines}\n"

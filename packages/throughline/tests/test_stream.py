@@ -1,0 +1,162 @@
+"""The event stream over real sockets: what comes, what is missed, who waits for whom."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+
+from throughline.api import Access, make_app
+from throughline.cli.serve import Server
+from throughline.log import entry_of
+from throughline.projection.live import Batch, Live
+
+_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
+
+
+@pytest.fixture
+def port(live: Live) -> Iterator[int]:
+    """Where a server listens that this process runs."""
+    live.start()
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = Server(make_app(live, Access("k3y")))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    thread.join()
+    live.stop()
+
+
+class Client:
+    """Reads a stream."""
+
+    def __init__(self, port: int, query: str = "", **headers: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        shown = {"Authorization": "Bearer k3y", **headers}
+        self.connection.request("GET", f"/api/v2/events/stream{query}", headers=shown)
+        self.answer = self.connection.getresponse()
+
+    def lines(self) -> list[str]:
+        """The lines up to the next empty one; none once the stream is over."""
+        found: list[str] = []
+        while line := self.answer.readline().decode():
+            if line == "\n":
+                return found
+            found.append(line.rstrip("\n"))
+        return found
+
+    def event(self) -> tuple[int, Any]:
+        """The id and the data of the next event."""
+        lines = self.lines()
+        while lines[0].startswith(":"):
+            lines = self.lines()
+        data = [line.removeprefix("data: ") for line in lines[1:]]
+        return int(lines[0].removeprefix("id: ")), orjson.loads("\n".join(data))
+
+
+def _take(live: Live, build: Any, *runs: str) -> None:
+    live.take(Batch([build.entry(build.run("START", run, "j", "08:00:00")) for run in runs]))
+
+
+def _runs(client: Client, number: int) -> list[tuple[int, str]]:
+    return [(seq, body["run"]["runId"]) for seq, body in (client.event() for _ in range(number))]
+
+
+def test_a_client_gets_every_event_that_is_taken_from_now_on(
+    live: Live, port: int, build: Any
+) -> None:
+    _take(live, build, "before")
+    client = Client(port)
+    assert client.answer.headers["Content-Type"].startswith("text/event-stream")
+    assert client.answer.headers["Cache-Control"] == "no-cache"
+    _take(live, build, "a", "b")
+    _take(live, build, "c")
+    assert _runs(client, 3) == [(2, "a"), (3, "b"), (4, "c")]
+
+
+def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: Any) -> None:
+    _take(live, build, *map(str, range(250)))
+    assert _runs(Client(port, "?after=0"), 250) == [(n + 1, str(n)) for n in range(250)]
+    again = Client(port, "?after=0", **{"Last-Event-ID": "248"})
+    _take(live, build, "new")
+    assert _runs(again, 3) == [(249, "248"), (250, "249"), (251, "new")]
+
+
+def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: Any) -> None:
+    body = build.run("START", "r", "j", "08:00:00", facets={"x": {"text": "a\u2028b\x0bc"}})
+    raw = orjson.dumps(body, option=orjson.OPT_INDENT_2).replace(b"\n", b"\r\n", 1)
+    client = Client(port)
+    live.take(Batch([entry_of(raw)]))
+    assert client.event() == (1, body)
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"), [("?after=-1", {}), ("?after=x", {}), ("", {"Last-Event-ID": "x"})]
+)
+def test_a_place_that_is_none_is_refused_by_name(
+    query: str, headers: dict[str, str], port: int
+) -> None:
+    answer = Client(port, query, **headers).answer
+    message = orjson.loads(answer.read())["message"]
+    assert answer.status == 400
+    assert ("after" if query else "Last-Event-ID") in message
+
+
+def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
+    assert Client(port, Authorization="Bearer wrong").answer.status == 401
+
+
+def test_silence_is_filled_with_comments(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("throughline.api.stream._HEARTBEAT_SECONDS", 0.01)
+    client = Client(port)
+    assert client.lines() == client.lines() == [": still here"]
+
+
+def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, build: Any) -> None:
+    slow, quick = Client(port), Client(port)
+    text = {"x": {"text": "x" * 50_000}}
+    for number in range(400):  # 20 MB: more than the buffers between server and client hold
+        body = build.run("START", str(number), "j", "08:00:00", facets=text)
+        live.take(Batch([build.entry(body)]))
+    expected = [(number + 1, str(number)) for number in range(400)]
+    assert _runs(quick, 400) == expected
+    assert _runs(slow, 400) == expected
+
+
+def test_a_client_that_goes_is_forgotten(live: Live, port: int, build: Any) -> None:
+    client = Client(port)
+    _take(live, build, "a")
+    client.event()
+    assert len(live._listeners) == 1
+    client.answer.close()
+    client.connection.close()
+    waited = threading.Event()
+    for _ in range(500):
+        if not live._listeners:
+            break
+        waited.wait(0.02)
+    assert not live._listeners
+
+
+@pytest.mark.server
+def test_a_stream_ends_with_its_server(tmp_path: Any) -> None:
+    options = ["--port", "0", "--database", str(tmp_path / "log.db")]
+    process = subprocess.Popen([*_MAIN, "serve", *options], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    port = urlsplit(process.stdout.readline().split()[3].rstrip(",")).port
+    assert port is not None
+    client = Client(port)
+    process.send_signal(signal.SIGTERM)
+    assert client.lines() == []  # the end, and no reset
+    assert process.wait(8) == 0  # sooner than a server gives up on an open answer
+    process.stdout.close()
