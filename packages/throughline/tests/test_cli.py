@@ -31,6 +31,7 @@ _COMMANDS = (
     "health",
     "diff",
     "runs",
+    "doctor",
     "ingest",
     "run",
     "export",

@@ -182,3 +182,27 @@ def test_reads_are_answered_while_events_arrive(
     assert failures == []
     assert server.get("/healthz")["jobs"] == 60
     assert os.path.exists(tmp_path / "log.db")
+
+
+def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    event = orjson.dumps(build.run("COMPLETE", "1", "a", "08:00:00"))
+    (spool / "p.jsonl").write_bytes(event + b"\nbroken\n")
+    key = ("--api-key", "k")
+    server = serve(tmp_path / "log.db", "--spool", str(spool), *key)
+    _until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
+
+    def doctor(*options: str) -> tuple[int, Any]:
+        command = [*_MAIN, "doctor", "--url", server.url, "--json", *options]
+        found = subprocess.run(command, capture_output=True)
+        return found.returncode, orjson.loads(found.stdout)
+
+    code, answer = doctor(*key)
+    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["refused"])
+    assert (len(answer["producers"]), answer["oddEvents"]) == (1, 1)
+    code, answer = doctor()
+    assert (code, answer["findings"][0]["kind"]) == (1, "endpoint")
+    assert "wants an API key" in answer["findings"][0]["seen"]

@@ -280,6 +280,27 @@ def ingest(
     run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None)
 
 
+@app.command()
+def doctor(
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    spool: Annotated[
+        Path | None, typer.Option(help="With --database: the folder to be drained into it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say who sends events, what is wrong with them and what to do; exit code 1: something is.
+
+    Example: throughline doctor --url http://localhost:9002
+    """
+    from throughline.cli.doctor import examine
+
+    given = {"url": url, "database": database, "api_key": api_key, "spool": spool}
+    if not examine(resolve(given), is_local=database is not None, as_json=as_json):
+        raise typer.Exit(1)
+
+
 @app.command(context_settings={"allow_interspersed_args": False})
 def run(
     command: Annotated[list[str], typer.Argument(help="The command with its arguments.")],

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from throughline.cli import render, report
+from throughline.cli import doctor, render, report
 
 __all__ = ["PRINTERS"]
 
 PRINTERS: dict[str, Callable[[Any], None]] = {
     "columns": render.print_columns,
     "diff": render.print_diff,
+    "doctor": doctor.print_doctor,
     "drift": report.print_drift,
     "health": report.print_health,
     "history": report.print_history,

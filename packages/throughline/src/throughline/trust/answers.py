@@ -8,6 +8,7 @@ from throughline.graph.answers import generations_of
 from throughline.graph.questions import Times, question
 from throughline.projection import State
 from throughline.trust.completeness import completeness
+from throughline.trust.doctor import doctor
 from throughline.trust.freshness import late
 from throughline.trust.health import health
 
@@ -28,3 +29,6 @@ def freshness_answer(state: State) -> list[dict[str, Any]]:
 def completeness_answer(state: State) -> dict[str, Any]:
     """The share of runs with inputs, outputs, columns, code and an end; what stands alone."""
     return completeness(generations_of(state))
+
+
+question("doctor")(doctor)

@@ -1,0 +1,106 @@
+"""`throughline doctor`: is the server there, what arrives, what is wrong with it, what to do."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from throughline.cli.render import duration_of, moment_of, new_console, print_json
+from throughline.cli.source import open_source, request
+from throughline.config import Settings
+from throughline.errors import ServerError
+
+_NEWEST = 2_000  # events of which the odd ones are counted
+_PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # where in a file a refused line was
+_SHOWN = 10  # findings of a kind
+_LOOK_AGAIN = 1.0  # seconds in which a server should have drained its spool
+
+
+def examine(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
+    """Print what is found; answers whether all is well."""
+    answer: dict[str, Any] = {"asked": settings.database if is_local else settings.url}
+    try:
+        answer |= open_source(settings, is_local=is_local)("doctor", {})
+        intake, answer["oddEvents"] = (_of_log if is_local else _of_server)(settings)
+        answer["findings"] = intake + answer["findings"]
+    except ServerError as error:
+        answer |= {"producers": [], "findings": [_finding("endpoint", settings.url, str(error))]}
+    (print_json if as_json else print_doctor)(answer)
+    return not answer["findings"]
+
+
+def print_doctor(answer: dict[str, Any]) -> None:
+    """Producers, a line each; then what is wrong by its kind, each kind with what to do."""
+    console = new_console()
+    for each in answer["producers"]:
+        last = datetime.fromisoformat(each["lastEventAt"])
+        ago = duration_of(round((time.time() - last.timestamp()) * 1_000))
+        told = f"  last event {moment_of(each['lastEventAt'])}, {ago} ago  {each['runs']} runs"
+        console.print(Text.assemble((each["name"], "bold"), told))
+    if answer.get("oddEvents"):
+        console.print(f"{answer['oddEvents']} of the newest events are odd: GET /api/v2/events/odd")
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for finding in answer["findings"]:
+        kinds.setdefault(finding["kind"], []).append(finding)
+    for kind, found in kinds.items():
+        console.print(Text(f"{kind}: {len(found)}", "red"))
+        for finding in found[:_SHOWN]:
+            console.print(Text.assemble("  ", (finding["about"], "bold"), f"  {finding['seen']}"))
+        if len(found) > _SHOWN:
+            console.print(Text(f"  … and {len(found) - _SHOWN} more (--json)", "dim"))
+        if found[0]["advice"]:
+            console.print(Text(f"  → {found[0]['advice']}", "yellow"))
+    if not kinds:
+        console.print("Nothing is wrong.", style="green")
+
+
+def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
+    """What is wrong with what the server takes in, and how many of its newest events are odd."""
+    lag = request(settings, "/healthz").get("spool", {}).get("lagBytes", 0)
+    if lag:  # which may be what has just been written
+        time.sleep(_LOOK_AGAIN)
+        lag = request(settings, "/healthz")["spool"]["lagBytes"]
+    odd = request(settings, f"/api/v2/events/odd?limit={_NEWEST}")["events"]
+    return _intake(lag, request(settings, "/api/v2/refused")), len(odd)
+
+
+def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
+    import orjson
+
+    from throughline.collect import SpoolTail
+    from throughline.log import EventLog
+    from throughline.projection.live import Live
+    from throughline.spec import oddities
+
+    log = EventLog(settings.database, must_exist=True)
+    try:
+        is_there = settings.spool is not None and settings.spool.is_dir()
+        lag = SpoolTail(Live(log), settings.spool).lag() if settings.spool and is_there else 0
+        newest = (orjson.loads(text) for _, text in log.latest(None, _NEWEST))
+        odd = sum(any(True for _ in oddities(body)) for body in newest)
+        return _intake(lag, [{"source": each.source} for each in log.refusals()]), odd
+    finally:
+        log.close()
+
+
+def _intake(lag: int, refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    if lag:
+        advice = (
+            "see that `throughline serve --spool` runs and may read the files; its log says why"
+        )
+        found.append(_finding("spool", "the spool folder", f"{lag} bytes are not taken in", advice))
+    if refused:
+        files = sorted({_PLACE.sub("", line["source"]) for line in refused})
+        seen = f"{len(refused)} lines could not be placed, of {', '.join(files[:3])}"
+        advice = "GET /api/v2/refused tells of each why; correct whoever wrote it"
+        found.append(_finding("refused", "the spool folder", seen, advice))
+    return found
+
+
+def _finding(kind: str, about: str, seen: str, advice: str = "") -> dict[str, Any]:
+    return {"kind": kind, "about": about, "seen": seen, "advice": advice}

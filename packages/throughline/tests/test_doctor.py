@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.projection import State
+from throughline.spec import parse_time, to_micros
+from throughline.trust.doctor import doctor
+
+_NIGHT = to_micros(parse_time("2025-11-22T00:00:00Z"))
+_SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
+
+
+def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
+    state.now = state.silent_before = now
+    found: dict[str, list[tuple[str, str]]] = {}
+    for finding in doctor(state)["findings"]:
+        assert finding["advice"]
+        found.setdefault(finding["kind"], []).append((finding["about"], finding["seen"]))
+    return found
+
+
+def test_where_nothing_is_wrong_nothing_is_found(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "a", "08:00:00", reads=("db|x.t",), writes=("db|x.u",)),
+        build.run("COMPLETE", "2", "a", "09:00:00", reads=("db|x.t",), writes=("db|x.u",)),
+    )
+    assert _found(state, now=_NIGHT) == {}
+
+
+def test_producers_are_told_apart_with_their_last_event(build: Any) -> None:
+    engine = {"facets": {"processing_engine": {"name": "Flink"}}}
+    state = build.state(
+        build.run("COMPLETE", "1", "a", "08:00:00", kind="SPARK/SQL_JOB"),
+        build.run("COMPLETE", "2", "b", "09:00:00", kind="SPARK/SQL_JOB"),
+        build.run("COMPLETE", "3", "c", "07:00:00", **engine),
+        build.run("COMPLETE", "4", "d", "06:00:00"),
+    )
+    assert [tuple(each.values()) for each in doctor(state)["producers"]] == [
+        ("flink", "2025-11-21T07:00:00Z", 1),
+        ("spark", "2025-11-21T09:00:00Z", 2),
+        ("unnamed, of namespace demo", "2025-11-21T06:00:00Z", 1),
+    ]
+
+
+def test_a_task_that_launches_spark_without_a_run_below_it_misses_the_listener(build: Any) -> None:
+    task = build.run("COMPLETE", "1", "dag.submit", "08:01:00", facets=_SUBMIT)
+    child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
+    other = build.run("COMPLETE", "3", "dag.py", "08:01:00", facets={"airflow": {"task": {}}})
+    ((about, seen),) = _found(build.state(task, other))["no Spark below"]
+    assert about == "job:demo:dag.submit"
+    assert "SparkSubmitOperator" in seen
+    assert _found(build.state(task, child)) == {}
+
+
+def test_a_parent_that_never_spoke_misses_its_provider(build: Any) -> None:
+    child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
+    ((about, seen),) = _found(build.state(child))["silent parent"]
+    assert (about, "(app)" in seen) == ("job:demo:dag.submit", True)
+    spoke = build.run("START", "1", "dag.submit", "08:00:00")
+    assert "silent parent" not in _found(build.state(child, spoke))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("db|sales.Trips", "db|sales.trips"),
+        ("gs://b|raw/trips/", "gs://b|raw/trips"),
+        ("postgres://h:5432|a.b.t", "postgres://h|a.b.t"),
+        ("hdfs://nn:8020|/x/t", "webhdfs://nn:9870|/x/t"),
+        ("db|spark_catalog.sales.trips", "db|sales.trips"),
+        ("hdfs://nn|/warehouse/sales/trips", "hdfs://nn|sales/trips"),
+    ],
+)
+def test_names_that_are_almost_equal_are_named_unless_they_are_joined(
+    one: str, other: str, build: Any
+) -> None:
+    events = [
+        build.run("COMPLETE", "1", "a", "08:00:00", writes=(one,)),
+        build.run("COMPLETE", "2", "b", "09:00:00", reads=(other,)),
+    ]
+    found = _found(build.state(*events))["names almost equal"]
+    assert len(found) == 1
+    ids = {f"dataset:{name.replace('|', ':')}" for name in (one, other)}
+    assert {found[0][0], found[0][1].removeprefix("not joined with ")} == ids
+    namespace, name = other.split("|")
+    events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
+    assert _found(build.state(*events)) == {}
+
+
+def test_names_that_only_end_alike_are_two(build: Any) -> None:
+    names = ("db|a.trips", "db|b.trips", "db|ytrips", "other|a.trips")
+    assert _found(build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=names))) == {}
+
+
+def test_what_is_declared_and_never_read_or_written_is_named(build: Any) -> None:
+    job = {"namespace": "demo", "name": "j"}
+    declared = {
+        "eventTime": "2025-11-21T07:00:00Z", "job": job,
+        "inputs": [build.dataset("db|x.seen"), build.dataset("db|x.unseen")], "outputs": [],
+    }  # fmt: skip
+    ran = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|x.seen",))
+    assert _found(build.state(declared, ran)) == {
+        "declared, never seen": [("job:demo:j", "no run of it read or wrote x.unseen")]
+    }
+
+
+def test_runs_without_an_end_are_lost_only_after_their_silence(build: Any) -> None:
+    state = build.state(
+        build.run("START", "1", "j", "08:00:00"), build.run("START", "2", "j", "09:00:00")
+    )
+    assert "lost runs" not in _found(state)
+    ((about, seen),) = _found(state, now=_NIGHT)["lost runs"]
+    assert about == "job:demo:j"
+    assert seen.startswith("2 without an end, the newest 2 of 2025-11-21T09:00:00Z")
+
+
+def test_a_producer_that_fell_silent_against_its_own_rhythm_is_named(build: Any) -> None:
+    hourly = [
+        build.run("COMPLETE", str(hour), "s", f"0{hour}:00:00", kind="SPARK/SQL_JOB")
+        for hour in range(4)
+    ]
+    other = build.run("COMPLETE", "9", "a", "23:00:00", kind="AIRFLOW/TASK")
+    state = build.state(*hourly, other)
+    found = _found(state, now=_NIGHT)
+    assert found["silent producer"] == [("spark", "no event of it since 2025-11-21T03:00:00Z")]
+    at_five = to_micros(parse_time("2025-11-21T05:00:00Z"))
+    assert "silent producer" not in _found(state, now=at_five)
+
+
+def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
+    hourly = [build.run("COMPLETE", str(hour), "j", f"0{hour}:00:00") for hour in range(4)]
+    at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
+    assert _found(build.state(*hourly), now=at_four) == {}
+    assert _found(build.state(*hourly), now=_NIGHT)["stale job"] == [
+        ("job:demo:j", "no run of it since 2025-11-21T03:00:00Z, and it ran every 3600 s")
+    ]
+
+
+def _doctor(*arguments: str) -> tuple[int, str]:
+    main = [sys.executable, "-c", "from throughline.cli import main; main()", "doctor"]
+    found = subprocess.run([*main, *arguments], capture_output=True, text=True)
+    assert found.stderr == ""
+    return found.returncode, found.stdout
+
+
+def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
+    tmp_path: Path, build: Any
+) -> None:
+    from throughline.collect import SpoolTail
+    from throughline.log import EventLog
+    from throughline.projection.live import Live
+
+    spool, database = tmp_path / "spool", str(tmp_path / "log.db")
+    spool.mkdir()
+    good = build.run("COMPLETE", "1", "a", "08:00:00", reads=("db|x.t",))
+    (spool / "p.jsonl").write_text(json.dumps(good) + "\n")
+    log = EventLog(database)
+    SpoolTail(Live(log), spool).poll()
+    well = ("--database", database, "--spool", str(spool))
+    code, text = _doctor(*well)
+    assert code == 0
+    assert text.endswith("Nothing is wrong.\n")
+    with (spool / "p.jsonl").open("a") as file:
+        file.write("broken\n")
+    code, text = _doctor(*well)
+    assert (code, "the spool folder  7 bytes are not taken in" in text) == (1, True)
+    SpoolTail(Live(log), spool).poll()
+    code, text = _doctor(*well, "--json")
+    (finding,) = json.loads(text)["findings"]
+    assert (code, finding["kind"]) == (1, "refused")
+    assert finding["seen"] == f"1 lines could not be placed, of {spool / 'p.jsonl'}"
+    log.close()
+
+
+def test_a_server_that_is_not_there_is_the_finding() -> None:
+    code, text = _doctor("--url", "http://127.0.0.1:9", "--json")
+    (finding,) = json.loads(text)["findings"]
+    assert (code, finding["kind"], finding["about"]) == (1, "endpoint", "http://127.0.0.1:9")
+    assert "no server answers" in finding["seen"]
