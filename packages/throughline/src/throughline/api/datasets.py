@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from throughline.api.http import Limit, LiveState, Offset, answer
-from throughline.api.shapes import (
-    dataset_node_shape,
-    dataset_shape,
-    run_shape,
-    version_id,
-    writes_of,
-)
+from throughline.api.shapes import Shapes
 from throughline.errors import NotFoundError
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Run, State
-from throughline.spec import shown_time
+from throughline.projection import State
 
 router = APIRouter(prefix="/api/v1/namespaces/{namespace:segment}/datasets")
 
@@ -31,15 +22,16 @@ def list_datasets(
         if namespace not in state.namespaces:
             raise NotFoundError(f"Namespace '{namespace}' not found.")
         names = sorted(name for name in state.identity if name.namespace == namespace)
-        shapes = [dataset_shape(state, name) for name in names[offset : offset + limit]]
-        return answer({"totalCount": len(names), "datasets": shapes})
+        shapes = Shapes(state)
+        page = [shapes.dataset(name) for name in names[offset : offset + limit]]
+        return answer({"totalCount": len(names), "datasets": page})
 
 
 @router.get("/{dataset:segment}")
 def get_dataset(live: LiveState, namespace: str, dataset: str) -> Response:
     """One dataset, by whichever of its names."""
     with live.reading() as state:
-        return answer(dataset_shape(state, _find(state, namespace, dataset)))
+        return answer(Shapes(state).dataset(_find(state, namespace, dataset)))
 
 
 @router.get("/{dataset:segment}/versions")
@@ -49,19 +41,22 @@ def list_versions(
     """The versions of a dataset, the newest first."""
     with live.reading() as state:
         name = _find(state, namespace, dataset)
-        made = writes_of(state, name)
-        page = [_version(state, name, *item) for item in made[offset : offset + limit]]
-        return answer({"versions": page, "totalCount": len(made)})
+        shapes = Shapes(state)
+        versions = shapes.versions.of_dataset(name)
+        page = [shapes.dataset_version(name, each) for each in versions[offset : offset + limit]]
+        return answer({"versions": page, "totalCount": len(versions)})
 
 
-def _version(state: State, name: DatasetName, version: str, run: Run) -> dict[str, Any]:
-    return {
-        **dataset_node_shape(state, name),
-        "createdAt": shown_time(run.last),
-        "version": version_id(state, name, version),
-        "datasetVersion": version,
-        "createdByRun": run_shape(state, run),
-    }
+@router.get("/{dataset:segment}/versions/{version:segment}")
+def get_version(live: LiveState, namespace: str, dataset: str, version: str) -> Response:
+    """One version of a dataset, by its id or by what the version facet calls it."""
+    with live.reading() as state:
+        name = _find(state, namespace, dataset)
+        shapes = Shapes(state)
+        for each in (*shapes.versions.of_dataset(name), shapes.versions.met(name)):
+            if version in (each.id, each.label):
+                return answer(shapes.dataset_version(name, each))
+    raise NotFoundError(f"Dataset version '{version}' not found.")
 
 
 def _find(state: State, namespace: str, name: str) -> DatasetName:

@@ -9,7 +9,8 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import Limit, LiveState, Offset, answer
-from throughline.spec import identity_of, oddities
+from throughline.errors import ConfigError
+from throughline.spec import identity_of, oddities, parse_time, to_micros
 
 router = APIRouter()
 
@@ -23,9 +24,12 @@ def list_events(
     limit: Limit = 100,
     offset: Offset = 0,
     direction: Annotated[Literal["asc", "desc"], Query(alias="sortDirection")] = "desc",
+    after: str | None = None,
+    before: str | None = None,
 ) -> Response:
-    """Events by event time, the newest first."""
-    total, bodies = live.log.newest(limit, offset, ascending=direction == "asc")
+    """Events by event time, the newest first; from `after` on and up to but without `before`."""
+    span = _micros("after", after), _micros("before", before)
+    total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
     return answer({"totalCount": total, "events": [orjson.Fragment(body) for body in bodies]})
 
 
@@ -64,3 +68,11 @@ def _about(body: dict[str, Any]) -> dict[str, Any]:
             for part, value in parts.items()
         },
     }
+
+
+def _micros(what: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        expected = "a time such as 2026-11-21T08:30:00Z"
+        raise ConfigError(f"{what}: received {text!r}, expected {expected}") from None

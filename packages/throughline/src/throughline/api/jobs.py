@@ -1,4 +1,4 @@
-"""Jobs: all, of a namespace, one, and the runs of one."""
+"""Jobs: all, of a namespace, one, its runs and its versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import Limit, LiveState, Offset, answer
-from throughline.api.shapes import job_shape, parent_job, run_shape, runs_of
+from throughline.api.shapes import Shapes, parent_job
+from throughline.api.versions import runs_of
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.walk import newest_run
 from throughline.projection import Job, RunState, State, outcome
@@ -46,7 +47,7 @@ def list_jobs_of_namespace(
 def get_job(live: LiveState, namespace: str, job: str) -> Response:
     """One job."""
     with live.reading() as state:
-        return answer(job_shape(state, _find(state, namespace, job)))
+        return answer(Shapes(state).job(_find(state, namespace, job)))
 
 
 @router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/runs")
@@ -56,14 +57,41 @@ def list_runs(
     """The runs of a job, the newest first."""
     with live.reading() as state:
         runs = runs_of(state, _find(state, namespace, job))
-        shapes = [run_shape(state, run) for run in runs[offset : offset + limit]]
-        return answer({"runs": shapes, "totalCount": len(runs)})
+        shapes = Shapes(state)
+        page = [shapes.run(run) for run in runs[offset : offset + limit]]
+        return answer({"runs": page, "totalCount": len(runs)})
+
+
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/versions")
+def list_versions(
+    live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """The versions of a job, the newest first: the ways in which its ended runs ran."""
+    with live.reading() as state:
+        found = _find(state, namespace, job)
+        shapes = Shapes(state)
+        versions = shapes.versions.of_job(found)
+        page = [shapes.job_version(found, each) for each in versions[offset : offset + limit]]
+        return answer({"versions": page, "totalCount": len(versions)})
+
+
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/versions/{version:segment}")
+def get_version(live: LiveState, namespace: str, job: str, version: str) -> Response:
+    """One version of a job."""
+    with live.reading() as state:
+        found = _find(state, namespace, job)
+        shapes = Shapes(state)
+        for each in shapes.versions.of_job(found):
+            if each.id == version:
+                return answer(shapes.job_version(found, each))
+    raise NotFoundError(f"Job version '{version}' not found.")
 
 
 def _page(state: State, jobs: list[Job], limit: int, offset: int) -> dict[str, Any]:
     jobs.sort(key=lambda job: (-(job.last or 0), job.ref))
-    shapes = [job_shape(state, job) for job in jobs[offset : offset + limit]]
-    return {"totalCount": len(jobs), "jobs": shapes}
+    shapes = Shapes(state)
+    page = [shapes.job(job) for job in jobs[offset : offset + limit]]
+    return {"totalCount": len(jobs), "jobs": page}
 
 
 def _find(state: State, namespace: str, name: str) -> Job:
@@ -78,7 +106,8 @@ def _find(state: State, namespace: str, name: str) -> Job:
 
 def _marquez_name(state: State, job: Job, depth: int = 8) -> str:
     """Marquez puts the parent's name before a job's; ask by that name and you find it, too."""
-    parent = parent_job(state, job)
+    latest = newest_run(state, job.ref)
+    parent = parent_job(state, latest) if latest else None
     if parent is None or depth == 0:
         return job.ref.name
     simple = job.ref.name.removeprefix(f"{parent.name}.")

@@ -8,20 +8,17 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from throughline.api.facets import fields_of
 from throughline.api.http import LiveState, answer
-from throughline.api.shapes import (
-    current_version,
-    dataset_node_shape,
-    dataset_shape,
-    job_node_shape,
-)
+from throughline.api.shapes import Shapes
+from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import LevelGraph, Node, find_node, node_id
 from throughline.graph.answers import graph_of, level_of, made_of_columns
 from throughline.graph.columns import Column, Made, Told, around
 from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
-from throughline.projection import State
+from throughline.projection import Job, State
 from throughline.spec import JobRef
 
 router = APIRouter()
@@ -45,8 +42,9 @@ def get_lineage(
         names = {name for ref in jobs for name in _datasets_of(graph, ref)}
         if root.type == "dataset":
             names.add(DatasetName(root.namespace, root.name))
-        nodes = [_dataset(state, graph, name, jobs) for name in sorted(names)]
-        nodes += [_job(state, graph, ref) for ref in sorted(jobs)]
+        shapes = Shapes(state)
+        nodes = [_dataset(shapes, graph, name, jobs) for name in sorted(names)]
+        nodes += [_job(shapes, graph, state.jobs[ref]) for ref in sorted(jobs)]
         return answer({"graph": nodes})
 
 
@@ -70,7 +68,9 @@ def get_column_lineage(
         for column in sorted(found):
             for each in inputs[column]:
                 outputs[each].append(column)
-        about = {name: _About.of(state, name) for name in {each.dataset for each in found}}
+        versions = Versions(state)
+        names = {each.dataset for each in found}
+        about = {name: _About.of(state, versions, name) for name in names}
         nodes = [
             _column(about, made.get(column, {}), column, inputs[column], outputs[column])
             for column in sorted(found)
@@ -83,15 +83,15 @@ def get_column_lineage(
 class _About:
     """What each column of a dataset shows of it."""
 
-    version: str | None
+    version: str
     types: dict[str, str]
 
     @classmethod
-    def of(cls, state: State, name: DatasetName) -> _About:
+    def of(cls, state: State, versions: Versions, name: DatasetName) -> _About:
         """Find it once for all columns."""
-        fields = dataset_shape(state, name)["fields"] if name in state.identity else []
-        types = {field["name"]: field["type"] or "" for field in fields}
-        return cls(current_version(state, name), types)
+        schema = dataset_facets(state, name).get("schema", {})
+        types = {str(each.get("name")): str(each.get("type") or "") for each in fields_of(schema)}
+        return cls(versions.current(name), types)
 
 
 def _columns(state: State, made: Made, node: str) -> set[Column]:
@@ -180,20 +180,19 @@ def _jobs_of(graph: LevelGraph, name: DatasetName) -> set[JobRef]:
 
 
 def _dataset(
-    state: State, graph: LevelGraph, name: DatasetName, jobs: set[JobRef]
+    shapes: Shapes, graph: LevelGraph, name: DatasetName, jobs: set[JobRef]
 ) -> dict[str, Any]:
     own = node_id(Node.of_dataset(name))
     makers = [node_id(Node.of_job(r)) for r in sorted(graph.writers.get(name, set()) & jobs)]
     users = [node_id(Node.of_job(r)) for r in sorted(graph.readers.get(name, set()) & jobs)]
-    return _node(own, "DATASET", dataset_node_shape(state, name), makers, users)
+    return _node(own, "DATASET", shapes.dataset_node(name), makers, users)
 
 
-def _job(state: State, graph: LevelGraph, ref: JobRef) -> dict[str, Any]:
-    edges = graph.jobs.get(ref)
+def _job(shapes: Shapes, graph: LevelGraph, job: Job) -> dict[str, Any]:
+    edges = graph.jobs.get(job.ref)
     reads = [node_id(Node.of_dataset(name)) for name in sorted(edges.reads if edges else ())]
     writes = [node_id(Node.of_dataset(name)) for name in sorted(edges.writes if edges else ())]
-    shape = job_node_shape(state, state.jobs[ref])
-    return _node(node_id(Node.of_job(ref)), "JOB", shape, reads, writes)
+    return _node(node_id(Node.of_job(job.ref)), "JOB", shapes.job_node(job), reads, writes)
 
 
 def _node(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from throughline.api.http import LiveState, answer
+from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import namespace_shape
 from throughline.errors import NotFoundError
 
@@ -12,10 +12,10 @@ router = APIRouter(prefix="/api/v1/namespaces")
 
 
 @router.get("")
-def list_namespaces(live: LiveState) -> Response:
-    """Every namespace that an event named."""
+def list_namespaces(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """The namespaces that events named, by name."""
     with live.reading() as state:
-        names = sorted(state.namespaces)
+        names = sorted(state.namespaces)[offset : offset + limit]
         return answer({"namespaces": [namespace_shape(state, name) for name in names]})
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import LiveState, answer
-from throughline.api.shapes import run_shape
+from throughline.api.shapes import Shapes
 from throughline.errors import ConfigError, NotFoundError
 from throughline.projection import Run, State
 from throughline.spec import run_id_of
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/jobs/runs")
 def get_run(live: LiveState, run_id: str) -> Response:
     """One run."""
     with live.reading() as state:
-        return answer(run_shape(state, _find(state, run_id)))
+        return answer(Shapes(state).run(find_run(state, run_id)))
 
 
 @router.get("/{run_id:segment}/facets")
@@ -28,14 +28,15 @@ def get_run_facets(
 ) -> Response:
     """The facets of a run, or of its job."""
     with live.reading() as state:
-        run = _find(state, run_id)
+        run = find_run(state, run_id)
         if kind.lower() not in ("run", "job"):
             raise ConfigError(f"type: received {kind!r}, expected run or job")
         book = run.facets if kind.lower() == "run" else state.jobs[run.key.job].facets
         return answer({"runId": run.key.run_id, "facets": book.plain()})
 
 
-def _find(state: State, run_id: str) -> Run:
+def find_run(state: State, run_id: str) -> Run:
+    """The run of an id; where several jobs use it, the one heard of last."""
     keys = state.runs_by_id.get(run_id_of(run_id), set())
     known = [key for key in keys if state.runs[key].is_known]
     if not keys:

@@ -1,8 +1,9 @@
-"""Search jobs and datasets by a part of any of their names; and the list of tags, empty."""
+"""GET /api/v1/search: jobs and datasets by a part of any of their names."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query, Response
 
@@ -14,41 +15,53 @@ from throughline.spec import shown_time
 router = APIRouter(prefix="/api/v1")
 
 
+class _Hit(NamedTuple):
+    node: Node
+    last: int
+
+
 @router.get("/search")
-def search(live: LiveState, q: Annotated[str, Query(min_length=1)], limit: Limit = 10) -> Response:
+def search(
+    live: LiveState,
+    q: Annotated[str, Query(min_length=1)],
+    kind: Annotated[Literal["JOB", "DATASET"] | None, Query(alias="filter")] = None,
+    sort: Annotated[Literal["NAME", "UPDATE_AT", "name", "update_at"], Query()] = "NAME",
+    limit: Limit = 10,
+    namespace: str | None = None,
+) -> Response:
     """Jobs and datasets with `q` in a name."""
     with live.reading() as state:
-        found = [*_datasets(state, q.lower()), *_jobs(state, q.lower())]
-        return answer({"results": found[:limit], "totalCount": len(found)})
+        found = [
+            hit
+            for hit in (*_datasets(state, q.lower()), *_jobs(state, q.lower()))
+            if kind in (None, hit.node.type.upper()) and namespace in (None, hit.node.namespace)
+        ]
+    if sort.upper() == "NAME":
+        found.sort(key=lambda hit: (hit.node.name, hit.node))
+    else:
+        found.sort(key=lambda hit: (-hit.last, hit.node))
+    return answer({"totalCount": len(found), "results": [_shown(hit) for hit in found[:limit]]})
 
 
-@router.get("/tags")
-def list_tags() -> Response:
-    """No tags: throughline keeps the tags facets where they are."""
-    return answer({"tags": []})
+def _jobs(state: State, wanted: str) -> Iterator[_Hit]:
+    for ref, job in state.jobs.items():
+        if wanted in ref.name.lower():
+            yield _Hit(Node.of_job(ref), job.last or 0)
 
 
-def _jobs(state: State, wanted: str) -> list[dict[str, Any]]:
-    refs = sorted(ref for ref in state.jobs if wanted in ref.name.lower())
-    return [_result(Node.of_job(ref), state.jobs[ref].last) for ref in refs]
-
-
-def _datasets(state: State, wanted: str) -> list[dict[str, Any]]:
-    results = []
-    for primary in sorted(state.identity):
+def _datasets(state: State, wanted: str) -> Iterator[_Hit]:
+    for primary in state.identity:
         names = state.identity.names(primary)
         if any(wanted in name.name.lower() for name in names):
             records = [state.datasets[name] for name in names if name in state.datasets]
-            last = max((record.last for record in records), default=None)
-            results.append(_result(Node.of_dataset(primary), last))
-    return results
+            yield _Hit(Node.of_dataset(primary), max((r.last for r in records), default=0))
 
 
-def _result(node: Node, last: int | None) -> dict[str, Any]:
+def _shown(hit: _Hit) -> dict[str, Any]:
     return {
-        "type": node.type.upper(),
-        "name": node.name,
-        "updatedAt": shown_time(last),
-        "namespace": node.namespace,
-        "nodeId": node_id(node),
+        "type": hit.node.type.upper(),
+        "name": hit.node.name,
+        "updatedAt": shown_time(hit.last or None),
+        "namespace": hit.node.namespace,
+        "nodeId": node_id(hit.node),
     }

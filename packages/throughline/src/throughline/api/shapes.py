@@ -2,25 +2,202 @@
 
 from __future__ import annotations
 
-import uuid
+from functools import cached_property
 from typing import Any
 
+from throughline.api.facets import fields_of, tags_of
+from throughline.api.versions import (
+    DatasetVersion,
+    JobVersion,
+    Versions,
+    dataset_facets,
+    runs_of,
+    uuid_of,
+)
+from throughline.graph import LevelGraph
 from throughline.graph.answers import graph_of
+from throughline.graph.columns import columns_told
 from throughline.graph.generations import Edges
-from throughline.graph.walk import newest_run
 from throughline.identity import DatasetName, is_location
-from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
-from throughline.projection.derived import parent_of
-from throughline.projection.state import FacetBook, Stamp
-from throughline.spec import Facets, JobRef, shown_time
+from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
+from throughline.projection.derived import begin_of, children_of, parent_of
+from throughline.spec import Facets, JobRef, parse_time, shown_time, to_micros
 
-_NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")
 _MOST_LATEST_RUNS = 10
 
 
-def uuid_of(*parts: object) -> str:
-    """An id derived from what it names."""
-    return str(uuid.uuid5(_NAMESPACE, "\n".join(map(str, parts))))
+class Shapes:
+    """The shapes of one answer; what several of them need is found once."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._shown_runs: dict[RunKey, dict[str, Any]] = {}
+        self.versions = Versions(state)
+
+    @cached_property
+    def _graph(self) -> LevelGraph:
+        return graph_of(self._state, None)
+
+    def job(self, job: Job) -> dict[str, Any]:
+        """A job with its latest runs and facets."""
+        runs = runs_of(self._state, job)
+        kind = job.facets.get("jobType")
+        version = self.versions.current_of_job(job, runs)
+        return {
+            **self._job(job, runs),
+            "latestRuns": [self.run(run) for run in runs[:_MOST_LATEST_RUNS]],
+            "facets": job.facets.plain(),
+            "currentVersion": version.id if version else None,
+            "labels": [str(kind[key]) for key in ("jobType", "integration") if kind.get(key)],
+            "tags": tags_of(job.facets.get("tags")),
+        }
+
+    def job_node(self, job: Job) -> dict[str, Any]:
+        """A job as a node of the graph."""
+        runs = runs_of(self._state, job)
+        return {**self._job(job, runs), "currentRunUuid": runs[0].key.run_id if runs else None}
+
+    def _job(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
+        latest = newest_first[0] if newest_first else None
+        above = parent_job(self._state, latest) if latest else None
+        edges = self._graph.jobs.get(job.ref, Edges())
+        processing = str(job.facets.get("jobType").get("processingType")).upper()
+        return {
+            "id": job.ref._asdict(),
+            "type": "STREAM" if processing == "STREAMING" else "BATCH",
+            "name": job.ref.name,
+            "simpleName": job.ref.name.removeprefix(f"{above.name}.") if above else job.ref.name,
+            "parentJobName": above.name if above else None,
+            "parentJobUuid": uuid_of("job", *above) if above else None,
+            **self._times(job, newest_first),
+            "namespace": job.ref.namespace,
+            "inputs": _named(edges.reads),
+            "outputs": _named(edges.writes),
+            "location": job.facets.get("sourceCodeLocation").get("url"),
+            "description": job.facets.get("documentation").get("description"),
+            "latestRun": self.run(latest) if latest else None,
+        }
+
+    def _times(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
+        """When a job was first and last heard of; of a silent one its runs tell."""
+        first, last = job.first, job.last
+        if first is None and newest_first:
+            first = begin_of(self._state, newest_first[-1])
+            last = max(self._heard(run) for run in newest_first)
+        return {"createdAt": shown_time(first), "updatedAt": shown_time(last)}
+
+    def _heard(self, run: Run) -> int:
+        """When something was last heard of a run; of a silent one its children tell."""
+        if run.last is not None:
+            return run.last
+        return max((child.last or 0 for child in children_of(self._state, run)), default=0)
+
+    def job_version(self, job: Job, version: JobVersion) -> dict[str, Any]:
+        """One way in which a job ran, with the newest run that did it."""
+        return {
+            "id": {**job.ref._asdict(), "version": version.id},
+            "name": job.ref.name,
+            "createdAt": shown_time(version.made),
+            "version": version.id,
+            "namespace": job.ref.namespace,
+            "location": version.location,
+            "inputs": _named(version.reads),
+            "outputs": _named(version.writes),
+            "latestRun": self.run(version.run) if version.run else None,
+        }
+
+    def run(self, run: Run) -> dict[str, Any]:
+        """A run."""
+        shown = self._shown_runs.get(run.key)
+        if shown is None:
+            shown = self._shown_runs[run.key] = self._run(run)
+        return shown
+
+    def _run(self, run: Run) -> dict[str, Any]:
+        condition, ended = outcome(self._state, run)
+        started = start_of(run) if run.is_running else None
+        nominal = run.facets.get("nominalTime")
+        is_timed = started is not None and ended is not None
+        version = self.versions.of_run(run)
+        return {
+            "id": run.key.run_id,
+            "createdAt": shown_time(run.first or begin_of(self._state, run)),
+            "updatedAt": shown_time(self._heard(run)),
+            "nominalStartTime": _time(nominal.get("nominalStartTime")),
+            "nominalEndTime": _time(nominal.get("nominalEndTime")),
+            "state": condition,
+            "startedAt": shown_time(started),
+            "endedAt": shown_time(ended),
+            "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
+            "args": _args(run),
+            "jobVersion": {**run.key.job._asdict(), "version": version.id} if version else None,
+            "inputDatasetVersions": [
+                self._met(name, self.versions.read(run, name, use)[0], use)
+                for name, use in sorted(run.inputs.items())
+            ],
+            "outputDatasetVersions": [
+                self._met(name, self.versions.written(run, name, use), use)
+                for name, use in sorted(run.outputs.items())
+            ],
+            "facets": run.facets.plain(),
+        }
+
+    def _met(self, name: DatasetName, version: str, use: Use) -> dict[str, Any]:
+        return {
+            "datasetVersionId": {
+                **self._state.identity.primary(name)._asdict(),
+                "version": version,
+            },
+            "datasetVersion": use.version[1] if use.version else None,
+            "facets": use.facets.plain(),
+        }
+
+    def dataset(self, name: DatasetName) -> dict[str, Any]:
+        """A dataset with its facets."""
+        facets = dataset_facets(self._state, name)
+        told = columns_told(self._state, facets.get("columnLineage", {}))
+        lineage = [_made_of(field, how, inputs) for field, how, inputs in told]
+        return {
+            **self._dataset(name, facets),
+            "currentVersion": self.versions.current(name),
+            "columnLineage": lineage or None,
+            "facets": facets,
+            "deleted": _change(facets) == "DROP",
+        }
+
+    def dataset_node(self, name: DatasetName) -> dict[str, Any]:
+        """A dataset as a node of the graph."""
+        return self._dataset(name, dataset_facets(self._state, name))
+
+    def _dataset(self, name: DatasetName, facets: Facets) -> dict[str, Any]:
+        names = self._state.identity.names(name)
+        records = [self._state.datasets[each] for each in names if each in self._state.datasets]
+        return {
+            **_identified(names),
+            "createdAt": shown_time(min((r.first for r in records), default=None)),
+            "updatedAt": shown_time(max((r.last for r in records), default=None)),
+            **_described(facets),
+            "lastModifiedAt": None,
+            "lastLifecycleState": _change(facets),
+        }
+
+    def dataset_version(self, name: DatasetName, version: DatasetVersion) -> dict[str, Any]:
+        """A dataset as one run left it."""
+        fields = [
+            (each.get("name"), each.get("type"))
+            for each in fields_of(version.known.get("schema", {}))
+        ]
+        return {
+            **_identified(self._state.identity.names(name)),
+            "createdAt": shown_time(version.made),
+            "version": version.id,
+            "datasetVersion": version.label,
+            **_described(version.known),
+            "lifecycleState": _change(version.said),
+            "currentSchemaVersion": uuid_of("schema", sorted(map(str, fields))),
+            "createdByRun": self.run(version.run) if version.run else None,
+            "facets": version.said,
+        }
 
 
 def namespace_shape(state: State, name: str) -> dict[str, Any]:
@@ -36,192 +213,85 @@ def namespace_shape(state: State, name: str) -> dict[str, Any]:
     }
 
 
-def job_shape(state: State, job: Job) -> dict[str, Any]:
-    """A job with its latest runs and facets."""
-    runs = runs_of(state, job)
-    kind = job.facets.get("jobType")
-    labels = [kind[key] for key in ("jobType", "integration") if kind.get(key)]
+def parent_job(state: State, run: Run) -> JobRef | None:
+    """The job above that of a run."""
+    parent = parent_of(state, run)
+    return parent.key.job if parent and parent.key.job != run.key.job else None
+
+
+def source_name(facets: Facets) -> str:
+    """The source of a dataset, by its facets; Marquez calls that of all others `default`."""
+    return str(facets.get("dataSource", {}).get("name") or "default")
+
+
+def _identified(names: list[DatasetName]) -> dict[str, Any]:
     return {
-        **job_node_shape(state, job),
-        "latestRuns": [run_shape(state, run) for run in runs[:_MOST_LATEST_RUNS]],
-        "facets": job.facets.plain(),
-        "currentVersion": job_version(state, job.ref),
-        "labels": labels,
-        "tags": [],
-    }
-
-
-def job_node_shape(state: State, job: Job) -> dict[str, Any]:
-    """A job as a node of the graph."""
-    latest = newest_run(state, job.ref)
-    parent = parent_job(state, job)
-    edges = graph_of(state, None).jobs.get(job.ref, Edges())
-    processing = str(job.facets.get("jobType").get("processingType", "BATCH")).upper()
-    return {
-        "id": job.ref._asdict(),
-        "type": {"STREAMING": "STREAM"}.get(processing, processing),
-        "name": job.ref.name,
-        "simpleName": job.ref.name.removeprefix(f"{parent.name}.") if parent else job.ref.name,
-        "parentJobName": parent.name if parent else None,
-        "parentJobUuid": uuid_of("job", *parent) if parent else None,
-        "currentRunUuid": latest.key.run_id if latest else None,
-        "createdAt": shown_time(job.first),
-        "updatedAt": shown_time(job.last),
-        "namespace": job.ref.namespace,
-        "inputs": [name._asdict() for name in sorted(edges.reads)],
-        "outputs": [name._asdict() for name in sorted(edges.writes)],
-        "location": job.facets.get("sourceCodeLocation").get("url"),
-        "description": job.facets.get("documentation").get("description"),
-        "latestRun": run_shape(state, latest) if latest else None,
-    }
-
-
-def run_shape(state: State, run: Run) -> dict[str, Any]:
-    """A run."""
-    condition, ended = outcome(state, run)
-    started = start_of(run) if run.is_running else None
-    nominal = run.facets.get("nominalTime")
-    is_timed = started is not None and ended is not None
-    return {
-        "id": run.key.run_id,
-        "createdAt": shown_time(run.first),
-        "updatedAt": shown_time(run.last),
-        "nominalStartTime": nominal.get("nominalStartTime"),
-        "nominalEndTime": nominal.get("nominalEndTime"),
-        "state": condition,
-        "startedAt": shown_time(started),
-        "endedAt": shown_time(ended),
-        "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
-        "args": {},
-        "jobVersion": {**run.key.job._asdict(), "version": job_version(state, run.key.job)},
-        "inputDatasetVersions": _versions(state, run, run.inputs),
-        "outputDatasetVersions": _versions(state, run, run.outputs),
-        "facets": run.facets.plain(),
-    }
-
-
-def dataset_shape(state: State, name: DatasetName) -> dict[str, Any]:
-    """A dataset with its facets."""
-    facets = dataset_facets(state, name)
-    change = facets.get("lifecycleStateChange", {}).get("lifecycleStateChange", "")
-    return {
-        **dataset_node_shape(state, name),
-        "currentVersion": current_version(state, name),
-        "columnLineage": None,
-        "facets": facets,
-        "deleted": change == "DROP",
-    }
-
-
-def dataset_node_shape(state: State, name: DatasetName) -> dict[str, Any]:
-    """A dataset as a node of the graph."""
-    primary = state.identity.primary(name)
-    names = state.identity.names(name)
-    records = [state.datasets[alias] for alias in names if alias in state.datasets]
-    facets = dataset_facets(state, name)
-    change = facets.get("lifecycleStateChange", {}).get("lifecycleStateChange", "")
-    return {
-        "id": primary._asdict(),
+        "id": names[0]._asdict(),
         "type": "DB_TABLE",
-        "name": primary.name,
-        "physicalName": next((alias.name for alias in names if is_location(alias)), primary.name),
-        "createdAt": shown_time(min((r.first for r in records), default=None)),
-        "updatedAt": shown_time(max((r.last for r in records), default=None)),
-        "namespace": primary.namespace,
-        "sourceName": facets.get("dataSource", {}).get("name", "default"),
-        "fields": _fields(facets),
-        "tags": [],
-        "lastModifiedAt": None,
-        "description": facets.get("documentation", {}).get("description"),
-        "lastLifecycleState": change,
+        "name": names[0].name,
+        "physicalName": (names[-1] if is_location(names[-1]) else names[0]).name,
+        "namespace": names[0].namespace,
     }
 
 
-def dataset_facets(state: State, name: DatasetName) -> Facets:
-    """The newest facets of a dataset, whichever of its names they came under."""
-    newest: dict[str, tuple[Stamp, dict[str, Any]]] = {}
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        stamped = (record.facets if record else FacetBook()).stamped()
-        for facet_name, found in stamped.items():
-            held = newest.get(facet_name)
-            if held is None or found[0] > held[0]:
-                newest[facet_name] = found
-    return {facet_name: facet for facet_name, (_, facet) in sorted(newest.items())}
+def _described(facets: Facets) -> dict[str, Any]:
+    return {
+        "sourceName": source_name(facets),
+        "fields": [
+            {
+                "name": each.get("name"),
+                "type": each.get("type"),
+                "tags": tags_of(facets.get("tags", {}), str(each.get("name"))),
+                "description": each.get("description"),
+            }
+            for each in fields_of(facets.get("schema", {}))
+        ],
+        "tags": tags_of(facets.get("tags", {})),
+        "description": facets.get("documentation", {}).get("description"),
+    }
 
 
-def writes_of(state: State, name: DatasetName) -> list[tuple[str, Run]]:
-    """The versions of a dataset, newest first, each with the first run that made it."""
-    made: dict[str, Run] = {}
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        for key in record.writers if record else ():
-            run = state.runs[key]
-            version = version_of(run, run.outputs[alias])
-            if version not in made or _age(run) < _age(made[version]):
-                made[version] = run
-    return sorted(made.items(), key=lambda item: _age(item[1]), reverse=True)
+def _change(facets: Facets) -> str:
+    return str(facets.get("lifecycleStateChange", {}).get("lifecycleStateChange") or "")
 
 
-def current_version(state: State, name: DatasetName) -> str | None:
-    """The id of the newest version of a dataset."""
-    versions = writes_of(state, name)
-    return version_id(state, name, versions[0][0]) if versions else None
+def _made_of(field: str, how: Any, inputs: list[Any]) -> dict[str, Any]:
+    told = {"transformationDescription": how.description, "transformationType": how.type}
+    return {
+        "name": field,
+        "inputFields": [
+            {
+                "namespace": each.dataset.namespace,
+                "dataset": each.dataset.name,
+                "field": each.field,
+                **told,
+            }
+            for each in inputs
+        ],
+        **told,
+    }
 
 
-def version_id(state: State, name: DatasetName, version: str) -> str:
-    """The id of a version of a dataset."""
-    return uuid_of("dataset", *state.identity.primary(name), version)
+def _args(run: Run) -> dict[str, Any]:
+    """The arguments that Marquez makes of the facets nominalTime and parent."""
+    nominal, parent = run.facets.get("nominalTime"), run.facets.get("parent")
+    job, above = parent.get("job"), parent.get("run")
+    found = {
+        "nominal_start_time": _time(nominal.get("nominalStartTime")),
+        "nominal_end_time": _time(nominal.get("nominalEndTime")),
+        "run_id": above.get("runId") if isinstance(above, dict) else None,
+        "name": job.get("name") if isinstance(job, dict) else None,
+        "namespace": job.get("namespace") if isinstance(job, dict) else None,
+    }
+    return {key: str(value) for key, value in found.items() if value is not None}
 
 
-def job_version(state: State, ref: JobRef) -> str:
-    """The id of a job's version: what it reads and writes, and where its code is."""
-    job = state.jobs[ref]
-    edges = graph_of(state, None).jobs.get(ref, Edges())
-    location = job.facets.get("sourceCodeLocation").get("url")
-    return uuid_of("job version", *ref, location, sorted(edges.reads), sorted(edges.writes))
+def _time(text: Any) -> str | None:
+    try:
+        return shown_time(to_micros(parse_time(text)))
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return None
 
 
-def parent_job(state: State, job: Job) -> JobRef | None:
-    """The job above, as the newest run has it."""
-    run = newest_run(state, job.ref)
-    parent = parent_of(state, run) if run else None
-    return parent.key.job if parent and parent.key.job != job.ref else None
-
-
-def runs_of(state: State, job: Job) -> list[Run]:
-    """The runs of a job, the newest first."""
-    runs = [state.runs[key] for key in job.runs]
-    return sorted(runs, key=lambda run: (start_of(run) or 0, run.key), reverse=True)
-
-
-def _age(run: Run) -> tuple[int, str]:
-    return run.last or 0, run.key.run_id
-
-
-def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict[str, Any]]:
-    return [
-        {
-            "datasetVersionId": {
-                **state.identity.primary(name)._asdict(),
-                "version": version_id(state, name, version_of(run, use)),
-            },
-            "datasetVersion": use.version[1] if use.version else None,
-            "facets": use.facets.plain(),
-        }
-        for name, use in sorted(uses.items())
-    ]
-
-
-def _fields(facets: Facets) -> list[dict[str, Any]]:
-    fields = facets.get("schema", {}).get("fields")
-    return [
-        {
-            "name": field.get("name"),
-            "type": field.get("type"),
-            "tags": [],
-            "description": field.get("description"),
-        }
-        for field in (fields if isinstance(fields, list) else ())
-        if isinstance(field, dict)
-    ]
+def _named(names: Any) -> list[dict[str, Any]]:
+    return [name._asdict() for name in sorted(names)]

@@ -102,10 +102,17 @@ def made_of(known: Generations) -> Made:
     for generation in known.current():
         for run in generation.runs:
             for name, field, told in fields_of_run(known.state, run):
-                how = Told(*(_text(told.get(f"transformation{each}")) for each in _TOLD))
                 for of, _ in _inputs(known.state, told, indirect=True):
-                    found[Column(name, field)][of] = how
+                    found[Column(name, field)][of] = _how_told(told)
     return dict(found)
+
+
+def columns_told(state: State, facet: dict[str, Any]) -> list[tuple[str, Told, list[Column]]]:
+    """The fields of a columnLineage facet: each with how it is made, and of which columns."""
+    return [
+        (field, _how_told(told), sorted({of for of, _ in _inputs(state, told, indirect=True)}))
+        for field, told in _fields_of(facet)
+    ]
 
 
 def around(made: Made, starts: Iterable[Column], depth: int, *, downstream: bool) -> set[Column]:
@@ -183,12 +190,19 @@ def _made(state: State, run: Run, *, indirect: bool) -> Iterator[tuple[Column, C
 def fields_of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, str, dict[str, Any]]]:
     """Each column that a run wrote, and what the facet tells of it."""
     for spelled, use in run.outputs.items():
-        facet = use.columns[1] if use.columns else {}
         name = state.identity.primary(spelled)
-        fields = facet.get("fields")
-        for field, told in fields.items() if isinstance(fields, dict) else ():
-            if isinstance(told, dict):
-                yield name, str(field), told
+        for field, told in _fields_of(use.columns[1] if use.columns else {}):
+            yield name, field, told
+
+
+def _fields_of(facet: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    fields = facet.get("fields")
+    listed = fields.items() if isinstance(fields, dict) else ()
+    return [(str(field), told) for field, told in listed if isinstance(told, dict)]
+
+
+def _how_told(told: dict[str, Any]) -> Told:
+    return Told(*(_text(told.get(f"transformation{each}")) for each in _TOLD))
 
 
 def _inputs(state: State, told: dict[str, Any], *, indirect: bool) -> Iterator[tuple[Column, str]]:

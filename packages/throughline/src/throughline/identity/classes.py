@@ -35,9 +35,9 @@ class Identity:
         """Note a dataset and its symlinks; answers its own name in canonical spelling."""
         own = canonical_name(dataset.namespace, dataset.name)
         self._note(own, _LOCATION if is_location(own) else _NAME)
-        identifiers = dataset.facets.get("symlinks", {}).get("identifiers")
-        for symlink in identifiers if isinstance(identifiers, list) else ():
-            self._link(own, symlink)
+        for other, rank in _links(dataset):
+            self._note(other, rank)
+            self._join(own, other)
         return own
 
     def primary(self, name: DatasetName) -> DatasetName:
@@ -50,18 +50,6 @@ class Identity:
             return [name]
         root = self._find(name)
         return sorted(self._members[root], key=self._order)
-
-    def _link(self, own: DatasetName, symlink: object) -> None:
-        if not isinstance(symlink, dict):
-            return
-        namespace, name = symlink.get("namespace"), symlink.get("name")
-        if not (isinstance(namespace, str) and isinstance(name, str) and namespace and name):
-            return
-        other = canonical_name(namespace, name)
-        kind = str(symlink.get("type", "")).upper()
-        is_place = kind == "LOCATION" or is_location(other)
-        self._note(other, _TABLE if kind == "TABLE" else _LOCATION if is_place else _NAME)
-        self._join(own, other)
 
     def _note(self, name: DatasetName, rank: int) -> None:
         if name not in self._parent:
@@ -94,3 +82,22 @@ class Identity:
 
     def _order(self, name: DatasetName) -> tuple[int, DatasetName]:
         return self._rank[name], name
+
+
+def symlinks_of(dataset: Dataset) -> list[DatasetName]:
+    """The other names that an event gives a dataset."""
+    return [other for other, _ in _links(dataset)]
+
+
+def _links(dataset: Dataset) -> Iterator[tuple[DatasetName, int]]:
+    """Each other name with its rank."""
+    identifiers = dataset.facets.get("symlinks", {}).get("identifiers")
+    for symlink in identifiers if isinstance(identifiers, list) else ():
+        if not isinstance(symlink, dict):
+            continue
+        namespace, name = symlink.get("namespace"), symlink.get("name")
+        if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
+            other = canonical_name(namespace, name)
+            kind = str(symlink.get("type", "")).upper()
+            is_place = kind == "LOCATION" or is_location(other)
+            yield other, _TABLE if kind == "TABLE" else _LOCATION if is_place else _NAME

@@ -139,13 +139,28 @@ class EventLog:
                 return
             after = page[-1].seq
 
-    def newest(self, limit: int, offset: int, *, ascending: bool) -> tuple[int, list[str]]:
-        """How many events there are, and a page of their bodies by event time."""
+    def newest(
+        self,
+        limit: int,
+        offset: int,
+        span: tuple[int | None, int | None] = (None, None),
+        *,
+        ascending: bool,
+    ) -> tuple[int, list[str]]:
+        """How many events there are, and a page of their bodies by event time.
+
+        `span` bounds the event times in microseconds: the first is within it, the last is not.
+        """
         table = schema.events
         order = (table.c.event_time, table.c.seq)
+        since, until = span
+        bounds = [table.c.event_time >= since] if since is not None else []
+        bounds += [table.c.event_time < until] if until is not None else []
         with self.reading() as connection:
-            total = connection.execute(select(func.count()).select_from(table)).scalar_one()
-            query = select(table.c.body).order_by(*(c if ascending else c.desc() for c in order))
+            counting = select(func.count()).select_from(table).where(*bounds)
+            total = connection.execute(counting).scalar_one()
+            query = select(table.c.body).where(*bounds)
+            query = query.order_by(*(c if ascending else c.desc() for c in order))
             rows = connection.execute(query.limit(limit).offset(offset)).scalars().all()
         return total, list(rows)
 

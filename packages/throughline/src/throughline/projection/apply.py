@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from throughline.identity import DatasetName
+from throughline.identity import DatasetName, symlinks_of
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
@@ -84,7 +84,11 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says
     # of a table it writes is truer than what it says of the same table as an input.
     for item in event.outputs:
-        _use(state, run.outputs, item, stamp).writers.add(run.key)
+        record = _use(state, run.outputs, item, stamp)
+        record.writers.add(run.key)
+        use = run.outputs[record.name]
+        use.about = use.about or FacetBook()
+        use.about.put({name: _shared(state, told) for name, told in item.facets.items()}, stamp)
     for item in event.inputs:
         _use(state, run.inputs, item, stamp).readers.add(run.key)
 
@@ -132,7 +136,8 @@ def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
     record.facets.put(item.facets, stamp)
-    _namespace(state, name.namespace, stamp)
+    for spelled in (name, *symlinks_of(item)):
+        _namespace(state, spelled.namespace, stamp)
     return name
 
 

@@ -73,8 +73,13 @@ def _dataset(state: State, primary: DatasetName) -> dict[str, Any]:
 
 def _use(state: State, run: Run, name: DatasetName, use: Use) -> dict[str, Any]:
     primary = state.identity.primary(name)
-    version = version_of(run, use)
-    return {"dataset": primary, "as": name, "version": version, "facets": _facets(use.facets)}
+    return {
+        "dataset": primary,
+        "as": name,
+        "version": version_of(run, use),
+        "facets": _facets(use.facets),
+        "about": _facets(use.about) if use.about else {},
+    }
 
 
 def _shown(state: State, names: frozenset[DatasetName]) -> list[DatasetName]:

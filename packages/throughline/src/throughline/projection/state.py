@@ -75,6 +75,7 @@ class Use:
     columns: tuple[Stamp, dict[str, Any]] | None = None  # the columnLineage facet of this run
     schema: tuple[Stamp, dict[str, Any]] | None = None  # the schema facet as this run told it
     quality: FacetBook | None = None  # dataQuality facets that came with the dataset's own
+    about: FacetBook | None = None  # of an output: all that this run said of the dataset itself
 
 
 @dataclass(slots=True)

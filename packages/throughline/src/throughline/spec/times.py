@@ -33,9 +33,9 @@ def from_micros(micros: int) -> datetime:
 
 
 def shown_time(micros: int | None) -> str | None:
-    """As Marquez prints an instant: Z, no fraction or one without trailing zeros."""
+    """As Marquez prints an instant: Z, and no fraction, milliseconds or microseconds."""
     if micros is None:
         return None
     moment = from_micros(micros)
-    fraction = f".{moment.microsecond:06d}".rstrip("0").rstrip(".")
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction.removesuffix('000')}Z"

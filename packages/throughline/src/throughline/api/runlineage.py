@@ -1,0 +1,60 @@
+"""GET /api/v1/runlineage/upstream: the runs whose work a run used, by the versions it read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from throughline.api.http import LiveState, answer
+from throughline.api.runs import find_run
+from throughline.api.shapes import Shapes
+from throughline.projection import Run, RunKey, State
+
+router = APIRouter()
+
+
+@router.get("/api/v1/runlineage/upstream")
+def get_upstream(
+    live: LiveState,
+    run_id: Annotated[str, Query(alias="runId")],
+    depth: Annotated[int, Query(ge=0)] = 20,
+) -> Response:
+    """A run and those that wrote what it read, step by step, the nearest first."""
+    with live.reading() as state:
+        start = find_run(state, run_id)
+        shapes = Shapes(state)
+        seen, level, shown = {start.key}, [start], []
+        for left in range(depth, -1, -1):
+            above: dict[RunKey, Run] = {}
+            for run in level:
+                line, makers = _shown(state, shapes, run)
+                shown.append(line)
+                above |= {each.key: each for each in makers if each.key not in seen}
+            seen |= above.keys()
+            level = list(above.values()) if left else []
+        return answer({"runs": shown})
+
+
+def _shown(state: State, shapes: Shapes, run: Run) -> tuple[dict[str, Any], list[Run]]:
+    """A run with what it read, and the runs that wrote that."""
+    whole = shapes.run(run)
+    inputs, makers = [], []
+    for name, use in sorted(run.inputs.items()):
+        version, maker = shapes.versions.read(run, name, use)
+        primary = state.identity.primary(name)._asdict()
+        made_by = maker.key.run_id if maker else None
+        inputs.append({**primary, "version": version, "producedByRunId": made_by})
+        makers += [maker] if maker else []
+    version_of_job = (whole["jobVersion"] or {}).get("version")
+    line = {
+        "job": {**run.key.job._asdict(), "version": version_of_job},
+        "run": {
+            "id": run.key.run_id,
+            "start": whole["startedAt"],
+            "end": whole["endedAt"],
+            "status": whole["state"],
+        },
+        "inputs": inputs,
+    }
+    return line, makers

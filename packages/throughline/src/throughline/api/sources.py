@@ -1,0 +1,87 @@
+"""Sources and tags: what the facets of datasets and jobs name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from throughline.api.facets import tagged
+from throughline.api.http import Limit, LiveState, Offset, answer
+from throughline.errors import NotFoundError
+from throughline.projection import State
+from throughline.projection.state import Stamp
+from throughline.spec import shown_time
+
+router = APIRouter(prefix="/api/v1")
+
+_TYPES = {"POSTGRES": "POSTGRESQL"}
+
+
+@dataclass(slots=True)
+class Source:
+    """Where datasets are, as their dataSource facets say; times are those of its datasets."""
+
+    first: int
+    last: int
+    said: Stamp
+    url: str
+
+
+@router.get("/sources")
+def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """The sources that dataSource facets name, by name."""
+    with live.reading() as state:
+        found = sources_of(state)
+    names = sorted(found)[offset : offset + limit]
+    return answer({"sources": [_shown(name, found[name]) for name in names]})
+
+
+@router.get("/sources/{source:segment}")
+def get_source(live: LiveState, source: str) -> Response:
+    """One source."""
+    with live.reading() as state:
+        found = sources_of(state)
+    if source not in found:
+        raise NotFoundError(f"Source '{source}' not found.")
+    return answer(_shown(source, found[source]))
+
+
+@router.get("/tags")
+def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """The tags of jobs, datasets and fields, by name."""
+    with live.reading() as state:
+        books = [job.facets for job in state.jobs.values()]
+        books += [record.facets for record in state.datasets.values()]
+        found = {tag for book in books for _, tag in tagged(book.get("tags"))}
+    names = sorted(found)[offset : offset + limit]
+    return answer({"tags": [{"name": name, "description": None} for name in names]})
+
+
+def sources_of(state: State) -> dict[str, Source]:
+    """Every source by its name."""
+    found: dict[str, Source] = {}
+    for record in state.datasets.values():
+        stamped = record.facets.stamped().get("dataSource")
+        if stamped is None or not stamped[1].get("name"):
+            continue
+        said, facet = stamped
+        name, url = str(facet["name"]), str(facet.get("uri") or "")
+        held = found.setdefault(name, Source(record.first, record.last, said, url))
+        held.first, held.last = min(held.first, record.first), max(held.last, record.last)
+        if said > held.said:
+            held.said, held.url = said, url
+    return found
+
+
+def _shown(name: str, source: Source) -> dict[str, Any]:
+    scheme = source.url.partition(":")[0].upper()
+    return {
+        "type": _TYPES.get(scheme, scheme),
+        "name": name,
+        "createdAt": shown_time(source.first),
+        "updatedAt": shown_time(source.last),
+        "connectionUrl": source.url,
+        "description": None,
+    }

@@ -1,0 +1,249 @@
+"""Marquez's read API beyond jobs, runs and datasets: versions, sources, tags, stats and more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import make_app
+from throughline.api.stats import intervals
+from throughline.projection.live import Batch, Live
+from throughline.spec import from_micros
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[TestClient]:
+    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+        yield client
+
+
+def _take(live: Live, build: Any, *bodies: Any) -> None:
+    live.take(Batch([build.entry(body) for body in bodies]))
+
+
+def _schema(*names: str) -> dict[str, Any]:
+    return {"schema": {"fields": [{"name": name, "type": "int"} for name in names]}}
+
+
+def _writes(build: Any, run: str, time: str, name: str, **facets: Any) -> dict[str, Any]:
+    body: dict[str, Any] = build.run("COMPLETE", run, "j", time)
+    return {**body, "outputs": [build.dataset(name, **facets)]}
+
+
+def test_each_version_of_a_dataset_has_the_schema_that_its_run_wrote(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    events = (
+        _writes(build, "r1", "08:00:00", "db|t", **_schema("a")),
+        _writes(build, "r2", "09:00:00", "db|t", **_schema("a", "b")),
+        _writes(build, "r3", "10:00:00", "db|t"),
+    )
+    _take(live, build, *reversed(events))
+    versions = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
+    assert [[f["name"] for f in v["fields"]] for v in versions] == [["a", "b"], ["a", "b"], ["a"]]
+    assert [list(v["facets"]) for v in versions] == [[], ["schema"], ["schema"]]
+    assert versions[0]["currentSchemaVersion"] == versions[1]["currentSchemaVersion"]
+    assert versions[1]["currentSchemaVersion"] != versions[2]["currentSchemaVersion"]
+    one = client.get(f"/api/v1/namespaces/db/datasets/t/versions/{versions[2]['version']}")
+    assert one.json() == versions[2]
+    gone = client.get("/api/v1/namespaces/db/datasets/t/versions/nope")
+    assert (gone.status_code, gone.json()["message"]) == (404, "Dataset version 'nope' not found.")
+
+
+def test_equal_facets_are_kept_once_but_never_mixed_up(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        _writes(build, "r1", "08:00:00", "db|t", odd={"rows": 1}),
+        _writes(build, "r2", "09:00:00", "db|t", odd={"rows": 1.0}),
+        _writes(build, "r3", "10:00:00", "db|t", odd={"rows": True}),
+    )
+    versions = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
+    assert [str(v["facets"]["odd"]["rows"]) for v in versions] == ["True", "1.0", "1"]
+
+
+def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        build.run("COMPLETE", "w1", "writer", "08:00:00", writes=("db|t",)),
+        build.run("COMPLETE", "w2", "writer", "10:00:00", writes=("db|t",)),
+        build.run(
+            "COMPLETE", "x", "reader", "09:00:00", reads=("db|t", "db|raw"), writes=("db|u",)
+        ),
+    )
+    read = client.get("/api/v1/jobs/runs/x").json()["inputDatasetVersions"]
+    by_name = {each["datasetVersionId"]["name"]: each["datasetVersionId"] for each in read}
+    page = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
+    assert [v["createdByRun"]["id"] for v in page] == ["w2", "w1"]
+    assert by_name["t"]["version"] == page[1]["version"]
+    (raw,) = client.get("/api/v1/namespaces/db/datasets/raw/versions").json()["versions"]
+    assert (raw["version"], raw["createdByRun"]) == (by_name["raw"]["version"], None)
+
+
+def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        build.run("COMPLETE", "r1", "j", "08:00:00", reads=("db|a", "db|b"), writes=("db|t",)),
+        build.run("COMPLETE", "r2", "j", "09:00:00", reads=("db|a",), writes=("db|t",)),
+        build.run("COMPLETE", "r3", "j", "10:00:00", reads=("db|a",), writes=("db|t",)),
+        build.run("START", "r4", "j", "11:00:00", reads=("db|c",)),
+    )
+    found = client.get("/api/v1/namespaces/demo/jobs/j/versions").json()
+    assert found["totalCount"] == 2
+    newest, oldest = found["versions"]
+    assert [each["name"] for each in oldest["inputs"]] == ["a", "b"]
+    assert newest["createdAt"] == "2025-11-21T09:00:00Z"
+    assert newest["latestRun"]["id"] == "r3"
+    job = client.get("/api/v1/namespaces/demo/jobs/j").json()
+    assert job["currentVersion"] == newest["version"]
+    assert job["latestRun"]["jobVersion"] is None
+    one = client.get(f"/api/v1/namespaces/demo/jobs/j/versions/{oldest['version']}").json()
+    assert one == oldest
+    assert client.get("/api/v1/namespaces/demo/jobs/j/versions/nope").status_code == 404
+
+
+def test_runs_upstream_are_those_that_wrote_what_was_read_whoever_else_wrote_it_later(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        build.run("COMPLETE", "a", "load", "08:00:00", reads=("db|raw",), writes=("db|t",)),
+        build.run("COMPLETE", "b", "make", "09:00:00", reads=("db|t",), writes=("db|u",)),
+        build.run("COMPLETE", "c", "use", "10:00:00", reads=("db|u", "db|t"), writes=("db|v",)),
+        build.run("COMPLETE", "late", "load", "11:00:00", writes=("db|t",)),
+    )
+    found = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
+    assert [each["run"]["id"] for each in found] == ["c", "a", "b"]
+    made_by = {
+        (each["run"]["id"], item["name"]): item["producedByRunId"]
+        for each in found
+        for item in each["inputs"]
+    }
+    assert made_by == {("c", "u"): "b", ("c", "t"): "a", ("b", "t"): "a", ("a", "raw"): None}
+    near = client.get("/api/v1/runlineage/upstream?runId=c&depth=0").json()["runs"]
+    assert [each["run"]["id"] for each in near] == ["c"]
+    assert client.get("/api/v1/runlineage/upstream?runId=nope").status_code == 404
+
+
+def test_tags_of_jobs_datasets_and_fields_come_from_their_facets(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    tags = [
+        {"key": "pii", "value": "true", "field": "mail", "source": "S"},
+        {"key": "tier", "value": "gold", "source": "S"},
+    ]
+    body = _writes(build, "r", "08:00:00", "db|t", **_schema("mail"), tags={"tags": tags})
+    body["job"]["facets"]["tags"] = {"tags": [{"key": "nightly"}]}
+    _take(live, build, body)
+    table = client.get("/api/v1/namespaces/db/datasets/t").json()
+    assert (table["tags"], table["fields"][0]["tags"]) == (["tier:gold"], ["pii"])
+    assert client.get("/api/v1/namespaces/demo/jobs/j").json()["tags"] == ["nightly"]
+    names = [tag["name"] for tag in client.get("/api/v1/tags").json()["tags"]]
+    assert names == ["nightly", "pii", "tier:gold"]
+
+
+def test_sources_are_those_of_datasource_facets(live: Live, client: TestClient, build: Any) -> None:
+    old = {"dataSource": {"name": "shop", "uri": "postgres://old/shop"}}
+    new = {"dataSource": {"name": "shop", "uri": "postgres://new/shop"}}
+    _take(
+        live,
+        build,
+        _writes(build, "r2", "09:00:00", "db|u", **new),
+        _writes(build, "r1", "08:00:00", "db|t", **old),
+        _writes(build, "r3", "10:00:00", "db|plain"),
+    )
+    (source,) = client.get("/api/v1/sources").json()["sources"]
+    assert source == {
+        "type": "POSTGRESQL",
+        "name": "shop",
+        "createdAt": "2025-11-21T08:00:00Z",
+        "updatedAt": "2025-11-21T09:00:00Z",
+        "connectionUrl": "postgres://new/shop",
+        "description": None,
+    }
+    assert client.get("/api/v1/sources/shop").json() == source
+    assert client.get("/api/v1/sources/nope").status_code == 404
+    assert client.get("/api/v1/namespaces/db/datasets/plain").json()["sourceName"] == "default"
+
+
+def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    link = [("hive://lake", "db.t", "TABLE")]
+    _take(live, build, _writes(build, "r", "08:00:00", "s3://b|t", symlinks=link))
+    path = "/api/v1/namespaces/hive%3A%2F%2Flake"
+    assert client.get(path).status_code == 200
+    (table,) = client.get(f"{path}/datasets").json()["datasets"]
+    assert (table["name"], table["physicalName"]) == ("db.t", "t")
+
+
+def test_events_are_listed_from_after_to_before_without_it(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(live, build, *(build.run("START", f"r{h}", "j", f"{h:02}:00:00") for h in range(8, 12)))
+    span = "after=2025-11-21T09:00:00Z&before=2025-11-21T11:00:00Z"
+    found = client.get(f"/api/v1/events/lineage?{span}&limit=1").json()
+    assert found["totalCount"] == 2
+    assert found["events"][0]["run"]["runId"] == "r10"
+    assert client.get("/api/v1/events/lineage?before=nonsense").status_code == 400
+
+
+def test_search_is_narrowed_by_kind_and_namespace_and_sorted(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(
+        live,
+        build,
+        build.run("START", "r1", "trips", "09:00:00", reads=("db|trips",)),
+        build.run("START", "r2", "a_trip", "08:00:00"),
+    )
+    found = client.get("/api/v1/search?q=trip").json()["results"]
+    assert [each["nodeId"] for each in found] == [
+        "job:demo:a_trip",
+        "dataset:db:trips",
+        "job:demo:trips",
+    ]
+    newest = client.get("/api/v1/search?q=trip&filter=JOB&sort=UPDATE_AT").json()["results"]
+    assert [each["name"] for each in newest] == ["trips", "a_trip"]
+    assert client.get("/api/v1/search?q=trip&namespace=db").json()["totalCount"] == 1
+    assert client.get("/api/v1/search?q=trip&filter=odd").status_code == 400
+
+
+def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, build: Any) -> None:
+    now = datetime.now(UTC)
+    start = build.run("START", "r", "j", "08:00:00", writes=("db|t",))
+    end = build.run("FAIL", "r", "j", "08:00:00")
+    old = build.run("COMPLETE", "old", "other", "08:00:00")
+    start["eventTime"] = (now - timedelta(hours=3)).isoformat()
+    end["eventTime"] = now.isoformat()
+    _take(live, build, start, end, old)
+    hours = client.get("/api/v1/stats/lineage-events?period=DAY").json()
+    assert len(hours) == 24
+    assert sum(hour["start"] for hour in hours) == sum(hour["fail"] for hour in hours) == 1
+    jobs = [hour["count"] for hour in client.get("/api/v1/stats/jobs?period=DAY").json()]
+    assert (jobs[0], jobs[-1]) == (1, 2)
+    days = client.get("/api/v1/stats/datasets?period=WEEK&timezone=Europe/Paris").json()
+    assert (len(days), days[-1]["count"]) == (7, 1)
+    assert client.get("/api/v1/stats/sources?period=DAY").json()[-1]["count"] == 0
+    for wrong in ("period=YEAR", "period=WEEK&timezone=Nowhere/Land", "period=WEEK&timezone=../x"):
+        assert client.get(f"/api/v1/stats/jobs?{wrong}").status_code == 400
+
+
+def test_days_of_a_place_are_as_long_as_its_clock_says() -> None:
+    found = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
+    hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in found]
+    assert hours == [24, 24, 24, 24, 24, 23, 24]
+    assert from_micros(found[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)

@@ -1,0 +1,30 @@
+"""Pages of docs/ that a suite writes itself: up to date, or the test says how to write them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+_DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+def check_written(name: str, text: str) -> None:
+    """Fail if a page of docs/ is not this text; with WRITE_DOCS=1 write it."""
+    page = _DOCS / name
+    if os.environ.get("WRITE_DOCS"):
+        page.write_text(text)
+    elif not page.exists() or page.read_text() != text:
+        pytest.fail(f"docs/{name} is out of date: run this test with WRITE_DOCS=1 to write it")
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    """A table of Markdown; `|` in a cell stays a character of it."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
