@@ -100,8 +100,8 @@ def _example(difference: Difference) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, dict):
-        id_ = value.get("id", value.get("name", value.get("nodeId")))
-        return f"`{str(id_ or value)[:60]}`"
+        id_ = value.get("id", value.get("nodeId", value.get("name")))
+        return f"`{str(id_)[:60]}`" if id_ else "an object"
     return f"`{value[:60] if isinstance(value, str) else str(value)[:60]}`"
 
 
