@@ -28,6 +28,7 @@ _COMMANDS = (
     "history",
     "drift",
     "tags",
+    "gate",
     "health",
     "diff",
     "runs",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import orjson
 import pytest
 
 from .conftest import Call
 from .test_history import checked, schema, wrote
+from .test_server import Server
 from .test_tags import IDENTITY, makes, tagged
 
 
@@ -103,3 +105,63 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
         "raw.email  pii=true",
     ]
     assert call("tags", "day", "--key", "tier", *there).stdout == "No tag is known.\n"
+
+
+def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
+    database: str, tmp_path: Path, call: Call
+) -> None:
+    there = ("--database", database)
+    passed = call("gate", "model", *there)
+    assert (passed.returncode, passed.stdout) == (0, "PASSED   metaflow:Flow/model\n")
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("sources: ['s3:*']\n")
+    refused = call("gate", "model", "forecast", "--policy", str(policy), *there)
+    assert refused.returncode == 1
+    assert refused.stdout.splitlines() == [
+        "REFUSED  metaflow:Flow/model",
+        "  sources         hive://h:db.trips is no known source",
+        "REFUSED  hive://h:db.forecast",
+        "  sources         hive://h:db.trips is no known source",
+        "  no_failed_runs  Flow.write FAILED  2",
+    ]
+    assert (
+        '"rule": "sources"'
+        in call("gate", "model", "--policy", str(policy), "--json", *there).stdout
+    )
+    assert call("gate", "nothing", *there).returncode == 1
+
+
+def test_a_gate_that_nobody_answers_exits_with_3_and_a_policy_that_is_none_with_2(
+    database: str, tmp_path: Path, call: Call
+) -> None:
+    for there in (("--url", "http://127.0.0.1:9"), ("--database", str(tmp_path / "none.db"))):
+        found = call("gate", "model", *there)
+        assert (found.returncode, found.stdout) == (3, "")
+        assert found.stderr.startswith("throughline: ")
+    policy = tmp_path / "policy.yaml"
+    for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "cannot be read")):
+        policy.write_text(text)
+        found = call("gate", "model", "--policy", str(policy), "--database", database)
+        assert found.returncode == 2
+        assert message in found.stderr.replace("\n", " ")
+    assert call("gate", "model", "--database", database, "--as-of", "soon").returncode == 1
+
+
+@pytest.mark.server
+def test_a_server_answers_a_gate_for_many_datasets_and_refuses_a_bad_policy_by_name(
+    database: str, tmp_path: Path, call: Call
+) -> None:
+    server = Server(Path(database))
+    try:
+        policy = tmp_path / "policy.yaml"
+        policy.write_text("sources: ['hive:*']\nno_failed_runs: false\n")
+        there = ("--policy", str(policy), "--url", server.url)
+        found = call("gate", "model", "forecast", *there)
+        assert (found.returncode, found.stdout.count("PASSED")) == (0, 2)
+        with pytest.raises(HTTPError) as refused:
+            server.get("/api/v2/gate?dataset=model&policy=%7B%22fresh%22%3A1%7D")
+        with refused.value as answer:
+            assert answer.code in (400, 422)
+            assert b"fresh: received 1, expected true or false" in answer.read()
+    finally:
+        server.stop()

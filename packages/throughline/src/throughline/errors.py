@@ -12,6 +12,7 @@ ThroughlineError
   · DeliveryError         a backend refuses an event, for good
     · UnavailableError    it does not take it now, but may later
   · ServerError           the server asked through --url did not answer as it should
+    · UnreachableError    it did not answer at all, or only that it cannot
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ __all__ = [
     "ThroughlineError",
     "TooLargeError",
     "UnavailableError",
+    "UnreachableError",
 ]
 
 
@@ -99,6 +101,10 @@ class UnavailableError(DeliveryError):
 
 class ServerError(ThroughlineError):
     """The server did not answer, or not as a throughline server answers."""
+
+
+class UnreachableError(ServerError):
+    """No server answers, or one that cannot at present."""
 
 
 def shown(value: object) -> str:

@@ -226,6 +226,27 @@ def tags(
 
 @app.command()
 @asks(then=True)
+def gate(
+    ask: Ask,
+    datasets: Annotated[list[str], typer.Argument(help="Datasets: ids or names.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="YAML file. [no failed runs, checks passed, no PII]"),
+    ] = None,
+) -> None:
+    """Tell whether the provenance of datasets meets a policy.
+
+    Exit code 0: it does; 1: it does not; 3: the server or the log could not be asked.
+
+    Example: throughline gate yellow_taxi_raw weather_raw --policy policy.yaml
+    """
+    from throughline.cli.gate import run_gate
+
+    raise typer.Exit(run_gate(ask, datasets, policy))
+
+
+@app.command()
+@asks(then=True)
 def health(ask: Ask) -> None:
     """Tell what is wrong (failed, lost, late, checks) and what nobody told; exit code 1: wrong.
 

@@ -14,6 +14,7 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "diff": render.print_diff,
     "doctor": doctor.print_doctor,
     "drift": report.print_drift,
+    "gate": report.print_gate,
     "health": report.print_health,
     "history": report.print_history,
     "impact": render.print_impact,

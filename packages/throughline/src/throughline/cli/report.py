@@ -133,6 +133,18 @@ def _column(told: dict[str, Any]) -> Text:
     return Text(told["name"]).append(field, "cyan")
 
 
+def print_gate(answer: dict[str, Any]) -> None:
+    """Of each dataset whether it passed, and what it violates: the rule, then the place."""
+    console = new_console()
+    for each in answer["datasets"]:
+        said, style = ("PASSED ", "green") if each["passed"] else ("REFUSED", "red")
+        console.print(Text.assemble((said, style), f"  {each['id'].removeprefix('dataset:')}"))
+        for violation in each["violations"]:
+            run = f"  {violation['runId']}" if violation["runId"] else ""
+            rule = (f"  {violation['rule']:14}  ", "yellow")
+            console.print(Text.assemble(rule, violation["message"], (run, "dim")))
+
+
 def print_health(answer: dict[str, Any]) -> None:
     """What is wrong, a line each; then what nobody told."""
     console = new_console()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from throughline.config import Settings
-from throughline.errors import NotFoundError, ServerError
+from throughline.errors import NotFoundError, ServerError, UnreachableError
 from throughline.wire import http_name
 
 Source = Callable[[str, dict[str, Any]], Any]
@@ -23,7 +23,7 @@ def _server_source(settings: Settings) -> Source:
         from urllib.parse import urlencode
 
         query = {http_name(name): value for name, value in params.items()}
-        return request(settings, f"/api/v2/{what}?{urlencode(query)}")
+        return request(settings, f"/api/v2/{what}?{urlencode(query, doseq=True)}")
 
     return ask_server
 
@@ -47,7 +47,7 @@ def request(
         return _refused(settings, error.code, error.read())
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
-        raise ServerError(
+        raise UnreachableError(
             f"no server answers at {settings.url} ({reason}): start one with"
             f" `{settings.start_hint}`, or name another with --url, or a log with --database"
         ) from None
@@ -65,7 +65,8 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
         raise NotFoundError(message, answer["nearest"])
     if status == 401:
         raise ServerError(f"{settings.url} wants an API key: --api-key or THROUGHLINE_API_KEY")
-    raise ServerError(f"{settings.url} answered {status}: {message}")
+    kind = UnreachableError if status >= 500 else ServerError
+    raise kind(f"{settings.url} answered {status}: {message}")
 
 
 def _log_source(settings: Settings) -> Source:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
+from throughline.errors import ConfigError
 from throughline.graph.answers import generations_of
+from throughline.graph.nodes import find_dataset
 from throughline.graph.questions import Times, question
 from throughline.projection import State
 from throughline.trust.completeness import completeness
 from throughline.trust.doctor import doctor
 from throughline.trust.freshness import late
+from throughline.trust.gate import gate
 from throughline.trust.health import health
+from throughline.trust.policy import Policy, policy_of
 
 
 @question("health", Times.THEN)
@@ -29,6 +34,25 @@ def freshness_answer(state: State) -> list[dict[str, Any]]:
 def completeness_answer(state: State) -> dict[str, Any]:
     """The share of runs with inputs, outputs, columns, code and an end; what stands alone."""
     return completeness(generations_of(state))
+
+
+@question("gate", Times.THEN)
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+) -> dict[str, Any]:
+    """Whether the provenance of datasets meets a policy, and where it does not."""
+    wanted = Policy() if policy is None else policy_of(_decoded(policy))
+    nodes = [find_dataset(state, text) for text in dataset]
+    return gate(generations_of(state), nodes, wanted)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"policy: received {text[:80]!r}, expected JSON ({error})") from None
 
 
 question("doctor")(doctor)

@@ -27,8 +27,8 @@ from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import begin_of, is_lost, parent_of
 from throughline.spec import JobRef
+from throughline.trust.policy import MEASURES
 
-MEASURES = ("inputs", "outputs", "columns", "code", "ends")
 _NEWEST = 10  # runs of a job: what was lost long ago and is told now is no loss any more
 
 

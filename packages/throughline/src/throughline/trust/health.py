@@ -85,12 +85,12 @@ def is_failed(state: State, run: Run) -> bool:
 def causes_of(state: State, run: Run) -> list[Run]:
     """Of a failed run the failed ones lowest below it, tries that were repeated left out."""
     below = [each for each in descendants_of(state, run) if is_failed(state, each)]
-    failed = [each for each in below if not _is_repeated(state, each)]
+    failed = [each for each in below if not is_repeated(state, each)]
     above = {parent.key for each in failed if (parent := parent_of(state, each))}
     return _newest_first(state, [each for each in failed if each.key not in above]) or [run]
 
 
-def _is_repeated(state: State, run: Run) -> bool:
+def is_repeated(state: State, run: Run) -> bool:
     """Whether the job was tried again under the same parent after this run was over."""
     over = outcome(state, run).ended or 0
     above = parent_of(state, run)

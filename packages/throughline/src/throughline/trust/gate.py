@@ -1,0 +1,179 @@
+"""The gate: whether the provenance of datasets meets a policy, and where it does not.
+
+Only data edges count. A violation names its `rule` (the key of the policy), the place (`dataset`,
+`column`, `job`, `runId`, each None where it says nothing) and a `message` for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.provenance import origin, sources_of
+from throughline.graph.quality import Check, checks_of
+from throughline.graph.tags import Tags
+from throughline.identity import DatasetName
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import is_lost
+from throughline.spec import shown_time
+from throughline.trust.completeness import measured, units_of
+from throughline.trust.freshness import late
+from throughline.trust.health import is_failed, is_repeated
+from throughline.trust.policy import Policy
+
+Violation = dict[str, Any]
+_NAMED = 3  # jobs in a message
+
+
+def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> dict[str, Any]:
+    """Whether datasets may be used: `passed`, and of each dataset its `violations`."""
+    told = [
+        {"id": node_id(node), "violations": list(_violations(known, node, policy))}
+        for node in nodes
+    ]
+    return {
+        "at": shown_time(known.state.now),
+        "passed": not any(each["violations"] for each in told),
+        "datasets": [{**each, "passed": not each["violations"]} for each in told],
+        "policy": policy.plain(),
+    }
+
+
+def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
+    generations = origin(known, root)
+    if policy.sources is not None:
+        yield from _unknown_sources(known.state, generations, root, policy)
+    if policy.no_failed_runs:
+        yield from _failed_runs(known, generations)
+    if policy.fresh:
+        yield from _late(known, generations)
+    if policy.quality_passed:
+        yield from _failed_checks(known.state, generations, root)
+    yield from _incomplete(known, generations, policy)
+    if policy.no_pii:
+        yield from _pii(known.state, generations, root)
+
+
+def _unknown_sources(
+    state: State, generations: list[Generation], root: Node, policy: Policy
+) -> Iterator[Violation]:
+    for name in sorted(sources_of(generations, root)):
+        names = [f"{each.namespace}:{each.name}" for each in state.identity.names(name)]
+        if not any(policy.knows(each) for each in names):
+            yield _violation("sources", f"{names[0]} is no known source", dataset=name)
+
+
+def _failed_runs(known: Generations, generations: list[Generation]) -> Iterator[Violation]:
+    state = known.state
+    for unit in units_of(known, _runs(generations)):
+        run = unit.run
+        if is_failed(state, run) and not is_repeated(state, run):
+            condition = outcome(state, run).state
+        elif is_lost(state, run):
+            condition = RunState.LOST
+        else:
+            continue
+        said = " ".join(str(run.facets.get("errorMessage").get("message") or "").split())
+        message = f"{run.key.job.name} {condition}" + (f": {said[:200]}" if said else "")
+        yield _violation("no_failed_runs", message, run=run)
+
+
+def _late(known: Generations, generations: list[Generation]) -> Iterator[Violation]:
+    roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
+    for each in late(known.state, sorted(roots)):
+        what = "has stopped" if each["isStopped"] else "is late"
+        message = f"{each['job']['name']} {what}: it was due at {each['dueAt']}"
+        yield _violation("fresh", message, job=each["job"])
+
+
+def _failed_checks(state: State, generations: list[Generation], root: Node) -> Iterator[Violation]:
+    for name, versions in sorted(_met(state, generations, root).items()):
+        newest: dict[str | None, Check] = {}
+        for check in checks_of(state, name):
+            if check.assertions and (check.version is None or check.version in versions):
+                newest[check.version] = check
+        for version, check in newest.items():
+            for each in check.failed:
+                column = str(each.get("column") or "") or None
+                what = each.get("name") or each.get("assertion")
+                of = f" of version {version}" if version else ""
+                message = f"{name.name}{of}: {what} failed at {shown_time(check.time)}"
+                yield _violation(
+                    "quality_passed", message, dataset=name, column=column, run=check.run
+                )
+
+
+def _met(state: State, generations: list[Generation], root: Node) -> dict[DatasetName, set[str]]:
+    """Every dataset behind, with the versions that producers stated of it."""
+    found: dict[DatasetName, set[str]] = {DatasetName(root.namespace, root.name): set()}
+    for run in _runs(generations):
+        for uses in (run.inputs, run.outputs):
+            for spelled, use in uses.items():
+                held = found.setdefault(state.identity.primary(spelled), set())
+                held |= {use.version[1]} if use.version else set()
+    return found
+
+
+def _incomplete(
+    known: Generations, generations: list[Generation], policy: Policy
+) -> Iterator[Violation]:
+    if not policy.completeness:
+        return
+    told = measured(known, units_of(known, _runs(generations)))
+    for measure, least in policy.completeness.items():
+        share = told[measure]["share"]
+        if share is not None and share < least:
+            names = [each["job"]["name"] for each in told[measure]["lost"]]
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            message = (
+                f"{measure} of {share:.0%} of {told[measure]['runs']} runs are known, {least:.0%}"
+                f" are asked for; without: {', '.join(names[:_NAMED])}{more}"
+            )
+            yield _violation("completeness", message, job=told[measure]["lost"][0]["job"])
+
+
+def _pii(state: State, generations: list[Generation], root: Node) -> Iterator[Violation]:
+    """Neither the dataset asked about nor what goes into a model behind it may hold PII."""
+    tags = Tags(state, generations)
+    looked_at = {DatasetName(root.namespace, root.name)}
+    for generation in generations:
+        if any(_is_model(state, name) for name in generation.edges.writes):
+            looked_at |= generation.edges.reads
+    for held in (held for name in sorted(looked_at) for held in tags.of(name)):
+        if held.tag.is_pii:
+            came = ".".join(filter(None, (held.origin.dataset.name, held.origin.field)))
+            what = ".".join(filter(None, (held.column.dataset.name, held.column.field)))
+            message = f"{what} holds PII" + (f" from {came}" if held.origin != held.column else "")
+            yield _violation(
+                "no_pii", message, dataset=held.column.dataset, column=held.column.field or None
+            )
+
+
+def _is_model(state: State, name: DatasetName) -> bool:
+    books = facets_of(state, Node.of_dataset(name))
+    return any(str(book.get("datasetType").get("datasetType")).upper() == "MODEL" for book in books)
+
+
+def _runs(generations: Iterable[Generation]) -> list[Run]:
+    return [run for generation in generations for run in generation.runs]
+
+
+def _violation(
+    rule: str,
+    message: str,
+    *,
+    dataset: DatasetName | None = None,
+    column: str | None = None,
+    run: Run | None = None,
+    job: dict[str, Any] | None = None,
+) -> Violation:
+    return {
+        "rule": rule,
+        "dataset": node_id(Node.of_dataset(dataset)) if dataset else None,
+        "column": column,
+        "job": run.key.job._asdict() if run else job,
+        "runId": run.key.run_id if run else None,
+        "message": message,
+    }

@@ -1,0 +1,240 @@
+"""A gate passes what meets its policy, and names rule and place of what does not."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from throughline.errors import ConfigError, NotFoundError
+from throughline.projection import State
+from throughline.trust.answers import gate_answer
+from throughline.trust.policy import Policy, policy_of
+
+from .test_health import _WEEK, at
+from .test_history import checked
+from .test_tags import IDENTITY, MASKED, makes, tagged
+
+_EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "policy.yaml"
+NOW = "2025-11-21T12:00:00Z"
+
+
+def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
+    """The violations by a policy of only the rules given."""
+    import json
+
+    off = {"no_failed_runs": False, "quality_passed": False, "no_pii": False}
+    answer = gate_answer(state, [node], json.dumps(off | policy))
+    (told,) = answer["datasets"]
+    assert answer["passed"] is told["passed"] is (not told["violations"])
+    violations: list[dict[str, Any]] = told["violations"]
+    return violations
+
+
+def _chain(build: Any) -> list[dict[str, Any]]:
+    """file → load → raw → train → model, well told."""
+    load = build.run("COMPLETE", "l", "load", "08:00:00", reads=("file|/in/a.csv",))
+    load["outputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
+    train = build.run("COMPLETE", "t", "train", "09:00:00", writes=("mf|model",))
+    train["inputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
+    train["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
+    for event in (load, train):
+        event["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "url": "u", "version": "a"}
+    return [load, train]
+
+
+def _state(build: Any, *more: dict[str, Any]) -> State:
+    return at(build.state(*_chain(build), *more), NOW)
+
+
+def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked(
+    build: Any,
+) -> None:
+    answer = gate_answer(_state(build), ["model", "raw"])
+    assert answer["passed"] is True
+    assert [each["id"] for each in answer["datasets"]] == ["dataset:mf:model", "dataset:db:raw"]
+    assert answer["policy"] == {
+        "no_failed_runs": True, "quality_passed": True, "no_pii": True,
+        "fresh": False, "sources": None, "completeness": {},
+    }  # fmt: skip
+    with pytest.raises(NotFoundError):
+        gate_answer(_state(build), ["model", "nothing"])
+
+
+def test_a_source_that_no_pattern_names_is_a_violation(build: Any) -> None:
+    assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
+    (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
+    assert (found["rule"], found["dataset"]) == ("sources", "dataset:file:/in/a.csv")
+    assert found["message"] == "file:/in/a.csv is no known source"
+    unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
+    assert [each["dataset"] for each in unwritten] == ["dataset:file:/in/a.csv"]
+
+
+def test_only_data_edges_count(build: Any) -> None:
+    after = build.run("COMPLETE", "l", "load", "08:00:01",
+                      facets={"jobDependencies": {"upstream": [
+                          {"job": {"namespace": "demo", "name": "first"}}]}})  # fmt: skip
+    failed = build.run("FAIL", "f", "first", "07:00:00", reads=("ftp|/x",), writes=("db|other",))
+    state = _state(build, after, failed)
+    assert _gate(state, "model", sources=["file:*"], no_failed_runs=True) == []
+    assert len(_gate(state, "other", no_failed_runs=True)) == 1
+
+
+def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeated(
+    build: Any,
+) -> None:
+    error = {"errorMessage": {"message": "disk\nfull"}}
+    failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",), facets=error)
+    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (found["runId"], found["job"]["name"]) == ("l2", "load")
+    assert found["message"] == "load FAILED: disk full"
+    assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
+    again = build.run("COMPLETE", "l3", "load", "11:00:00", writes=("db|raw",))
+    assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
+
+    open_ = build.run("START", "l4", "load", "10:30:00", writes=("db|raw",))
+    assert _gate(_state(build, open_), "raw", no_failed_runs=True) == []
+    later = at(_state(build, open_), "2025-11-23T00:00:00Z")
+    assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == ["load LOST"]
+
+
+def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(build: Any) -> None:
+    def tried(run: str, type_: str, time: str) -> dict[str, Any]:
+        event: dict[str, Any] = build.run(type_, run, "dag.t", time, parent=("d", "dag"),
+                                          kind="AIRFLOW/TASK", writes=("db|t",))  # fmt: skip
+        return event
+
+    failed, again = tried("1", "FAIL", "08:00:00"), tried("2", "COMPLETE", "08:05:00")
+    assert _gate(at(build.state(failed, again), NOW), "t", no_failed_runs=True) == []
+    assert len(_gate(at(build.state(failed), NOW), "t", no_failed_runs=True)) == 1
+
+
+def test_a_late_pipeline_behind_is_a_violation_if_freshness_is_asked_for(build: Any) -> None:
+    events = []
+    for day in _WEEK:
+        event = build.run("COMPLETE", day, "daily", "00:00:00", reads=("f|a",), writes=("db|t",))
+        events.append(event | {"eventTime": f"{day}T06:00:00Z"})
+    state = at(build.state(*events), "2025-11-15T07:00:00Z")
+    assert _gate(state, "t", fresh=True) == []
+    (found,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
+    assert found["job"] == {"namespace": "demo", "name": "daily"}
+    assert found["message"] == "daily is late: it was due at 2025-11-15T06:00:00Z"
+    assert _gate(state, "t") == []
+
+
+def _check(build: Any, hour: str, version: str | None, **told: Any) -> dict[str, Any]:
+    event = checked(build, hour, {"assertion": "not_null", "column": "id", **told})
+    facets = {"version": {"datasetVersion": version}} if version else {}
+    event["inputs"][0] |= {"namespace": "db", "name": "raw", "facets": facets}
+    return event
+
+
+@pytest.mark.parametrize(
+    ("checks", "refused"),
+    [
+        ([("08", "1", False)], True),
+        ([("08", "1", False), ("10", "1", True)], False),  # the newest on a version counts
+        ([("08", "1", True), ("10", "1", False)], True),
+        ([("10", "2", False)], False),  # of a version that nothing was made of
+        ([("08", "1", False), ("10", "2", True)], True),
+        ([("10", None, False)], True),  # the producer says no version: its newest one counts
+        ([("10", None, False), ("11", None, True)], False),
+    ],
+)
+def test_the_newest_assertions_on_each_version_behind_must_hold(
+    checks: list[tuple[str, str | None, bool]], refused: bool, build: Any
+) -> None:
+    events = [_check(build, hour, version, success=ok) for hour, version, ok in checks]
+    found = _gate(_state(build, *events), "model", quality_passed=True)
+    assert bool(found) is refused
+    for each in found:
+        assert (each["dataset"], each["column"]) == ("dataset:db:raw", "id")
+        assert "not_null failed at" in each["message"]
+
+
+def test_an_assertion_that_only_warns_is_no_violation(build: Any) -> None:
+    event = _check(build, "10", "1", success=False, severity="warn")
+    assert _gate(_state(build, event), "model", quality_passed=True) == []
+
+
+def test_a_share_that_is_too_small_is_a_violation_that_names_the_jobs(build: Any) -> None:
+    assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
+    bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
+    (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
+    assert found["job"]["name"] == "bare"
+    assert found["message"] == (
+        "code of 50% of 2 runs are known, 90% are asked for; without: bare"
+    )  # fmt: skip
+    assert _gate(_state(build, bare), "raw", completeness={"code": 0.5}) == []
+
+
+def _trained(build: Any, how: Any) -> State:
+    """raw.email → features, by a transformation, → model."""
+    model = build.run("COMPLETE", "m", "train", "10:00:00", reads=("db|features",))
+    model["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
+    after = build.run("COMPLETE", "w", "write", "11:00:00", reads=("mf|model",),
+                      writes=("db|forecast",))  # fmt: skip
+    return build.state(
+        tagged(build, "db|raw", ("pii", "true", "email")),
+        makes(build, "08", "raw", "features", {"hash": [("email", how)]}), model, after,
+    )  # fmt: skip
+
+
+def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) -> None:
+    found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
+    places = {(each["dataset"], each["column"]) for each in found}
+    assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
+    assert "features.hash holds PII from raw.email" in {each["message"] for each in found}
+    for node in ("model", "features", "forecast"):
+        assert _gate(_trained(build, MASKED), node, no_pii=True) == []
+    assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1
+
+
+def test_the_order_of_events_changes_no_answer(build: Any) -> None:
+    failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",))
+    events = [*_chain(build), failed, _check(build, "10", "1", success=False)]
+    expected = gate_answer(at(build.state(*events), NOW), ["raw", "model"])
+    assert not expected["passed"]
+    for order in permutations(events):
+        state = at(build.state(*order, order[0]), NOW)
+        assert gate_answer(state, ["raw", "model"]) == expected
+
+
+def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> None:
+    body = yaml.safe_load(_EXAMPLE.read_text())
+    policy = policy_of(body)
+    assert set(body) == set(Policy().plain())
+    default = Policy()
+    for key in ("no_failed_runs", "quality_passed", "no_pii"):
+        assert getattr(policy, key) is getattr(default, key) is True
+    assert policy_of(policy.plain()) == policy
+    assert policy_of(None) == default
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], r"policy: received \[\], expected no_failed_runs, "),
+        (
+            {"no_pi": True},
+            r"received the key 'no_pi', expected only .* \(did you mean 'no_pii'\?\)",
+        ),
+        ({"fresh": "yes"}, "fresh: received 'yes', expected true or false"),
+        ({"sources": "file:*"}, "sources: received 'file:.*', expected a list of patterns"),
+        ({"completeness": 0.9}, "completeness: received 0.9, expected inputs, outputs"),
+        ({"completeness": {"code": 9}}, "completeness.code: received 9, expected a number from 0"),
+        ({"completeness": {"cod": 1}}, "did you mean 'code'"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_is_refused_by_name(body: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        policy_of(body)
+
+
+@pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])
+def test_a_policy_that_is_no_json_is_refused(text: str, build: Any) -> None:
+    with pytest.raises(ConfigError, match="policy: received .* expected JSON"):
+        gate_answer(_state(build), ["raw"], text)
