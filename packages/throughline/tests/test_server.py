@@ -206,3 +206,14 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (1, "endpoint")
     assert "wants an API key" in answer["findings"][0]["seen"]
+
+
+def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
+    serve: Callable[..., Server], tmp_path: Path, build: Any
+) -> None:
+    server = serve(tmp_path / "log.db")
+    for nth in range(3):
+        server.post(build.run("START", "1", "a", f"0{nth}:00:00", writes=(f"db|t{nth}",)))
+    command = [*_MAIN, "rebuild", "--url", server.url]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.stdout == "3 events: 1 jobs, 1 runs, 3 datasets, equal\n"

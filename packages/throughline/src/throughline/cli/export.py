@@ -6,11 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from throughline.cli.diagram import graphviz, mermaid
 from throughline.cli.source import open_source, request
 from throughline.config import Settings
+from throughline.errors import ConfigError
 
 _PAGE = 500
 
@@ -22,12 +24,31 @@ class Format(StrEnum):
     MERMAID = "mermaid"
     GRAPHVIZ = "graphviz"
     OPENLINEAGE = "openlineage"
+    PARQUET = "parquet"
 
 
-def run_export(settings: Settings, form: Format, level: str, *, is_local: bool) -> None:
-    """Write it to stdout: JSON of everything, the graph at a level, or an event a line."""
+def run_export(
+    settings: Settings, form: Format, level: str, folder: Path | None, *, is_local: bool
+) -> None:
+    """Write it to stdout: JSON of everything, the graph at a level, or an event a line.
+
+    Parquet is written as tables in a folder.
+    """
+    if (form is Format.PARQUET) != (folder is not None):
+        raise ConfigError(
+            "--format parquet and --output FOLDER need each other; others go to stdout"
+        )
+    if folder is not None:
+        from throughline.cli.parquet import write_parquet
+        from throughline.cli.render import print_line
+
+        ask = open_source(settings, is_local=is_local)
+        rows = write_parquet(folder, ask, lambda: events_of(settings, is_local=is_local))
+        for table, count in rows.items():
+            print_line(f"{folder / table}.parquet  {count} rows")
+        return
     if form is Format.OPENLINEAGE:
-        for event in _from_log(settings) if is_local else _from_server(settings):
+        for event in events_of(settings, is_local=is_local):
             sys.stdout.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
         return
     ask = open_source(settings, is_local=is_local)
@@ -38,6 +59,11 @@ def run_export(settings: Settings, form: Format, level: str, *, is_local: bool) 
         return
     draw = mermaid if form is Format.MERMAID else graphviz
     sys.stdout.write(draw(ask("edges", {"level": level, "kind": "data"})))
+
+
+def events_of(settings: Settings, *, is_local: bool) -> Iterator[Any]:
+    """The decoded events of a log by their arrival, or of a server by their times."""
+    return _from_log(settings) if is_local else _from_server(settings)
 
 
 def _from_log(settings: Settings) -> Iterator[Any]:

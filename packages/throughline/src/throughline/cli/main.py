@@ -382,13 +382,32 @@ def deliver(
 def export(
     form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.JSON,
     level: Annotated[LevelName, typer.Option(help="How fine a diagram is.")] = LevelName.TASK,
+    output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Write all that is known: canonical JSON, a diagram, or the events, one a line.
+    """Write all that is known: canonical JSON, a diagram, the events, or tables for Spark.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
     settings = settings_of(url, database, api_key)
-    run_export(settings, form, level, is_local=database is not None)
+    run_export(settings, form, level, output, is_local=database is not None)
+
+
+@app.command()
+def rebuild(
+    url: Url = None,
+    database: Database = None,
+    api_key: Key = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make the projection anew from the events, in the reverse order, and compare; 1: not equal.
+
+    Example: throughline rebuild --database lineage.db
+    """
+    from throughline.cli.rebuild import run_rebuild
+
+    settings = settings_of(url, database, api_key)
+    if not run_rebuild(settings, is_local=database is not None, as_json=as_json):
+        raise typer.Exit(1)
