@@ -23,6 +23,7 @@ _ROOMS = (
     "graph",
     "trust",
     "deliver",
+    "alerts",
     "api",
     "collect",
     "wrap",

@@ -46,6 +46,7 @@ SETTINGS = (
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
+    Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
@@ -62,6 +63,7 @@ class Settings:
     database: str
     spool: Path | None
     deliver: Path | None
+    alerts: Path | None
     spool_remove_after: float
     lost_after: float
     largest_body: int
@@ -87,6 +89,7 @@ def resolve(
         database=values["database"] or str(_data_folder(source) / "throughline.db"),
         spool=_path(values["spool"]),
         deliver=_path(values["deliver"]),
+        alerts=_path(values["alerts"]),
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
         lost_after=_number("lost_after", values["lost_after"]),
         largest_body=int(_number("largest_body", values["largest_body"])),

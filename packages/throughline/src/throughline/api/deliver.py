@@ -1,10 +1,11 @@
-"""How the backends stand that events are delivered to."""
+"""What goes out: how the backends stand, and the alerts that fired."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from throughline.api.http import LiveState, answer
+from throughline.alerts import alerts_answer
+from throughline.api.http import Limit, LiveState, answer
 from throughline.deliver import retry_answer, standings_answer
 
 router = APIRouter()
@@ -20,3 +21,9 @@ def list_backends(live: LiveState) -> Response:
 def retry_letters(live: LiveState, backend: str) -> Response:
     """Have everything that a backend refused sent to it once more."""
     return answer(retry_answer(live.log, backend))
+
+
+@router.get("/api/v2/alerts")
+def list_alerts(live: LiveState, limit: Limit = 100) -> Response:
+    """The alerts that fired last, and whether everybody was told."""
+    return answer(alerts_answer(live.log, limit))

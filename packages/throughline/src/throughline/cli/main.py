@@ -56,6 +56,7 @@ def serve(
         float | None, typer.Option(help="Seconds after which idle drained files go. [0: never]")
     ] = None,
     deliver: Annotated[Path | None, typer.Option(help="YAML file of backends to tell.")] = None,
+    alerts: Annotated[Path | None, typer.Option(help="YAML file of rules to look at.")] = None,
     api_key: Annotated[str | None, typer.Option(help="Key that requests must show.")] = None,
 ) -> None:
     """Take events over HTTP and from a spool folder, and answer.
@@ -73,6 +74,7 @@ def serve(
                 "spool": spool,
                 "spool_remove_after": spool_remove_after,
                 "deliver": deliver,
+                "alerts": alerts,
                 "api_key": api_key,
             }
         )

@@ -11,6 +11,7 @@ import time
 import uvicorn
 from fastapi import FastAPI
 
+from throughline.alerts import Watch, read_rules
 from throughline.api import Access, end_streams, make_app
 from throughline.cli.render import print_line
 from throughline.collect import SpoolTail
@@ -30,6 +31,7 @@ def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun."""
     access = Access.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
+    rules = read_rules(settings.alerts) if settings.alerts else []
     event_log = EventLog(settings.database)
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
@@ -38,9 +40,11 @@ def run_server(settings: Settings) -> None:
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
     live.start()
-    forwarders = [Forwarder(name, backend, live) for name, backend in backends.items()]
-    for forwarder in forwarders:
-        forwarder.start()
+    beside: list[Forwarder | Watch] = [Forwarder(*each, live) for each in backends.items()]
+    if rules:
+        beside.append(Watch(rules, live))
+    for each in beside:
+        each.start()
     stopping = threading.Event()
     follower = threading.Thread(target=_follow, args=(live, tail, stopping), daemon=True)
     follower.start()
@@ -57,8 +61,8 @@ def run_server(settings: Settings) -> None:
         stopping.set()
         follower.join()
         live.stop()
-        for forwarder in forwarders:
-            forwarder.stop()
+        for each in beside:
+            each.stop()
         event_log.close()
 
 

@@ -53,33 +53,38 @@ class Http:
     config_class: ClassVar[type[HttpConfig]] = HttpConfig
 
     def __init__(self, config: HttpConfig) -> None:
-        headers = {"Content-Type": "application/json"}
-        if config.api_key:
-            headers["Authorization"] = f"Bearer {config.api_key}"
+        headers = {"Authorization": f"Bearer {config.api_key}"} if config.api_key else {}
         self._url = f"{config.url.rstrip('/')}/{config.endpoint.lstrip('/')}"
         self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
 
     def send(self, delivery: Delivery) -> None:
-        """Post one event; any answer of 2xx means that it has arrived."""
-        try:
-            answer = self._client.post(self._url, content=delivery.body.encode())
-        except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise UnavailableError(f"{self._url}: {reason}") from None
-        if answer.is_success:
-            return
-        said = redact_text(answer.text.strip())[:_SHOWN]
-        reason = f"{self._url} answered {answer.status_code}: {said}"
-        status = answer.status_code
-        if status in _BUSY:
-            raise UnavailableError(reason, _retry_after(answer.headers.get("Retry-After", "")))
-        if status in _DOUBTFUL or not 400 <= status < 500:
-            raise UnavailableError(reason, is_doubtful=True)
-        raise DeliveryError(reason)
+        """Post one event."""
+        post(self._client, self._url, delivery.body.encode(), self._url)
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+
+def post(client: httpx.Client, url: str, content: bytes, shown: str) -> None:
+    """Post JSON; any answer of 2xx means that it has arrived. `shown` is the URL's name in errors.
+
+    Raises UnavailableError or DeliveryError.
+    """
+    try:
+        answer = client.post(url, content=content, headers={"Content-Type": "application/json"})
+    except httpx.TransportError as error:
+        raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
+    if answer.is_success:
+        return
+    said = redact_text(answer.text.strip())[:_SHOWN]
+    reason = f"{shown} answered {answer.status_code}: {said}"
+    status = answer.status_code
+    if status in _BUSY:
+        raise UnavailableError(reason, _retry_after(answer.headers.get("Retry-After", "")))
+    if status in _DOUBTFUL or not 400 <= status < 500:
+        raise UnavailableError(reason, is_doubtful=True)
+    raise DeliveryError(reason)
 
 
 def _retry_after(text: str) -> float:

@@ -1,5 +1,6 @@
 """The append-only event log: the truth of which everything else is a projection."""
 
+from throughline.log.alerts import Alerts, Fired
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
 from throughline.log.entry import Entry, entry_of, read_entry
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
@@ -7,6 +8,8 @@ from throughline.log.redact import redact, redact_text
 from throughline.log.store import Appended, EventLog, Offset, Refusal
 
 __all__ = [
+    "Alerts",
+    "Fired",
     "SCOPES",
     "Key",
     "add_key",

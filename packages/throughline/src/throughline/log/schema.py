@@ -5,7 +5,7 @@ JSON of `body`), `kind` says how to read `body` (today only "openlineage"; alias
 kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
 `refused` keeps the lines that could not be placed, `keys` the API keys as hashes, `meta` the
 version of this schema. `deliveries` says how far each backend was told of the log, `dead_letters`
-what it refused; both since version 2.
+what it refused, `alerts` for what causes rules fired; these since version 2.
 """
 
 from __future__ import annotations
@@ -95,6 +95,16 @@ dead_letters = Table(
     Column("reason", Text, nullable=False),
     Column("refused_at", BigInteger, nullable=False),
     Column("is_retried", Boolean, nullable=False),
+)
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("rule", String(64), primary_key=True),
+    Column("cause", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("fired_at", BigInteger, nullable=False),
+    Column("pending", Text, nullable=False),
+    Column("error", Text),
 )
 
 

@@ -47,15 +47,19 @@ def completeness(known: Generations) -> dict[str, Any]:
     nothing below them, the `datasets` that no job reads or writes, and the `runs` whose parent
     never sent an event.
     """
-    units = units_of(known, known.state.runs.values())
+    return {**measured(known, newest_units(known)), "orphans": _orphans(known.state)}
+
+
+def newest_units(known: Generations) -> list[Unit]:
+    """The ten newest runs of the tasks of each job."""
     by_job: dict[JobRef, list[Unit]] = defaultdict(list)
-    for unit in units:
+    for unit in units_of(known, known.state.runs.values()):
         by_job[unit.run.key.job].append(unit)
     newest = []
     for of_job in by_job.values():
         of_job.sort(key=lambda u: (begin_of(known.state, u.run) or 0, u.run.key), reverse=True)
         newest += of_job[:_NEWEST]
-    return {**measured(known, newest), "orphans": _orphans(known.state)}
+    return newest
 
 
 def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:

@@ -1,0 +1,92 @@
+"""What is done when a rule is broken: a line in the log, a POST, a command."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from throughline.deliver.http import post
+from throughline.errors import ConfigError, DeliveryError
+
+log = logging.getLogger("throughline.alerts")
+
+_SECONDS = 30
+_SHOWN = 500  # characters of what a command says when it fails
+
+
+class Action(Protocol):
+    """One thing to do with an alert, which is what `/api/v2/alerts` shows of it."""
+
+    def act(self, alert: dict[str, Any]) -> None:
+        """Do it. Raises UnavailableError if that may work later, DeliveryError if not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A warning in the server's log."""
+
+    def act(self, alert: dict[str, Any]) -> None:
+        """Write it."""
+        log.warning("%s: %s", alert["rule"], alert["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A POST of the alert as JSON to `url`, or to the URL in the variable `url_env`."""
+
+    url: str | None = None
+    url_env: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.url is None) == (self.url_env is None):
+            raise ConfigError("url: expected `url`, or `url_env` with the name of a variable")
+        parts = urlsplit(self._target())
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"{'url' if self.url else 'url_env'}: expected the URL of a webhook")
+
+    def act(self, alert: dict[str, Any]) -> None:
+        """Post it."""
+        target = self._target()
+        with httpx.Client(timeout=_SECONDS) as client:  # its path is often its secret
+            post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
+
+    def _target(self) -> str:
+        return self.url or os.environ.get(self.url_env or "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, as a list of its name and arguments, with the alert as JSON on its stdin."""
+
+    argv: list[str]
+
+    def __post_init__(self) -> None:
+        if not self.argv:
+            raise ConfigError("argv: received an empty list, expected a command and its arguments")
+
+    def act(self, alert: dict[str, Any]) -> None:
+        """Run it; what it prints is only shown when it fails."""
+        try:
+            subprocess.run(
+                self.argv,
+                input=orjson.dumps(alert),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=_SECONDS,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            said = error.stdout.decode(errors="replace").strip()[-_SHOWN:]
+            raise DeliveryError(f"{self.argv[0]} ended with {error.returncode}: {said}") from None
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise DeliveryError(f"{self.argv[0]}: {error}") from None
+
+
+ACTIONS: dict[str, type[Any]] = {"command": Command, "log": Log, "webhook": Webhook}

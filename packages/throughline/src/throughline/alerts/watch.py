@@ -1,0 +1,180 @@
+"""Looks at every rule after something came, and each minute, and does what is called for.
+
+The first look at a rule is the line under what was before: that fires nothing. From then on a cause
+is put on record together with the actions that it calls for, and each is crossed out once it is
+done. So a restart neither forgets an alert nor repeats one, but for the action that was under way.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from throughline.alerts.causes import FINDERS, STANDING, Cause, Changed
+from throughline.alerts.rules import Rule
+from throughline.deliver.forwarder import Backoff
+from throughline.errors import DeliveryError, EventError, UnavailableError
+from throughline.identity import DatasetName, canonical_name
+from throughline.log import Alerts, Fired, read_entry
+from throughline.projection import Run, RunKey, State
+from throughline.projection.live import Live
+from throughline.spec import DatasetEvent, Event, RunEvent, shown_time
+
+log = logging.getLogger(__name__)
+
+_LEAST_SECONDS = 1.0
+_MOST_SECONDS = 60.0
+_STANDING_SECONDS = 60.0
+_STANDING_SHARE = 50
+_GIVE_UP_MICROS = 24 * 3_600 * 1_000_000
+
+
+class Watch:
+    """Looks at rules: by `look` once, or in a thread of its own from `start` to `stop`."""
+
+    def __init__(self, rules: Sequence[Rule], live: Live, backoff: Backoff | None = None) -> None:
+        self._rules = {rule.name: rule for rule in rules}
+        self._live = live
+        self._alerts = Alerts(live.log)
+        self._backoff = backoff or Backoff(first=1, most=600)
+        self._tries = 0
+        self._not_before = 0.0
+        self._seq: int | None = None  # at the first look everything counts
+        self._standing_at = 0.0
+        self._fired = {name: self._alerts.causes(name) for name in self._rules}
+        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+        self.look()
+
+    def start(self) -> None:
+        """Look from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; what is under way is finished, unless it takes long."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(5)
+
+    def look(self) -> None:
+        """Put on record what broke a rule since the last look."""
+        newest = self._live.newest
+        began = time.monotonic()
+        is_standing = began >= self._standing_at
+        changed = None if self._seq is None else self._changed(self._seq, newest)
+        with self._live.reading() as state:
+            found = {
+                rule.name: list(FINDERS[rule.kind](state, rule, _known(state, changed)))
+                for rule in self._rules.values()
+                if is_standing or rule.kind not in STANDING
+            }
+        for name, causes in found.items():
+            self._record(self._rules[name], causes)
+        self._seq = newest
+        if is_standing:  # what takes long is done seldom: it holds up whoever asks or writes
+            took = time.monotonic() - began
+            self._standing_at = time.monotonic() + max(_STANDING_SECONDS, _STANDING_SHARE * took)
+
+    def act(self) -> None:
+        """Do what is still to be done; what cannot be done yet waits for longer each time."""
+        if time.monotonic() < self._not_before:
+            return
+        results = [
+            self._do(fired, index) for fired in self._alerts.pending() for index in fired.pending
+        ]
+        self._tries = 0 if all(results) else self._tries + 1
+        pause = self._backoff.after(self._tries) if self._tries else 0
+        self._not_before = time.monotonic() + pause
+
+    def _run(self) -> None:
+        with self._live.listening(self._woken.set):
+            while not self._stopping.is_set():
+                self._woken.clear()
+                try:
+                    self.look()
+                    self.act()
+                except Exception:
+                    log.exception("alerts stand still, trying again")
+                self._stopping.wait(_LEAST_SECONDS)
+                self._woken.wait(_MOST_SECONDS)
+
+    def _changed(self, after: int, newest: int) -> list[Event]:
+        """The events since the last look."""
+        found: list[Event] = []
+        for seq, body in self._live.log.read(after):
+            if seq > newest:
+                break
+            with suppress(EventError):
+                found.append(read_entry(body))
+        return found
+
+    def _record(self, rule: Rule, causes: Sequence[Cause]) -> None:
+        known = self._fired[rule.name]
+        new = {cause.key: cause for cause in causes if known is None or cause.key not in known}
+        bodies = [(key, _body(rule, cause)) for key, cause in new.items()]
+        if known is None:
+            self._alerts.begin(rule.name, bodies)
+            self._fired[rule.name] = set(new)
+            return
+        self._alerts.fire(rule.name, bodies, range(len(rule.actions)))
+        known |= new.keys()
+        if rule.kind == "completeness":  # a measure that was mended may break the rule again
+            over = known - {cause.key for cause in causes}
+            self._alerts.forget(rule.name, over)
+            known -= over
+
+    def _do(self, fired: Fired, index: int) -> bool:
+        """Do one action of an alert; answers whether it needs no other try."""
+        rule = self._rules.get(fired.rule)
+        error = None
+        try:
+            if rule is not None and index < len(rule.actions):
+                rule.actions[index].act(shown(fired))
+        except UnavailableError as problem:
+            if time.time_ns() // 1_000 - fired.fired_at < _GIVE_UP_MICROS:
+                if not self._tries:
+                    log.warning("alert %s waits: %s", fired.rule, problem)
+                return False
+            error = str(problem)
+        except DeliveryError as problem:
+            error = str(problem)
+        if error:
+            log.warning("alert %s could not be passed on: %s", fired.rule, error)
+        self._alerts.done(fired, index, error)
+        return True
+
+
+def shown(fired: Fired) -> dict[str, Any]:
+    """An alert as it is posted, and as `/api/v2/alerts` shows it."""
+    return {"rule": fired.rule, **fired.body, "firedAt": shown_time(fired.fired_at)}
+
+
+def _body(rule: Rule, cause: Cause) -> dict[str, Any]:
+    return {
+        "kind": rule.kind,
+        "node": cause.node,
+        "runId": cause.run_id,
+        "message": cause.message,
+    }
+
+
+def _known(state: State, events: Iterable[Event] | None) -> Changed:
+    if events is None:
+        return Changed(state.runs.values(), state.datasets)
+    runs: dict[RunKey, Run] = {}
+    datasets: set[DatasetName] = set()
+    for event in events:
+        if isinstance(event, DatasetEvent):
+            named = [event.dataset]
+        else:
+            named = [*event.inputs, *event.outputs]
+        datasets |= {canonical_name(each.namespace, each.name) for each in named}
+        if isinstance(event, RunEvent) and (run := state.runs.get(RunKey(event.run_id, event.job))):
+            runs[run.key] = run
+    return Changed(runs.values(), datasets)

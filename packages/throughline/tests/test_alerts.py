@@ -1,0 +1,321 @@
+"""Rules: what breaks them, that each cause fires once, and that everybody is told."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+from urllib.request import Request, urlopen
+
+import orjson
+import pytest
+
+from throughline.alerts import Watch, alerts_answer, read_rules
+from throughline.alerts.actions import ACTIONS
+from throughline.alerts.causes import FINDERS
+from throughline.alerts.rules import Kind
+from throughline.deliver.forwarder import Backoff
+from throughline.errors import ConfigError
+from throughline.projection.live import Batch, Live
+from throughline.spec import parse_time, to_micros
+
+from .sinks import Sink, serving
+
+_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
+_NOW = Backoff(first=0, most=0)
+Look = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    with serving(Sink()) as sink:
+        yield sink
+
+
+def _rules(tmp_path: Path, *rules: dict[str, Any]) -> Path:
+    path = tmp_path / "alerts.yaml"
+    path.write_bytes(orjson.dumps({"rules": rules}))  # JSON is YAML
+    return path
+
+
+@pytest.fixture
+def look(live: Live, tmp_path: Path) -> Look:
+    """Looks once at one rule as a process that starts anew; the alerts so far, the oldest first."""
+
+    def look(kind: str, **more: Any) -> list[dict[str, Any]]:
+        rule = {"name": "r", "kind": kind, "actions": [{"type": "log"}], **more}
+        Watch(read_rules(_rules(tmp_path, rule)), live)
+        return alerts_answer(live.log, 100)[::-1]
+
+    return look
+
+
+def _take(live: Live, build: Any, *bodies: Any) -> None:
+    live.take(Batch([build.entry(body) for body in bodies]))
+
+
+def test_what_broke_a_rule_before_it_was_first_looked_at_fires_nothing(
+    live: Live, look: Look, build: Any
+) -> None:
+    _take(live, build, build.run("FAIL", "old", "j", "08:00:00"))
+    assert [(each["runId"], each["isPending"]) for each in look("failed")] == [("old", False)]
+    _take(live, build, build.run("FAIL", "new", "j", "09:00:00"))
+    assert [(each["runId"], each["isPending"]) for each in look("failed")][-1] == ("new", True)
+    assert len(look("failed")) == 2
+
+
+def test_a_pipeline_that_fails_is_one_alert_that_names_what_failed_in_it(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("failed")
+    dag, error = ("d", "dag"), {"errorMessage": {"message": "no space left"}}
+    _take(
+        live,
+        build,
+        build.run("FAIL", "t", "dag.load", "08:01:00", parent=dag, facets=error),
+        build.run("FAIL", "d", "dag", "08:02:00"),
+        build.run("COMPLETE", "g", "good", "08:02:00"),
+    )
+    (alert,) = look("failed")
+    assert (alert["rule"], alert["kind"], alert["node"]) == ("r", "failed", "job:demo:dag")
+    assert alert["message"] == "dag failed (dag.load: no space left)"
+
+
+def test_patterns_choose_jobs_at_any_level_by_name_or_with_their_namespace(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("failed", jobs=["*.load", "demo/other"])
+    _take(
+        live,
+        build,
+        build.run("FAIL", "t", "dag.load", "08:01:00", parent=("d", "dag")),
+        build.run("FAIL", "d", "dag", "08:02:00"),
+        build.run("FAIL", "o", "other", "08:02:00"),
+    )
+    found = look("failed", jobs=["*.load", "demo/other"])
+    assert {each["node"] for each in found} == {"job:demo:dag.load", "job:demo:other"}
+
+
+def test_a_run_whose_parent_never_spoke_is_looked_at_by_itself(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("failed")
+    _take(live, build, build.run("FAIL", "t", "dbt", "08:01:00", parent=("d", "silent")))
+    assert [each["node"] for each in look("failed")] == ["job:demo:dbt"]
+
+
+def test_a_run_that_is_not_heard_of_again_is_lost_once(live: Live, look: Look, build: Any) -> None:
+    look("lost")
+    _take(
+        live,
+        build,
+        build.run("START", "d", "dag", "08:00:00"),
+        build.run("START", "t", "dag.load", "08:01:00", parent=("d", "dag")),
+        build.run("START", "e", "ended", "08:00:00"),
+        build.run("COMPLETE", "e", "ended", "08:01:00"),
+    )
+    for _ in range(2):
+        assert [each["runId"] for each in look("lost")] == ["d"]
+
+
+def test_a_job_is_late_once_for_each_start_that_does_not_come(
+    live: Live, look: Look, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = [build.run("COMPLETE", f"{h}", "hourly", f"{h:02}:00:00") for h in range(4)]
+    _take(live, build, *hours)
+    for time, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
+        now = to_micros(parse_time(f"2025-11-21T{time}:00")) * 1_000
+        with monkeypatch.context() as patch:
+            patch.setattr("throughline.projection.live.time.time_ns", lambda now=now: now)
+            found = look("late")
+        late = ["hourly is late: it was due at 2025-11-21T04:00:00Z"] * fired
+        assert [each["message"] for each in found] == late
+
+
+def test_a_check_that_fails_is_an_alert_and_one_that_only_warns_is_none(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("quality", datasets=["a*"])
+
+    def checked(run: str, name: str, severity: str) -> Any:
+        body = build.run("COMPLETE", run, "check", "08:00:00", reads=(f"db|{name}",))
+        broken = {"assertion": "not_null", "column": "id", "success": False, "severity": severity}
+        held = {"assertion": "unique", "success": True}
+        facet = {"dataQualityAssertions": {"assertions": [broken, held]}}
+        body["inputs"][0]["inputFacets"] = facet
+        return body
+
+    _take(
+        live,
+        build,
+        checked("1", "a1", "error"),
+        checked("2", "a2", "warn"),
+        checked("3", "b", "error"),
+    )
+    (alert,) = look("quality", datasets=["a*"])
+    assert (alert["node"], alert["runId"]) == ("dataset:db:a1", "1")
+    assert alert["message"] == "a1 does not pass: not_null of id"
+
+
+def test_each_change_of_a_schema_is_an_alert(live: Live, look: Look, build: Any) -> None:
+    look("schema")
+
+    def wrote(run: str, time: str, *fields: str) -> Any:
+        body = build.run("COMPLETE", run, "j", time)
+        schema = {"fields": [{"name": name, "type": "int"} for name in fields]}
+        body["outputs"] = [build.dataset("db|t", schema=schema)]
+        return body
+
+    _take(live, build, wrote("1", "08:00:00", "a", "b"), wrote("2", "09:00:00", "a", "b"))
+    assert look("schema") == []
+    _take(live, build, wrote("3", "10:00:00", "a", "c"))
+    (alert,) = look("schema")
+    assert alert["message"] == "the schema of t changed: added c; removed b"
+    assert (alert["node"], alert["runId"]) == ("dataset:db:t", "3")
+
+
+def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
+    live: Live, look: Look, build: Any
+) -> None:
+    more = {"below": 0.6, "measure": "inputs"}
+    assert look("completeness", **more) == []
+    half = build.run("COMPLETE", "1", "j", "08:00:00", writes=("db|b",))
+    whole = [
+        build.run("COMPLETE", f"w{n}", "j", f"09:0{n}:00", reads=("db|a",), writes=("db|b",))
+        for n in range(2)
+    ]
+    _take(live, build, half)
+    for _ in range(2):
+        (alert,) = look("completeness", **more)
+        assert alert["message"] == "inputs: 0% of 1 runs, without j"
+    _take(live, build, *whole)
+    assert look("completeness", **more) == []
+    again = (build.run("COMPLETE", f"h{n}", "j", "10:00:00", writes=("db|b",)) for n in range(3))
+    _take(live, build, *again)
+    assert len(look("completeness", **more)) == 1
+
+
+def test_everybody_is_told_once_also_across_restarts(
+    live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = tmp_path / "told"
+    code = f"import sys; open({str(told)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
+    actions = [
+        {"type": "log"},
+        {"type": "webhook", "url": sink.url},
+        {"type": "command", "argv": [sys.executable, "-c", code]},
+    ]
+    rules = _rules(tmp_path, {"name": "broken", "kind": "failed", "actions": actions})
+    Watch(read_rules(rules), live).act()
+    _take(live, build, build.run("FAIL", "r", "j", "08:00:00"))
+    sink.answer = lambda _body, nth: 503 if nth < 2 else 201
+    for _ in range(4):
+        watch = Watch(read_rules(rules), live, _NOW)
+        watch.act()
+        watch.stop()
+    (posted,) = sink.taken
+    assert posted | {"firedAt": ""} == {
+        "rule": "broken",
+        "kind": "failed",
+        "node": "job:demo:j",
+        "runId": "r",
+        "message": "j failed (j: it did not say why)",
+        "firedAt": "",
+    }
+    assert orjson.loads(told.read_bytes()) == posted
+    warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
+    assert warnings == ["broken: j failed (j: it did not say why)"]
+    (alert,) = alerts_answer(live.log, 10)
+    assert (alert["isPending"], alert["error"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ({"type": "command", "argv": ["false"]}, "false ended with 1"),
+        ({"type": "command", "argv": ["no-such-command"]}, "no-such-command: "),
+        ({"type": "webhook", "url": "SINK/secret-path"}, "webhook at 127.0.0.1 answered 400"),
+    ],
+    ids=["ends badly", "is not there", "refuses"],
+)
+def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
+    action: dict[str, Any], message: str, live: Live, tmp_path: Path, sink: Sink, build: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    sink.answer = lambda _body, _nth: 400
+    action = {key: _at(sink, value) for key, value in action.items()}
+    rules = _rules(tmp_path, {"name": "x", "kind": "failed", "actions": [action]})
+    Watch(read_rules(rules), live)
+    _take(live, build, build.run("FAIL", "r", "j", "08:00:00"))
+    Watch(read_rules(rules), live).act()
+    (alert,) = alerts_answer(live.log, 10)
+    assert alert["isPending"] is False
+    assert message in alert["error"]
+    assert "secret-path" not in alert["error"] + caplog.text
+
+
+def _at(sink: Sink, value: Any) -> Any:
+    return value.replace("SINK", sink.url) if isinstance(value, str) else value
+
+
+@pytest.mark.server
+def test_the_server_alerts_and_after_a_restart_not_again(
+    tmp_path: Path, sink: Sink, build: Any
+) -> None:
+    action = {"type": "webhook", "url": sink.url}
+    rules = _rules(tmp_path, {"name": "x", "kind": "failed", "actions": [action]})
+    options = ["--port", "0", "--database", str(tmp_path / "log.db"), "--alerts", str(rules)]
+    for run in ("first", "second"):
+        process = subprocess.Popen([*_MAIN, "serve", *options], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[3].rstrip(",")
+        body = orjson.dumps(build.run("FAIL", run, "j", "08:00:00"))
+        urlopen(Request(f"{url}/api/v1/lineage", data=body), timeout=10).close()
+        sink.wait(lambda: sink.taken[-1:] != [] and sink.taken[-1]["runId"] == run)  # noqa: B023
+        alert: dict[str, Any] = {"isPending": True}
+        while alert["isPending"]:  # until it is crossed out, a crash would repeat it
+            with urlopen(f"{url}/api/v2/alerts?limit=1", timeout=10) as answer:
+                (alert,) = orjson.loads(answer.read())
+        assert alert["runId"] == run
+        process.send_signal(signal.SIGKILL if run == "first" else signal.SIGTERM)
+        process.wait(20)
+        process.stdout.close()
+    assert [alert["runId"] for alert in sink.taken] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"kind": "fire"}, r"rules\[0\].kind: received 'fire': Input should be 'failed', 'lost'"),
+        ({"when": "x"}, r"received when, allowed are the keys: name, kind, actions, jobs"),
+        ({"name": ""}, r"name: received '', expected 1 to 64 characters"),
+        ({"kind": "completeness"}, r"below: received None with kind completeness"),
+        ({"below": 0.5}, r"below: received 0.5 with kind failed"),
+        ({"actions": ["x"]}, r"actions\[0\].type: received None, expected one of command, log"),
+        ({"actions": [{"type": "command", "argv": []}]}, r"actions\[0\].argv: received an empty"),
+        ({"actions": [{"type": "webhook"}]}, r"actions\[0\].url: expected `url`, or `url_env`"),
+        ({"actions": [{"type": "webhook", "url_env": "NO"}]}, r"url_env: expected the URL"),
+    ],
+)
+def test_an_alerts_file_that_cannot_be_used_is_named_with_what_is_allowed(
+    rule: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = _rules(tmp_path, {"name": "r", "kind": "failed", "actions": [], **rule})
+    with pytest.raises(ConfigError, match=message):
+        read_rules(path)
+
+
+def test_the_example_of_the_docs_can_be_used_and_names_every_kind_and_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALERT_WEBHOOK", "https://chat.example.org/hook")
+    text = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
+    (tmp_path / "alerts.yaml").write_text(text.split("# alerts.yaml\n")[1].split("```")[0])
+    assert len(read_rules(tmp_path / "alerts.yaml")) == 4
+    named = set(re.findall(r"^\| `(\w+)` \|", text.split("# Alerts\n")[1], flags=re.MULTILINE))
+    assert named == {*get_args(Kind), *ACTIONS}
+    assert set(get_args(Kind)) == set(FINDERS)
