@@ -218,6 +218,7 @@ def test_the_flow_and_every_task_name_their_owner_and_the_tags_of_the_run(shapes
         }
         assert tags["METAFLOW", "user"] == "tester"
         assert tags["METAFLOW", "project"] == "everything"
+        assert tags["METAFLOW", "run_id"].isdecimal()
 
 
 def test_jobs_carry_their_source_documentation_and_place_in_git(shapes):

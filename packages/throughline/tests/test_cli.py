@@ -204,6 +204,39 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
     assert call("runs", "trips", "--database", database).returncode == 1
 
 
+def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    own = {"airflowDagRun": {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}}
+    error = {"errorMessage": {"message": "\n disk full\ntrace", "programmingLanguage": "python"}}
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(
+        orjson.dumps([
+            build.run("FAIL", "d", "dag", "08:02:00", facets=own),
+            build.run("FAIL", "t", "dag.t", "08:01:00", parent=("d", "dag"), facets=error),
+            build.run("COMPLETE", "u", "dag.u", "08:01:30", parent=("d", "dag")),
+        ])
+    )  # fmt: skip
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(events), *log)
+    lines = call("runs", "--failed", *log).stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith("dag  manual__1  month=2025-11")
+    assert lines[2].strip() == "disk full"
+    assert call("runs", "--state", "completed", *log).stdout.count("\n") == 1
+    assert call("runs", "--state", "lost", *log).stdout == "There is no such run.\n"
+    assert call("runs", "--state", "odd", *log).returncode == 2
+    tree = call("runs", "--tree", "manual__1", *log).stdout
+    tree = re.sub(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  [\d.]+ s", "", tree)
+    assert tree.splitlines() == [
+        "dag  FAILED  d  manual__1  month=2025-11",
+        "├─ dag.t  FAILED  t",
+        "│     disk full",
+        "└─ dag.u  COMPLETED  u",
+    ]
+    assert "no run has the id 'x'" in call("runs", "--tree", "x", *log).stderr
+
+
 def test_an_export_is_equal_after_a_rebuild_from_the_log(
     database: str, tmp_path: Path, call: Call
 ) -> None:

@@ -208,10 +208,11 @@ def deployment_of(metadata: Any) -> str:
 
 
 def facets_of_run(settings: Settings, run_id: str, metadata: Any) -> facets.RunFacets:
-    """What the flow's run and its tasks share: the time they are for, as set or known; the tags."""
+    """What the flow's run and its tasks share: the time they are for, tags, Metaflow's run id."""
     instant = instant_of(run_id)
     time = settings.nominal_time or (instant.isoformat() if instant else None)
-    tags = facets.tags(metadata.sticky_tags, metadata.sticky_sys_tags)
+    system = {*metadata.sticky_sys_tags, f"run_id:{run_id}"}
+    tags = facets.tags(metadata.sticky_tags, system)
     return facets.nominal_time(time) | tags
 
 

@@ -34,6 +34,17 @@ class LevelName(StrEnum):
     QUERY = "query"
 
 
+class Condition(StrEnum):
+    """How a run stands."""
+
+    NEW = "NEW"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    ABORTED = "ABORTED"
+    LOST = "LOST"
+
+
 def main() -> None:
     """Run a command; an error of ours is one message on stderr and exit code 1."""
     try:
@@ -279,12 +290,23 @@ def runs(
     ask: Ask,
     job: Annotated[str | None, typer.Argument(help="A job; without it the runs of all.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    state: Annotated[
+        Condition | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="The same as --state FAILED.")] = False,
+    root: Annotated[
+        str | None, typer.Option("--tree", help="All that this run started, by its id.")
+    ] = None,
 ) -> None:
-    """List the newest runs, of one job or of all.
+    """List the newest runs, of one job or of all: parameters, the orchestrator's id, the error.
 
     Example: throughline runs TrainForecastModelFlow.train --limit 5
     """
-    ask("runs", {"job": job, "limit": limit})
+    if root is not None:
+        ask("runtree", {"run": root})
+    else:
+        condition = Condition.FAILED if failed else state
+        ask("runs", {"job": job, "limit": limit, "condition": condition})
 
 
 @app.command()

@@ -21,6 +21,7 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "path": render.print_path,
     "provenance": report.print_provenance,
     "runs": render.print_runs,
+    "runtree": render.print_runtree,
     "search": render.print_found,
     "tags": report.print_tags,
     "tree": render.print_tree,

@@ -67,15 +67,11 @@ def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> No
         while open_:
             leaf, lead, below = open_.pop()
             console.print(_line(console, lead, leaf))
-            children = leaf["children"]
-            for index, child in reversed(list(enumerate(children))):
-                is_last = index == len(children) - 1
-                branch, rest = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-                open_.append((child, below + branch, below + rest))
+            open_ += _branches(leaf["children"], below)
 
 
 def print_runs(answer: list[dict[str, Any]]) -> None:
-    """One run a line, in columns; the job, which can be long, comes last."""
+    """One run a line, in columns; what can be long comes last, an error on a line of its own."""
     console = new_console()
     times = [times_of(run) for run in answer]
     started = max((len(start) for start, _ in times), default=0)
@@ -87,8 +83,50 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
             f"  {lasted:>{took}}",
             (f"  {run['runId']}", "dim"),
             (f"  {run['job']['name']}", "bold"),
+            _given(run),
         )
         console.print(line)
+        if error := _error(run):
+            console.print(Text.assemble(" " * (started + 2), error))
+    if not answer:
+        console.print("There is no such run.")
+
+
+def print_runtree(answer: dict[str, Any]) -> None:
+    """A run a line, below the one that started it."""
+    console = new_console()
+    open_ = [(answer, "", "")]
+    while open_:
+        run, lead, below = open_.pop()
+        line = Text.assemble((lead, "dim"), (run["job"]["name"], "bold"))
+        _append_run(line, run)
+        console.print(line.append(f"  {run['runId']}", "dim").append_text(_given(run)))
+        children = run["children"]
+        if error := _error(run):
+            branch = "│  " if children else "   "
+            console.print(Text.assemble((below + branch, "dim"), error))
+        open_ += _branches(children, below)
+
+
+def _branches(children: list[Any], below: str) -> list[tuple[Any, str, str]]:
+    """Children with what stands before them and before what is below them, the last first."""
+    marks = [("├─ ", "│  ")] * (len(children) - 1) + [("└─ ", "   ")]
+    pairs = zip(children, marks, strict=True) if children else ()
+    return [(child, below + branch, below + rest) for child, (branch, rest) in pairs][::-1]
+
+
+def _given(run: dict[str, Any]) -> Text:
+    """What the orchestrator calls a run, and its parameters."""
+    text = Text(f"  {run['ownId']}" if run["ownId"] else "", "dim")
+    for name, value in run["parameters"].items():
+        text.append(f"  {name}=", "dim").append(str(value))
+    return text
+
+
+def _error(run: dict[str, Any]) -> Text | None:
+    """The first line of its error that says something."""
+    lines = [line.strip() for line in (run["error"] or "").splitlines() if line.strip()]
+    return Text(lines[0], "red") if lines else None
 
 
 def print_impact(answer: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
@@ -19,15 +20,16 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
+from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.tags import Tags, shown
-from throughline.graph.walk import run_line, tree
+from throughline.graph.walk import condition_of, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
 from throughline.projection.derived import begin_of, descendants_of, version_of
 from throughline.projection.state import Use
-from throughline.spec import JobRef, run_id_of
+from throughline.spec import JobRef
 
 Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
@@ -37,6 +39,7 @@ Depth = Annotated[int, Ge(0), "How many steps along edges to walk."]
 Limit = Annotated[int, Ge(0), "How many at most."]
 LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
 Direction = Literal["up", "down", "both"]
+Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 
 
 def level_of(text: str) -> Level:
@@ -209,8 +212,9 @@ def runs_answer(
     state: State,
     job: Annotated[str | None, "A job; without it the runs of all."] = None,
     limit: Limit = 20,
+    condition: Annotated[Condition | None, "Only runs in this state."] = None,
 ) -> list[dict[str, Any]]:
-    """The newest runs, of one job or of all."""
+    """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
         runs = [run for run in state.runs.values() if run.is_known]
     else:
@@ -220,7 +224,16 @@ def runs_answer(
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
-    return [run_line(state, run) for run in runs[:limit]]
+    fitting = (run for run in runs if condition in (None, condition_of(state, run)))
+    return [told_of(state, run) for run in islice(fitting, limit)]
+
+
+@question("runtree")
+def runtree_answer(
+    state: State, run: Annotated[str, "A run's id, or what its orchestrator calls it."]
+) -> dict[str, Any]:
+    """A run and all that it started, as a tree."""
+    return run_tree(state, find_run(state, run))
 
 
 question("export")(export)
@@ -235,19 +248,14 @@ def _fitting(state: State, node: Node) -> Level:
 
 def run_answer(state: State, run_id: str) -> dict[str, Any]:
     """A run with its parameters, code and dataset versions, and every run below it likewise."""
-    known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(run_id), ())]
-    if not known:
-        raise NotFoundError(f"no run has the id {run_id!r}")
-    run = max(known, key=lambda each: (each.is_known, each.last or 0, each.key))
+    run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
     return {**_run_in_full(state, run), "below": [_run_in_full(state, each) for each in below]}
 
 
 def _run_in_full(state: State, run: Run) -> dict[str, Any]:
-    parameters = run.facets.get("executionParameters").get("parameters", [])
     return {
-        **run_line(state, run),
-        "parameters": {each["name"]: each.get("value") for each in parameters if "name" in each},
+        **told_of(state, run),
         "code": code_of(run),
         "inputs": _versions(state, run, run.inputs),
         "outputs": _versions(state, run, run.outputs),

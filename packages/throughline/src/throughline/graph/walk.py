@@ -179,12 +179,15 @@ def newest_run(state: State, ref: JobRef) -> Run | None:
     return max(runs, key=lambda run: (begin_of(state, run) or 0, run.key), default=None)
 
 
+def condition_of(state: State, run: Run) -> RunState:
+    """The state of a run, LOST if it is open and silent."""
+    return RunState.LOST if is_lost(state, run) else outcome(state, run).state
+
+
 def run_line(state: State, run: Run) -> dict[str, Any]:
     """A run in one line: who, how, when, how long."""
-    condition, ended = outcome(state, run)
+    condition, ended = condition_of(state, run), outcome(state, run).ended
     started = begin_of(state, run)
-    if is_lost(state, run):
-        condition = RunState.LOST
     is_timed = ended is not None and started is not None
     return {
         "runId": run.key.run_id,

@@ -1,0 +1,89 @@
+"""Runs as people look for them: by the orchestrator's own id, with parameters and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph.walk import run_line
+from throughline.projection import Run, State, start_of
+from throughline.projection.derived import children_of, lineage_of
+from throughline.spec import run_id_of
+
+# Where integrations say what their orchestrator calls a run.
+_OWN_IDS = (
+    ("airflow", "dagRun", "run_id"),
+    ("airflowDagRun", "dagRun", "run_id"),
+    ("dbt_run", "invocation_id"),
+    ("spark_applicationDetails", "applicationId"),
+)
+
+
+def find_run(state: State, text: str) -> Run:
+    """The run of an id: OpenLineage's, or the orchestrator's own, then the topmost that has it."""
+    known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
+    if known:
+        return max(known, key=lambda each: (each.is_known, each.last or 0, each.key))
+    named = {run.key: run for run in state.runs.values() if own_id_of(run) == text}
+    tops = [
+        run for run in named.values()
+        if not any(above.key in named for above in list(lineage_of(state, run))[1:])
+    ]  # fmt: skip
+    if not tops:
+        raise NotFoundError(f"no run has the id {text!r}")
+    if len(tops) > 1:
+        ids = sorted(f"{run.key.run_id} of {run.key.job.name}" for run in tops)
+        raise AmbiguousError(f"{text!r} is the id of {len(ids)} runs", ids[:10])
+    return tops[0]
+
+
+def own_id_of(run: Run) -> str | None:
+    """What the orchestrator itself calls a run."""
+    for facet, *keys in _OWN_IDS:
+        value: Any = run.facets.get(facet)
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value:
+            return str(value)
+    tags = _objects(run.facets.get("tags").get("tags"))
+    found = (tag.get("value") for tag in tags if tag.get("key") == "run_id")
+    return next((str(value) for value in found if value), None)
+
+
+def parameters_of(run: Run) -> dict[str, Any]:
+    """What a run was given: its parameters, or the configuration of its Airflow DAG run."""
+    given = _objects(run.facets.get("executionParameters").get("parameters"))
+    if given:
+        return {str(each["name"]): each.get("value") for each in given if "name" in each}
+    dag_run = run.facets.get("airflowDagRun").get("dagRun")
+    conf = dag_run.get("conf") if isinstance(dag_run, dict) else None
+    return conf if isinstance(conf, dict) else {}
+
+
+def told_of(state: State, run: Run) -> dict[str, Any]:
+    """A run in one line, with its orchestrator's id, its parameters and its error, if any."""
+    message = run.facets.get("errorMessage").get("message")
+    return {
+        **run_line(state, run),
+        "ownId": own_id_of(run),
+        "parameters": parameters_of(run),
+        "error": None if message is None else str(message),
+    }
+
+
+def run_tree(state: State, root: Run) -> dict[str, Any]:
+    """A run with the `children` that it started, the first first, and theirs in turn."""
+    top = {**told_of(state, root), "children": []}
+    open_, seen = [(root, top)], {root.key}
+    while open_:
+        run, told = open_.pop()
+        children = [child for child in children_of(state, run) if child.key not in seen]
+        for child in sorted(children, key=lambda each: (start_of(each) or 0, each.key)):
+            seen.add(child.key)
+            told["children"].append({**told_of(state, child), "children": []})
+            open_.append((child, told["children"][-1]))
+    return top
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

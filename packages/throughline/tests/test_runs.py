@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph.answers import runs_answer, runtree_answer
+from throughline.projection import State
+
+_DAG_RUN = {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}
+
+
+def _ids(told: dict[str, Any]) -> Any:
+    return told["runId"], [_ids(child) for child in told["children"]]
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    error = {"errorMessage": {"message": "disk full", "programmingLanguage": "python"}}
+    task = {"airflow": _DAG_RUN}
+    given = {"executionParameters": {"parameters": [{"name": "days", "value": "30"}, "junk"]}}
+    tags = {"tags": {"tags": [{"key": "run_id", "value": "1763"}, 7]}}
+    flow = {**given, **tags}
+    return build.state(
+        build.run("COMPLETE", "d", "dag", "08:09:00", facets={"airflowDagRun": _DAG_RUN}),
+        build.run("COMPLETE", "t1", "dag.t", "08:01:00", parent=("d", "dag"), facets=task),
+        build.run("FAIL", "t2", "dag.u", "08:02:00", parent=("d", "dag"), facets=task | error),
+        build.run("COMPLETE", "f", "Flow", "08:03:00", parent=("t1", "dag.t"), facets=flow),
+        build.run("START", "s", "Flow.s", "08:02:30", parent=("f", "Flow"), facets=tags),
+    )
+
+
+def test_a_run_tells_its_parameters_its_orchestrators_id_and_its_error(state: State) -> None:
+    told = {run["runId"]: run for run in runs_answer(state)}
+    assert (told["d"]["ownId"], told["d"]["parameters"]) == ("manual__1", {"month": "2025-11"})
+    assert (told["f"]["ownId"], told["f"]["parameters"]) == ("1763", {"days": "30"})
+    assert (told["t2"]["ownId"], told["t2"]["error"]) == ("manual__1", "disk full")
+    assert told["t1"]["error"] is None
+
+
+def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) -> None:
+    assert [run["runId"] for run in runs_answer(state, limit=1, condition="FAILED")] == ["t2"]
+    assert runs_answer(state, "Flow", condition="FAILED") == []
+    state.silent_before = 2**60
+    assert [run["runId"] for run in runs_answer(state, condition="LOST")] == []
+    assert [run["runId"] for run in runs_answer(state, "Flow.s")] == ["s"]
+
+
+@pytest.mark.parametrize("name", ["d", "manual__1"])
+def test_a_tree_of_runs_begins_at_the_topmost_that_has_the_id(name: str, state: State) -> None:
+    tree: Any = ("d", [("t1", [("f", [("s", [])])]), ("t2", [])])
+    assert _ids(runtree_answer(state, name)) == tree
+    assert _ids(runtree_answer(state, "1763")) == ("f", [("s", [])])
+
+
+def test_an_id_of_no_run_or_of_several_is_an_error(state: State, build: Any) -> None:
+    with pytest.raises(NotFoundError, match="no run has the id 'x'"):
+        runtree_answer(state, "x")
+    twice = [
+        build.run("COMPLETE", run, job, "08:00:00", facets={"dbt_run": {"invocation_id": "i"}})
+        for run, job in (("1", "a"), ("2", "b"))
+    ]
+    with pytest.raises(AmbiguousError, match="'i' is the id of 2 runs") as caught:
+        runtree_answer(build.state(*twice), "i")
+    assert caught.value.nearest == ("1 of a", "2 of b")
+
+
+def test_runs_that_start_each_other_in_a_circle_are_shown_once(build: Any) -> None:
+    circle = build.state(
+        build.run("START", "1", "a", "08:00:00", parent=("2", "b")),
+        build.run("START", "2", "b", "08:00:00", parent=("1", "a")),
+    )
+    assert _ids(runtree_answer(circle, "1")) == ("1", [("2", [])])
