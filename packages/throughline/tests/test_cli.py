@@ -29,6 +29,7 @@ _COMMANDS = (
     "drift",
     "tags",
     "gate",
+    "check",
     "health",
     "diff",
     "runs",

@@ -48,17 +48,25 @@ class Ask:
     known_at: str | None = None
 
     def __call__(self, what: str, params: dict[str, Any]) -> Any:
-        """Print the answer to a question, without the parameters that are None; return it."""
+        """Print the answer to a question; return it."""
+        answer = self.answer(what, params)
+        self.show(what, answer)
+        return answer
+
+    def answer(self, what: str, params: dict[str, Any]) -> Any:
+        """The answer to a question, asked without the parameters that are None."""
         then = {"as_of": self.as_of, "known_at": self.known_at}
         params = params | {name: moment(text) for name, text in then.items() if text}
         given = {name: value for name, value in params.items() if value is not None}
         settings = settings_of(self.url, self.database, self.api_key)
         ask = open_source(settings, is_local=self.database is not None)
-        answer = ask(what, given)
+        return ask(what, given)
+
+    def show(self, what: str, answer: Any) -> None:
+        """Print an answer."""
         from throughline.cli import printers, render  # what they need is slow to load
 
         (render.print_json if self.as_json else printers.PRINTERS[what])(answer)
-        return answer
 
 
 def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:

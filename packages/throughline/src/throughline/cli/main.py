@@ -260,6 +260,27 @@ def gate(
 
 @app.command()
 @asks(then=True)
+def check(
+    ask: Ask,
+    file: Annotated[Path, typer.Argument(help="YAML file with the contract.")] = Path(
+        "contract.yaml"
+    ),
+    write: Annotated[
+        bool, typer.Option("--write", help="Make the file of what is there; patterns stay.")
+    ] = False,
+) -> None:
+    """Compare what jobs read and write with a contract; exit code 1: there are differences.
+
+    Example: throughline check contract.yaml
+    """
+    from throughline.cli.check import run_check
+
+    if not run_check(ask, file, write=write):
+        raise typer.Exit(1)
+
+
+@app.command()
+@asks(then=True)
 def health(ask: Ask) -> None:
     """Tell what is wrong (failed, lost, late, checks) and what nobody told; exit code 1: wrong.
 

@@ -1,4 +1,4 @@
-"""How each answer of /api/v2 is shown to people."""
+"""How each answer of /api/v2, and of `check`, is shown to people."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from throughline.cli import doctor, render, report
 __all__ = ["PRINTERS"]
 
 PRINTERS: dict[str, Callable[[Any], None]] = {
+    "check": report.print_check,
     "columns": render.print_columns,
     "diff": render.print_diff,
     "doctor": doctor.print_doctor,

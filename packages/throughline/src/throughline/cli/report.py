@@ -145,6 +145,18 @@ def print_gate(answer: dict[str, Any]) -> None:
             console.print(Text.assemble(rule, violation["message"], (run, "dim")))
 
 
+def print_check(answer: dict[str, Any]) -> None:
+    """A difference a line: + there but not declared, - declared but not there."""
+    console = new_console()
+    for each in answer["differences"]:
+        mark = "+" if each["kind"] == "unexpected" else "-"
+        where = "" if each["what"] == "job" else f"{each['job']}  "
+        text = f"{mark} {each['kind']:10}  {each['what']:6}  {where}{each['name']}"
+        console.print(Text(text, MARKS[mark]))
+    if answer["passed"]:
+        console.print("All is as declared.")
+
+
 def print_health(answer: dict[str, Any]) -> None:
     """What is wrong, a line each; then what nobody told."""
     console = new_console()
