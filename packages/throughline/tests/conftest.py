@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -25,6 +26,8 @@ from throughline.cli import main
 from throughline.log import Entry, EventLog, entry_of
 from throughline.projection import State, project
 from throughline.projection.live import Live
+
+from .servers import Server
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared"
 _DAY = "2025-11-21T"
@@ -204,3 +207,18 @@ def serving() -> Iterator[Callable[[FastAPI], str]]:
     for server, thread in servers:
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    """Start a server over a database, with options; what still runs at the end is killed."""
+    servers: list[Server] = []
+
+    def start(database: Path | str, *options: str) -> Server:
+        servers.append(Server(database, *options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.stop(signal.SIGKILL)

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from .conftest import Call
+from .servers import Server
 from .test_history import checked, schema, wrote
-from .test_server import Server
 from .test_tags import IDENTITY, makes, tagged
 
 

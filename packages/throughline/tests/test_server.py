@@ -2,75 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
-from urllib.request import Request, urlopen
 
 import orjson
 import pytest
 
+from throughline.log import EventLog
+
+from .servers import COMMAND, Server, until
+
 pytestmark = pytest.mark.server
-
-_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
-
-
-class Server:
-    """A `throughline serve` process on a free port."""
-
-    def __init__(self, database: Path, *options: str) -> None:
-        command = [*_MAIN, "serve", "--port", "0", "--database", str(database), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.greeting = self.process.stdout.readline()
-        self.url = self.greeting.split()[3].rstrip(",")
-
-    def get(self, path: str) -> Any:
-        with urlopen(self.url + path, timeout=10) as response:
-            return json.loads(response.read())
-
-    def post(self, body: Any) -> int:
-        request = Request(self.url + "/api/v1/lineage", data=orjson.dumps(body))
-        with urlopen(request, timeout=10) as response:
-            return int(response.status)
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=15)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
-    servers: list[Server] = []
-
-    def start(database: Path, *options: str) -> Server:
-        servers.append(Server(database, *options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.stop(signal.SIGKILL)
-
-
-def _until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    """Wait for a condition of another process; it has no event to wait on."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        threading.Event().wait(0.02)
 
 
 def test_every_acknowledged_event_is_there_after_kill_9(
@@ -88,15 +37,19 @@ def test_every_acknowledged_event_is_there_after_kill_9(
             except (URLError, OSError):
                 return
 
-    workers = [threading.Thread(target=post, args=(worker,)) for worker in range(4)]
+    workers = [threading.Thread(target=post, args=(worker,)) for worker in range(8)]
     for worker in workers:
         worker.start()
-    _until(lambda: acknowledged.qsize() >= 150)
+    until(lambda: acknowledged.qsize() >= 150)
     server.stop(signal.SIGKILL)
     for worker in workers:
         worker.join()
     runs = {acknowledged.get() for _ in range(acknowledged.qsize())}
-    found = {run["runId"] for run in serve(tmp_path / "log.db").get("/api/v2/runs?limit=100000")}
+    again = serve(tmp_path / "log.db")
+    log = EventLog(str(tmp_path / "log.db"))
+    found = {orjson.loads(body)["run"]["runId"] for _, body in log.read()}
+    log.close()
+    assert again.get("/healthz")["runs"] == len(found)
     assert len(runs) >= 150
     assert runs <= found
 
@@ -108,12 +61,12 @@ def test_what_was_spooled_while_the_server_was_down_is_there_after_its_start(
     options = ("--spool", str(spool))
     first = serve(tmp_path / "log.db", *options)
     _append(spool / "a.jsonl", build, "a")
-    _until(lambda: first.get("/healthz")["runs"] == 1)
+    until(lambda: first.get("/healthz")["runs"] == 1)
     assert first.stop() == 0
     _append(spool / "a.jsonl", build, "b")
     _append(spool / "deep" / "c.jsonl", build, "c")
     second = serve(tmp_path / "log.db", *options)
-    _until(lambda: second.get("/healthz")["runs"] == 3)
+    until(lambda: second.get("/healthz")["runs"] == 3)
 
 
 def _append(path: Path, build: Any, run: str) -> None:
@@ -136,7 +89,7 @@ def test_a_taken_port_is_named_with_the_option_to_change_it(
 ) -> None:
     port = serve(tmp_path / "a.db").url.rsplit(":", 1)[1]
     second = subprocess.run(
-        [*_MAIN, "serve", "--port", port, "--database", str(tmp_path / "b.db")],
+        [*COMMAND, "serve", "--port", port, "--database", str(tmp_path / "b.db")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert second.returncode == 1
@@ -149,9 +102,9 @@ def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
 ) -> None:
     server = serve(tmp_path / "log.db")
     _append(tmp_path / "events.jsonl", build, "r")
-    command = [*_MAIN, "ingest", str(tmp_path / "events.jsonl"), "--database"]
+    command = [*COMMAND, "ingest", str(tmp_path / "events.jsonl"), "--database"]
     subprocess.run([*command, str(tmp_path / "log.db")], check=True, capture_output=True)
-    _until(lambda: server.get("/healthz")["runs"] == 1)
+    until(lambda: server.get("/healthz")["runs"] == 1)
     command[-1:] = ["--url", server.url]
     found = subprocess.run(command, check=True, capture_output=True, text=True)
     assert found.stdout == "taken 0, repeated 1, refused 0\n"
@@ -193,10 +146,10 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     (spool / "p.jsonl").write_bytes(event + b"\nbroken\n")
     key = ("--api-key", "k")
     server = serve(tmp_path / "log.db", "--spool", str(spool), *key)
-    _until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
+    until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
 
     def doctor(*options: str) -> tuple[int, Any]:
-        command = [*_MAIN, "doctor", "--url", server.url, "--json", *options]
+        command = [*COMMAND, "doctor", "--url", server.url, "--json", *options]
         found = subprocess.run(command, capture_output=True)
         return found.returncode, orjson.loads(found.stdout)
 
@@ -214,6 +167,6 @@ def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
     server = serve(tmp_path / "log.db")
     for nth in range(3):
         server.post(build.run("START", "1", "a", f"0{nth}:00:00", writes=(f"db|t{nth}",)))
-    command = [*_MAIN, "rebuild", "--url", server.url]
+    command = [*COMMAND, "rebuild", "--url", server.url]
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.stdout == "3 events: 1 jobs, 1 runs, 3 datasets, equal\n"

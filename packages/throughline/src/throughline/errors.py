@@ -6,6 +6,7 @@ ThroughlineError
       · TooLargeError     a body above the size that is taken
   · ConfigError           a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
+  · DeadlineError         a question that takes longer than it may
   · LogError              the store cannot be opened or written
   · NotFoundError         nothing of that name; carries what comes nearest
     · AmbiguousError      a short name that fits several nodes
@@ -23,6 +24,7 @@ __all__ = [
     "AmbiguousError",
     "BodyError",
     "ConfigError",
+    "DeadlineError",
     "DeliveryError",
     "EventError",
     "ExposureError",
@@ -64,6 +66,10 @@ class ConfigError(ThroughlineError):
 
 class ExposureError(ConfigError):
     """The server would be reachable from other machines without an API key."""
+
+
+class DeadlineError(ThroughlineError):
+    """A question takes longer than it may."""
 
 
 class LogError(ThroughlineError):

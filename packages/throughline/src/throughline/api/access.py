@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from throughline.api.http import answer
+from throughline.api.http import answer, unavailable
 from throughline.config import Settings
 from throughline.errors import LogError
 from throughline.log import EventLog, Key, hash_of, keys_of
@@ -67,28 +68,21 @@ class Guard:
             await send(message)
 
         refusal = await self._refusal(scope["method"], scope["path"], Headers(scope=scope))
-        if refusal is None:
-            await self._app(scope, receive, send_safe)
-            return
-        status, told = refusal
-        response = answer({"code": status, "message": told}, status)
-        if status == 401:
-            # A browser asks for a name and a password: any name, and the key.
-            response.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
-        await response(scope, receive, send_safe)
+        await (refusal or self._app)(scope, receive, send_safe)
 
-    async def _refusal(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
+    async def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
         origin = headers.get("origin")
         own = headers.get("host", "").lower()
         # A page of another origin may post to us without asking first: nobody meant that.
         if method not in ("GET", "HEAD") and origin and origin.lower().split("://")[-1] != own:
-            return 403, f"Origin: received {origin!r}, expected no page of another origin"
+            told = f"Origin: received {origin!r}, expected no page of another origin"
+            return _refused(403, told)
         if path == "/healthz":
             return None
         try:
             keys = await self._known()
         except LogError as error:
-            return 503, str(error)
+            return unavailable(error)
         if not keys and not self._access.api_key and not self._access.is_exposed:
             return self._detour(headers)
         shown = _shown(headers)
@@ -96,14 +90,17 @@ class Guard:
             return None
         key = keys.get(hash_of(shown.decode(errors="replace")))
         if key is None:
-            return 401, "Authorization: Bearer <API key> is needed"
+            refusal = _refused(401, "Authorization: Bearer <API key> is needed")
+            # A browser asks for a name and a password: any name, and the key.
+            refusal.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
+            return refusal
         needed = _needed(method, path)
         if key.may(needed):
             return None
         had = ", ".join(sorted(key.scopes))
-        return 403, f"the key {key.name!r} has the scope {had}; this needs {needed}"
+        return _refused(403, f"the key {key.name!r} has the scope {had}; this needs {needed}")
 
-    def _detour(self, headers: Headers) -> tuple[int, str] | None:
+    def _detour(self, headers: Headers) -> Response | None:
         """A page whose name was made to lead here (DNS rebinding) still sends its own name."""
         host = headers.get("host", "")
         try:
@@ -112,9 +109,10 @@ class Guard:
             name = None
         if not self._access.hosts or name in self._access.hosts:
             return None
-        return 421, (
+        return _refused(
+            421,
             f"Host: received {host!r}, expected one of {', '.join(sorted(self._access.hosts))};"
-            " a server with an API key answers to any name: throughline keys add"
+            " a server with an API key answers to any name: throughline keys add",
         )
 
     async def _known(self) -> dict[str, Key]:
@@ -141,6 +139,10 @@ class Guard:
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
         }
+
+
+def _refused(status: int, told: str) -> Response:
+    return answer({"code": status, "message": told}, status)
 
 
 def _needed(method: str, path: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from throughline import deadline
 from throughline.api import (
     datasets,
     deliver,
@@ -28,7 +29,7 @@ from throughline.api import (
     v2,
 )
 from throughline.api.access import Access, Guard
-from throughline.api.http import RawPath, answer
+from throughline.api.http import RawPath, answer, unavailable
 from throughline.errors import (
     BodyError,
     EventError,
@@ -64,13 +65,19 @@ def make_app(
     access: Access | None = None,
     spool_lag: Callable[[], int] | None = None,
     largest_body: int = 64 * 2**20,
+    longest_query: float = 30,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in, `largest_body` the
-    most bytes of a request.
+    most bytes of a request, `longest_query` the seconds that a question may take.
     """
-    app = FastAPI(title="throughline", docs_url=None, redoc_url=None)
+
+    async def limit() -> None:
+        deadline.start(longest_query)
+
+    limits = [Depends(limit)]
+    app = FastAPI(title="throughline", docs_url=None, redoc_url=None, dependencies=limits)
     app.state.live = live
     app.state.spool_lag = spool_lag
     app.state.largest_body = largest_body
@@ -93,8 +100,9 @@ def _on_error(_request: Request, error: Exception) -> Response:
         is_large = isinstance(error, TooLargeError)
         status = 413 if is_large else 400 if isinstance(error, BodyError) else 422
         return answer({"code": status, "message": str(error), **intake.described(error)}, status)
-    status = 503 if isinstance(error, LogError) else 400
-    return answer({"code": status, "message": str(error)}, status)
+    if isinstance(error, LogError):
+        return unavailable(error)
+    return answer({"code": 400, "message": str(error)}, 400)
 
 
 def _on_invalid(_request: Request, error: Exception) -> Response:

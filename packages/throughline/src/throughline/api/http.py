@@ -10,7 +10,11 @@ from fastapi import Depends, Query, Request, Response
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from throughline.errors import LogError
 from throughline.projection.live import Live
+
+_RETRY_AFTER = 5
+"""Seconds that a client shall wait when the store does not answer."""
 
 
 class _Segment(Convertor[str]):
@@ -49,7 +53,7 @@ def _live(request: Request) -> Live:
 
 
 LiveState = Annotated[Live, Depends(_live)]
-Limit = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=0, le=1_000)]
 Offset = Annotated[int, Query(ge=0)]
 
 
@@ -57,6 +61,13 @@ def answer(payload: Any, status: int = 200) -> Response:
     """A JSON answer."""
     body = orjson.dumps(payload, default=_tuple)
     return Response(body, status_code=status, media_type="application/json")
+
+
+def unavailable(error: LogError) -> Response:
+    """The store is gone, locked or full; nothing was acknowledged, and it is worth trying again."""
+    response = answer({"code": 503, "message": str(error)}, 503)
+    response.headers["Retry-After"] = str(_RETRY_AFTER)
+    return response
 
 
 def _tuple(value: Any) -> list[Any]:

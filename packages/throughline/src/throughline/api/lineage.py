@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from throughline import deadline
 from throughline.api.facets import fields_of
 from throughline.api.http import LiveState, answer
 from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import graph_of, level_of, made_of_columns
+from throughline.graph.answers import MOST_STEPS, graph_of, level_of, made_of_columns
 from throughline.graph.columns import Column, Made, Told, around
 from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
@@ -28,7 +29,7 @@ router = APIRouter()
 def get_lineage(
     live: LiveState,
     node: Annotated[str, Query(alias="nodeId")],
-    depth: Annotated[int, Query(ge=0)] = 20,
+    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
     level: str | None = None,
 ) -> Response:
     """Jobs that share datasets with the node, `depth` times over, and all their datasets.
@@ -52,7 +53,7 @@ def get_lineage(
 def get_column_lineage(
     live: LiveState,
     node: Annotated[str, Query(alias="nodeId")],
-    depth: Annotated[int, Query(ge=0)] = 20,
+    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
     with_downstream: Annotated[bool, Query(alias="withDownstream")] = False,
 ) -> Response:
     """The columns that those of a dataset, a field or a job's outputs are made of.
@@ -171,6 +172,7 @@ def _jobs_around(graph: LevelGraph, root: Node, depth: int) -> set[JobRef]:
 
 
 def _datasets_of(graph: LevelGraph, ref: JobRef) -> set[DatasetName]:
+    deadline.check()
     edges = graph.jobs.get(ref)
     return edges.reads | edges.writes if edges else set()
 

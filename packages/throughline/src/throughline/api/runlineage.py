@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from throughline.api.http import LiveState, answer
 from throughline.api.runs import find_run
 from throughline.api.shapes import Shapes
+from throughline.graph.answers import MOST_STEPS
 from throughline.projection import Run, RunKey, State
 
 router = APIRouter()
@@ -18,7 +19,7 @@ router = APIRouter()
 def get_upstream(
     live: LiveState,
     run_id: Annotated[str, Query(alias="runId")],
-    depth: Annotated[int, Query(ge=0)] = 20,
+    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
 ) -> Response:
     """A run and those that wrote what it read, step by step, the nearest first."""
     with live.reading() as state:

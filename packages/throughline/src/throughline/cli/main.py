@@ -99,7 +99,7 @@ def tree(
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     up: Annotated[bool, typer.Option("--up", help="Where it comes from (the default).")] = False,
     down: Annotated[bool, typer.Option("--down", help="Where it goes.")] = False,
-    depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
     level: Annotated[
         LevelName | None, typer.Option(help="How fine to look. [task; of a pipeline: pipeline]")
     ] = None,
@@ -122,7 +122,7 @@ def columns(
     indirect: Annotated[
         bool, typer.Option("--indirect", help="Also what only filters, joins, groups or sorts.")
     ] = False,
-    depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
 ) -> None:
     """Print which columns a dataset's columns are made of, and how.
 
@@ -137,7 +137,7 @@ def columns(
 def search(
     ask: Ask,
     text: Annotated[str, typer.Argument(help="A word, or a part of one.")],
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
 ) -> None:
     """Find nodes by their names, columns, tags, owners, descriptions or queries; exit code 1: none.
 
@@ -154,7 +154,7 @@ def impact(
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     field: Annotated[str | None, typer.Argument(help="A column of it, if it is a dataset.")] = None,
     level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
-    depth: Annotated[int, typer.Option(min=0, help="Steps to walk.")] = 20,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
 ) -> None:
     """List what a change of a dataset, a column or a job reaches: the nearest first, with owners.
 
@@ -310,7 +310,7 @@ def diff(
 def runs(
     ask: Ask,
     job: Annotated[str | None, typer.Argument(help="A job; without it the runs of all.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
     state: Annotated[
         Condition | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
     ] = None,

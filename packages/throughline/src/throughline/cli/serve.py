@@ -55,7 +55,9 @@ def run_server(settings: Settings) -> None:
     shown = f"[{host}]" if ":" in host else host
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
-        app = make_app(live, access, tail.lag if tail else None, settings.largest_body)
+        app = make_app(
+            live, access, tail.lag if tail else None, settings.largest_body, settings.longest_query
+        )
         Server(app).run(sockets=[listener])
     finally:
         stopping.set()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.columns import Made, columns, made_of
@@ -31,12 +31,15 @@ from throughline.projection.derived import begin_of, descendants_of, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef
 
+MOST_STEPS = 100
+"""A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
+
 Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
 ]
 Field = Annotated[str | None, "A column of the dataset."]
-Depth = Annotated[int, Ge(0), "How many steps along edges to walk."]
-Limit = Annotated[int, Ge(0), "How many at most."]
+Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "How many steps along edges to walk."]
+Limit = Annotated[int, Ge(0), Le(1_000), "How many at most."]
 LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
 Direction = Literal["up", "down", "both"]
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]

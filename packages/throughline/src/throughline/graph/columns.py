@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
@@ -88,6 +89,7 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
     found: dict[Step, int] = {}
     seen, level = {start}, [start]
     for distance in range(1, depth + 1):
+        deadline.check()
         steps = {step for column in level for step in edges.get(column, ())}
         new = sorted(step for step in steps if step.column not in seen)
         found |= dict.fromkeys(new, distance)
@@ -133,6 +135,7 @@ def _within(
 ) -> set[Column]:
     found, newest = set(starts), starts
     for _ in range(depth):
+        deadline.check()
         newest = {each for column in newest for each in edges.get(column, ())} - found
         if not newest:
             break
@@ -153,6 +156,7 @@ def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str
     top = _column_leaf(Step(root, "", ""))
     open_ = [(root, top, 0)]
     while open_:
+        deadline.check()
         column, leaf, steps = open_.pop()
         others = sorted(edges.get(column, ()))
         if column in seen:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.nodes import Node, facets_of, node_id, owners_of
 from throughline.identity import DatasetName
 from throughline.projection import State
@@ -67,6 +68,7 @@ def _nodes(state: State) -> Iterator[Node]:
 
 def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
     """Each text of a node, with its place in `_KINDS`."""
+    deadline.check()
     names = [node.name]
     if node.type == "dataset":
         names = [each.name for each in state.identity.names(DatasetName(node.namespace, node.name))]

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from throughline import deadline
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
@@ -18,6 +19,7 @@ from throughline.spec import JobRef, shown_time
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
     """The nodes one step up or down."""
+    deadline.check()
     if node.type == "job":
         edges = graph.jobs.get(JobRef(node.namespace, node.name))
         names: Iterable[DatasetName] = ()

@@ -32,6 +32,7 @@ from throughline.log import schema
 from throughline.log.entry import Entry
 
 _PAGE = 1_000
+_PATIENCE = 10  # seconds to wait for a lock or a connection; `timeout` of an SQLite URL wins
 _WRITERS = 0x746C6F67  # any number that only this log locks on
 _LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
 
@@ -203,7 +204,7 @@ class EventLog:
             with self._transaction() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise LogError(f"cannot write to the database: {error}") from error
+            raise LogError(f"cannot write to the database: {_reason(error)}") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -212,10 +213,13 @@ class EventLog:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 try:
                     yield connection
+                    connection.exec_driver_sql("COMMIT")
                 except BaseException:
-                    connection.exec_driver_sql("ROLLBACK")
+                    # A full disk has SQLite roll back by itself, or leaves the COMMIT undone.
+                    driver = connection.connection.driver_connection
+                    if driver is not None and driver.in_transaction:
+                        connection.exec_driver_sql("ROLLBACK")
                     raise
-                connection.exec_driver_sql("COMMIT")
                 return
             with connection.begin():
                 # One writer at a time, as SQLite has it by itself: else an event could be committed
@@ -230,7 +234,7 @@ class EventLog:
             with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise LogError(f"cannot read the database: {error}") from error
+            raise LogError(f"cannot read the database: {_reason(error)}") from error
 
     def _adding(self, table: Table) -> Any:
         """Insert rows whose hash is not there yet."""
@@ -251,7 +255,11 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        engine = create_engine(url)
+        # A server that was started again is met with a new connection, one that hangs is given up.
+        if parsed.get_backend_name() == "postgresql":
+            patience = {"connect_timeout": str(_PATIENCE), **parsed.query}
+            parsed = parsed.update_query_dict(patience)
+        engine = create_engine(parsed, pool_pre_ping=True)
         event.listen(engine, "connect", _set_durable)
         return engine
     if parsed.database:
@@ -259,14 +267,14 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
             raise _missing(parsed.database)
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    wait = float(str(parsed.query.get("timeout", _PATIENCE)))
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
     event.listen(engine, "connect", _set_pragmas)
     return engine
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout = 30000")
     cursor.execute("PRAGMA journal_mode = WAL")
     # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
     cursor.execute("PRAGMA synchronous = FULL")
@@ -301,6 +309,11 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
         "reason": refusal.reason,
         "line": refusal.line,
     }
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """What went wrong, without the statement and what it should have stored."""
+    return str(getattr(error, "orig", None) or error).strip()
 
 
 def _missing(url: str) -> LogError:

@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from throughline import deadline
 from throughline.errors import EventError, LogError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_entry
 from throughline.projection.apply import apply
@@ -124,14 +125,15 @@ class Live:
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
         """The state, now or at a moment, standing still as long as it is read."""
         silence = int(self._lost_after * 1e6)
-        with self._lock:
+        with deadline.held(self._lock):
             if moment is None:
                 self._state.now = time.time_ns() // 1_000
                 self._state.silent_before = self._state.now - silence
                 yield self._state
                 return
             newest = self._seq
-        with self._past_lock:  # a state of the past is made without holding up the present
+        # A state of the past is made without holding up the present.
+        with deadline.held(self._past_lock):
             state = self._past.at(moment, newest)
             times = [each for each in (moment.as_of, moment.known_at) if each is not None]
             state.now = min(times)
@@ -153,6 +155,8 @@ class Live:
                 self._store(waiting)
 
     def _store(self, waiting: Sequence[_Waiting]) -> None:
+        # Who gave up waiting takes nothing: a result for a cancelled future would stop the writer.
+        waiting = [each for each in waiting if each[1].set_running_or_notify_cancel()]
         entries = [entry for batch, _ in waiting for entry in batch.entries]
         offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
         refusals = [refusal for batch, _ in waiting for refusal in batch.refusals]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_entry
 from throughline.projection.apply import project
@@ -31,6 +32,7 @@ class Moment:
 
 def _readable(bodies: Iterable[str]) -> Iterator[Event]:
     for body in bodies:
+        deadline.check()
         with suppress(EventError):  # taken by an older throughline that asked for less
             yield read_entry(body)
 

@@ -1,0 +1,103 @@
+"""What one question may ask for, and how long it may take."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline import deadline
+from throughline.api import make_app
+from throughline.errors import DeadlineError
+from throughline.projection.live import Batch, Live
+
+_NODE = "node=dataset:db:d0"
+_QUESTIONS = (
+    f"/api/v2/tree?direction=down&{_NODE}",
+    f"/api/v2/impact?{_NODE}",
+    f"/api/v2/columns?direction=down&{_NODE}",
+    "/api/v2/path?from=d0&to=d9",
+    "/api/v2/search?text=nothing",
+    "/api/v1/lineage?nodeId=dataset:db:d0",
+    "/api/v2/edges?asOf=2025-11-21T10:00:00Z",
+)
+
+
+@pytest.fixture
+def chain(live: Live, build: Any) -> Live:
+    """A chain of 130 datasets, each made of the one before."""
+    events = []
+    for number in range(130):
+        event = build.run(
+            "COMPLETE", f"r{number}", f"j{number}", f"08:{number // 60:02}:{number % 60:02}",
+            reads=(f"db|d{number}",),
+        )  # fmt: skip
+        made_of = [{"namespace": "db", "name": f"d{number}", "field": "x"}]
+        columns = {"fields": {"x": {"inputFields": made_of}}}
+        event["outputs"] = [build.dataset(f"db|d{number + 1}", columnLineage=columns)]
+        events.append(build.entry(event))
+    live.take(Batch(events))
+    return live
+
+
+@pytest.fixture
+def client(chain: Live) -> Iterator[TestClient]:
+    with TestClient(make_app(chain), raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/api/v1/jobs?limit=1001", "limit: received '1001', expected less than or equal to 1000"),
+        ("/api/v2/runs?limit=5000", "limit: received '5000'"),
+        ("/api/v1/events/lineage?limit=1001", "limit: received '1001'"),
+        (f"/api/v2/tree?depth=101&{_NODE}", "depth: received '101'"),
+        ("/api/v1/lineage?depth=101&nodeId=dataset:db:d0", "depth: received '101'"),
+    ],
+)
+def test_too_much_at_once_is_a_400_that_names_the_limit(
+    path: str, message: str, client: TestClient
+) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, message in answer.json()["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("path", ["tree", "columns", "impact"])
+def test_as_deep_as_may_be_asked_is_answered(path: str, client: TestClient) -> None:
+    way = "" if path == "impact" else "&direction=down"
+    assert client.get(f"/api/v2/{path}?depth=100&{_NODE}{way}").status_code == 200
+
+
+@pytest.mark.parametrize("path", _QUESTIONS)
+def test_a_question_that_takes_too_long_is_a_400_and_leaves_no_lock(
+    path: str, client: TestClient, chain: Live
+) -> None:
+    assert client.get(path).status_code in (200, 404)
+    with TestClient(make_app(chain, longest_query=0), raise_server_exceptions=False) as hasty:
+        answer = hasty.get(path.replace("10:00", "09:59"))
+    assert (answer.status_code, "THROUGHLINE_LONGEST_QUERY" in answer.text) == (400, True)
+    assert client.get(path).status_code in (200, 404)
+
+
+def test_who_waits_for_another_question_waits_no_longer_than_a_question_may_take(
+    chain: Live,
+) -> None:
+    told: list[Exception] = []
+
+    def ask() -> None:
+        deadline.start(0.01)
+        try:
+            with chain.reading():
+                pass
+        except DeadlineError as error:
+            told.append(error)
+
+    with chain.reading():
+        waiting = threading.Thread(target=ask)
+        waiting.start()
+        waiting.join()
+    assert len(told) == 1
