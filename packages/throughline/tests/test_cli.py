@@ -187,13 +187,35 @@ def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Ca
     assert "Flow.write" in call("tree", "trips", "--down", *log).stdout
     assert "Flow.write" in call("tree", "trips", "--down", "--as-of", "2", *log).stdout
     changes = call("diff", then, *log).stdout.splitlines()
-    assert "+ dataset:hive://h:db.forecast" in changes
-    assert "+ job:demo:Flow.write → dataset:hive://h:db.forecast" in changes
+    assert changes[:-1] == [
+        "+ db.forecast  (hive://h)",
+        "+ Flow.write  (demo)",
+        "    + reads Flow/model",
+        "    + writes db.forecast",
+        "Failed in between:",
+    ]
+    assert changes[-1].endswith("2  Flow.write")
     assert orjson.loads(call("diff", then, "--json", *log).stdout)["removed"] == []
     assert call("diff", then, then, *log).stdout == "Nothing is different.\n"
     never = call("tree", "trips", "--known-at", "2020-01-01", *log)
     assert (never.returncode, "no job or dataset is called 'trips'" in never.stderr) == (1, True)
     assert "expected a time such as" in call("diff", "some day", *log).stderr
+
+
+def test_a_mistyped_column_and_one_without_lineage_are_told_apart(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|raw",))
+    schema = {"fields": [{"name": "pickup", "type": "timestamp"}]}
+    event["outputs"] = [build.dataset("db|t", schema=schema)]
+    (tmp_path / "e.json").write_bytes(orjson.dumps(event))
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(tmp_path / "e.json"), *log)
+    there = call("columns", "t", "pickup", *log)
+    assert (there.returncode, "No column lineage of it was recorded" in there.stdout) == (0, True)
+    typo = call("columns", "t", "pikcup", *log)
+    assert typo.returncode == 1
+    assert "t has no column 'pikcup'; it has pickup\nDid you mean: pickup" in typo.stderr
 
 
 def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call) -> None:

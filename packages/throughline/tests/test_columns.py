@@ -112,8 +112,8 @@ def test_a_column_that_the_newest_run_makes_otherwise_is_no_longer_made_of_the_o
 @pytest.mark.parametrize(
     ("node", "field", "told"),
     [
-        ("day", "total", "day has no column 'total' with lineage; known: fare, rides"),
-        ("file", "ID", "file has no column 'ID' with lineage; no column lineage of it is known"),
+        ("day", "fair", "day has no column 'fair'; it has fare, rides"),
+        ("file", "id", "file has no column 'id'; it has ID, fare, kind"),
         ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
     ],
 )
@@ -123,6 +123,24 @@ def test_what_has_no_such_column_is_told_with_what_there_is(
     with pytest.raises(NotFoundError) as caught:
         columns_answer(build.state(*events), node, field)
     assert str(caught.value) == told
+
+
+def test_a_column_without_lineage_is_there_and_a_mistyped_one_has_its_nearest(
+    events: list[Any], build: Any
+) -> None:
+    written = build.run("COMPLETE", "9", "other", "12:00:00")
+    schema = {"fields": [{"name": "note", "type": "string"}, {"name": "Rides", "type": "long"}]}
+    written["outputs"] = [build.dataset("db|plain", schema=schema)]
+    state = build.state(*events, written)
+    for node, field in (("plain", "note"), ("file", "ID")):  # by its schema, by what it makes
+        (leaf,) = columns_answer(state, node, field)["up"]["children"]
+        assert (leaf["field"], leaf["children"]) == (field, [])
+    with pytest.raises(NotFoundError, match="plain has no column 'rides'; it has Rides") as caught:
+        columns_answer(state, "plain", "rides")
+    assert caught.value.nearest == ("Rides",)
+    untold = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))
+    with pytest.raises(NotFoundError, match="no column 'x'; none of its columns are known"):
+        columns_answer(untold, "t", "x")
 
 
 @pytest.mark.parametrize(

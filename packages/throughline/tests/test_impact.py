@@ -75,7 +75,7 @@ def test_a_changed_column_reaches_the_columns_made_of_it_and_those_whose_rows_it
         (2, "day", "fare", "FILTER", "sum"),
     ]
     assert impact_answer(state, "day", "fare")["affected"] == []  # known, and the last one
-    with pytest.raises(NotFoundError, match="file has no column 'nix' with lineage; known: fare"):
+    with pytest.raises(NotFoundError, match="file has no column 'nix'; it has fare"):
         impact_answer(state, "file", "nix")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from throughline.cli import doctor, render, report
+from throughline.cli import changes, doctor, render, report
 
 __all__ = ["PRINTERS"]
 
 PRINTERS: dict[str, Callable[[Any], None]] = {
     "check": report.print_check,
     "columns": render.print_columns,
-    "diff": render.print_diff,
+    "diff": changes.print_diff,
     "doctor": doctor.print_doctor,
     "drift": report.print_drift,
     "gate": report.print_gate,

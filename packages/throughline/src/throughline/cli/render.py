@@ -46,6 +46,9 @@ def print_line(text: str, *, is_error: bool = False) -> None:
 def print_columns(answer: dict[str, Any]) -> None:
     """A tree of columns."""
     print_tree(answer, _NO_COLUMNS)
+    top = answer[answer["direction"]]
+    if top["children"] and not any(c["children"] or c["hasMore"] for c in top["children"]):
+        new_console().print(Text(_NO_COLUMNS[answer["direction"]], style="dim"))
 
 
 def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> None:
@@ -163,27 +166,6 @@ def print_path(answer: dict[str, Any]) -> None:
         arrow = "→ " if nth else "  "
         namespace = f"  ({node['namespace']})" if node["type"] == "dataset" else ""
         console.print(Text.assemble((arrow, "dim"), (node["name"], style), (namespace, "dim")))
-
-
-def print_diff(answer: dict[str, Any]) -> None:
-    """A change a line: + added, - removed, ~ changed."""
-    console = new_console()
-    lines = [("+", node) for node in answer["added"]] + [("-", node) for node in answer["removed"]]
-    for mark, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
-        lines += [(mark, " → ".join(edge)) for edge in edges]
-    for change in answer["schemas"]:
-        fields = [f"+{each}" for each in change["added"]] + [
-            f"-{each}" for each in change["removed"]
-        ]
-        lines.append(("~", f"{change['node']}  {', '.join(fields)}"))
-    for change in answer["code"]:
-        versions = f"{change['from'] or 'unknown'} → {change['to'] or 'unknown'}"
-        changed = versions if change["from"] != change["to"] else "changed, the commit did not"
-        lines.append(("~", f"{change['node']}  code {changed}"))
-    for mark, text in lines:
-        console.print(Text(f"{mark} {text}", style=MARKS[mark]))
-    if not lines:
-        console.print("Nothing is different.")
 
 
 def new_console() -> Console:

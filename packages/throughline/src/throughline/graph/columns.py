@@ -7,6 +7,7 @@ how they are grouped or ordered (OpenLineage's ColumnLineageDatasetFacet, `trans
 
 from __future__ import annotations
 
+import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -15,10 +16,13 @@ from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.schemas import fields_of
 from throughline.graph.walk import reached
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, State
+
+_NAMED = 20  # columns in a message
 
 
 class Column(NamedTuple):
@@ -64,7 +68,10 @@ def columns(
     edges = _edges(known, generations, way, indirect=indirect)
     found = sorted({column.field for column in edges if column.dataset == name})
     if field is not None and field not in found:
-        raise _no_column(root, field, found)
+        other = "down" if way == "up" else "up"
+        others = _edges(known, reached(known, root, other, Level.TASK), other, indirect=True)
+        told = {*found, *(column.field for column in others if column.dataset == name)}
+        _check_column(known.state, root, field, told)
     top = {**_leaf(node_id(root), "dataset", root.namespace, root.name)}
     shown = found if field is None else [field]
     seen: set[Column] = set()
@@ -84,8 +91,8 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
     if start not in edges:
         up = _edges(known, reached(known, root, "up", Level.TASK), "up", indirect=True)
         if start not in up:
-            fields = sorted({c.field for c in (*edges, *up) if c.dataset == name})
-            raise _no_column(root, field, fields)
+            told = {c.field for c in (*edges, *up) if c.dataset == name}
+            _check_column(known.state, root, field, told)
     found: dict[Step, int] = {}
     seen, level = {start}, [start]
     for distance in range(1, depth + 1):
@@ -147,9 +154,20 @@ def _text(value: Any) -> str | None:
     return str(value) if value else None
 
 
-def _no_column(root: Node, field: str, known: list[str]) -> NotFoundError:
-    told = f"known: {', '.join(known)}" if known else "no column lineage of it is known"
-    return NotFoundError(f"{root.name} has no column {field!r} with lineage; {told}")
+def _check_column(state: State, root: Node, field: str, told: Iterable[str]) -> None:
+    """Raise NotFoundError unless a schema or the column lineage `told` names the column."""
+    known = set(told)
+    for book in facets_of(state, root):
+        known |= {".".join(path) for path in fields_of(book.get("schema"))}
+    if field in known:
+        return
+    names = ", ".join(sorted(known)[:_NAMED]) + (", …" if len(known) > _NAMED else "")
+    there = f"it has {names}" if known else "none of its columns are known"
+    near = {each.lower(): each for each in sorted(known)}
+    close = difflib.get_close_matches(field.lower(), near, n=3)
+    raise NotFoundError(
+        f"{root.name} has no column {field!r}; {there}", [near[each] for each in close]
+    )
 
 
 def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:

@@ -7,31 +7,62 @@ from typing import Any
 
 from throughline.graph.edges import LevelGraph
 from throughline.graph.nodes import Node, node_id
+from throughline.graph.runs import told_of
 from throughline.identity import DatasetName
-from throughline.projection import State
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import lineage_of
 from throughline.projection.state import FacetBook, Stamp
 from throughline.spec import Facets, JobRef
 
 Change = dict[str, Any]
 
 
-def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[str, list[Any]]:
+def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[str, Any]:
     """What was added and removed, and of what is in both, the schemas and code that changed.
 
     `added` and `removed` are node ids, `edgesAdded` and `edgesRemoved` pairs of them in the
     direction of the data; `schemas` tells fields as `name: type`, `code` the versions of a job.
+    `failed` are the runs that failed in between and have none below them that did, the newest
+    first. `nodes` has every node that is named, by its id.
     """
     old_edges, new_edges = _edges(old), _edges(new)
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
+    edges = old_edges ^ new_edges
+    schemas = _changes(both, "dataset", lambda node: _schema(before, after, node))
+    code = _changes(both, "job", lambda node: _code(before, after, node))
+    other = {change["node"] for change in (*schemas, *code)}
+    named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
+        "nodes": {node_id(node): node._asdict() for node in sorted(named)},
         "added": sorted(map(node_id, new_nodes - old_nodes)),
         "removed": sorted(map(node_id, old_nodes - new_nodes)),
         "edgesAdded": sorted(map(_shown, new_edges - old_edges)),
         "edgesRemoved": sorted(map(_shown, old_edges - new_edges)),
-        "schemas": _changes(both, "dataset", lambda node: _schema(before, after, node)),
-        "code": _changes(both, "job", lambda node: _code(before, after, node)),
+        "schemas": schemas,
+        "code": code,
+        "failed": _failed(before, after),
     }
+
+
+def _failed(before: State, after: State) -> list[Change]:
+    failed = {
+        run.key: run
+        for run in after.runs.values()
+        if run.is_known and _has_failed(after, run) and not _had_failed(before, run)
+    }
+    above = {up.key for run in failed.values() for up in list(lineage_of(after, run))[1:]}
+    deepest = [run for key, run in failed.items() if key not in above]
+    deepest.sort(key=lambda run: (outcome(after, run).ended or 0, run.key), reverse=True)
+    return [told_of(after, run) for run in deepest]
+
+
+def _had_failed(state: State, run: Run) -> bool:
+    return run.key in state.runs and _has_failed(state, state.runs[run.key])
+
+
+def _has_failed(state: State, run: Run) -> bool:
+    return outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
 
 
 def _edges(graph: LevelGraph) -> set[tuple[Node, Node]]:
