@@ -37,6 +37,7 @@ _COMMANDS = (
     "ingest",
     "run",
     "export",
+    "alias",
     "keys",
     "deliver",
 )

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from throughline.graph.answers import edges_answer
 from throughline.log import entry_of
 from throughline.projection import export, project
-from throughline.spec import Event
+from throughline.spec import Logged
 
 _TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
 _DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", "metaflow|F/x")
 
 
-def _canonical(events: list[Event]) -> bytes:
+def _canonical(events: list[Logged]) -> bytes:
     """Everything that can be asked: the export, and all edges of all levels."""
     state = project(events)
     edges = [
@@ -29,7 +29,7 @@ def _canonical(events: list[Event]) -> bytes:
 
 
 @st.composite
-def _events(draw: st.DrawFn) -> list[Event]:
+def _events(draw: st.DrawFn) -> list[Logged]:
     """Events of a few runs of a few jobs, interleaved, with equal times and late symlinks."""
     bodies: list[dict[str, Any]] = []
     for _ in range(draw(st.integers(1, 14))):
@@ -77,7 +77,7 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=120, deadline=None)
 @given(events=_events(), random=st.randoms(use_true_random=False), data=st.data())
 def test_any_order_with_any_repetition_gives_the_same_projection(
-    events: list[Event], random: Random, data: st.DataObject
+    events: list[Logged], random: Random, data: st.DataObject
 ) -> None:
     again = events + data.draw(st.lists(st.sampled_from(events), max_size=6))
     random.shuffle(again)

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from throughline import deadline
 from throughline.api import (
+    aliases,
     datasets,
     deliver,
     events,
@@ -56,6 +57,7 @@ _RESOURCES = (
     deliver,
     v2,
     keys,
+    aliases,
     page,
 )
 

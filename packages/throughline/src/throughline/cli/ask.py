@@ -47,6 +47,11 @@ class Ask:
     as_of: str | None = None
     known_at: str | None = None
 
+    @property
+    def settings(self) -> Settings:
+        """The settings with whom to ask."""
+        return settings_of(self.url, self.database, self.api_key)
+
     def __call__(self, what: str, params: dict[str, Any]) -> Any:
         """Print the answer to a question; return it."""
         answer = self.answer(what, params)
@@ -58,8 +63,7 @@ class Ask:
         then = {"as_of": self.as_of, "known_at": self.known_at}
         params = params | {name: moment(text) for name, text in then.items() if text}
         given = {name: value for name, value in params.items() if value is not None}
-        settings = settings_of(self.url, self.database, self.api_key)
-        ask = open_source(settings, is_local=self.database is not None)
+        ask = open_source(self.settings, is_local=self.database is not None)
         return ask(what, given)
 
     def show(self, what: str, answer: Any) -> None:

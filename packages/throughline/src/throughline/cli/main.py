@@ -331,6 +331,29 @@ def runs(
 
 
 @app.command()
+@asks()
+def alias(
+    ask: Ask,
+    one: Annotated[str | None, typer.Argument(help="A dataset: an id or a name.")] = None,
+    other: Annotated[str | None, typer.Argument(help="Another name of it.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="They are not one after all.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Only list what is joined.")] = False,
+) -> None:
+    """Join two names of one dataset by hand, and list what is joined so.
+
+    Example: throughline alias dataset:postgres://db:5432:shop.orders hive.orders
+    """
+    if list_ == (one is not None) or (one is None) != (other is None):
+        raise typer.BadParameter("give two names, or --list")
+    if one is not None and other is not None:
+        from throughline.cli.alias import run_alias
+
+        settings, is_local = ask.settings, ask.database is not None
+        run_alias(settings, one, other, is_removed=remove, is_local=is_local)
+    ask("aliases", {})
+
+
+@app.command()
 def ingest(
     paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
     url: Url = None,

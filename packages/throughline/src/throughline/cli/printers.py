@@ -10,6 +10,7 @@ from throughline.cli import changes, doctor, render, report
 __all__ = ["PRINTERS"]
 
 PRINTERS: dict[str, Callable[[Any], None]] = {
+    "aliases": report.print_aliases,
     "check": report.print_check,
     "columns": render.print_columns,
     "diff": changes.print_diff,

@@ -37,6 +37,7 @@ def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
 
 
 def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
+    from throughline.identity import DatasetName
     from throughline.log import entry_of
     from throughline.projection import export, project
 
@@ -45,6 +46,8 @@ def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
     for _ in range(_TRIES):
         bodies = [json.dumps(event).encode() for event in events_of(settings, is_local=is_local)]
         anew = project(entry_of(body).event for body in reversed(bodies))
+        pairs = [(each["one"], each["other"]) for each in ask("aliases", {})]
+        anew.identity.join_by_hand({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
         after = _plain(ask("export", {}))
         if before == after:
             return after, len(bodies), _plain(export(anew))

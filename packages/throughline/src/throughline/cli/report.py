@@ -214,6 +214,16 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + rest
 
 
+def print_aliases(answer: list[dict[str, Any]]) -> None:
+    """One pair of names a line, with the day since when they are joined by hand."""
+    console = new_console()
+    for each in answer:
+        pair = Text(" = ").join(_dataset({**each[key], "versions": ()}) for key in ("one", "other"))
+        console.print(pair.append(f"  since {each['since'][:10]}", "dim"))
+    if not answer:
+        console.print("No names are joined by hand.")
+
+
 def _dataset(told: dict[str, Any]) -> Text:
     text = Text(told["name"], "cyan").append(f"  ({told['namespace']})", "dim")
     versions = ", ".join(told["versions"])

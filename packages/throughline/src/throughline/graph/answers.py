@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
+from throughline.graph.aliases import aliases
 from throughline.graph.columns import Made, columns, made_of
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -197,6 +198,12 @@ def tags_answer(
     tags = Tags(state, generations)
     held = [each for name in sorted(names) for each in tags.of(name)]
     return [shown(each) for each in held if key is None or each.tag.key.lower() == key.lower()]
+
+
+@question("aliases", Times.THEN)
+def aliases_answer(state: State) -> list[dict[str, Any]]:
+    """The pairs of names that were joined by hand, and since when."""
+    return aliases(state)
 
 
 @question("edges", Times.THEN)

@@ -1,13 +1,14 @@
-"""Names joined into datasets, for good, with a result that no order of events can change.
+"""Names joined into datasets, with a result that no order of events can change.
 
-A union-find over canonical names. What is known of a name only grows (it was a TABLE symlink, it
+A union-find over canonical names. What events tell of a name only grows (it was a TABLE symlink, it
 was used by a producer), and the shown name of a dataset is the least of its names by rank, then
-text; both are order-free, so the classes and their shown names are too.
+text; both are order-free, so the classes and their shown names are too. Joins by hand can be taken
+back; as a union-find cannot forget, all joins are then made anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from throughline.identity.names import DatasetName, canonical_name, is_location
 from throughline.spec import Dataset
@@ -19,6 +20,12 @@ class Identity:
     """Which names mean one dataset."""
 
     def __init__(self) -> None:
+        self._told: dict[DatasetName, int] = {}
+        self._symlinks: set[tuple[DatasetName, DatasetName]] = set()
+        self._by_hand: Set[tuple[DatasetName, DatasetName]] = frozenset()
+        self._clear()
+
+    def _clear(self) -> None:
         self._parent: dict[DatasetName, DatasetName] = {}
         self._members: dict[DatasetName, list[DatasetName]] = {}
         self._rank: dict[DatasetName, int] = {}
@@ -37,8 +44,23 @@ class Identity:
         self._note(own, _LOCATION if is_location(own) else _NAME)
         for other, rank in _links(dataset):
             self._note(other, rank)
+            self._symlinks.add((own, other))
             self._join(own, other)
         return own
+
+    def join_by_hand(self, pairs: Set[tuple[DatasetName, DatasetName]]) -> None:
+        """Join these pairs, and no others, besides those that symlinks join."""
+        if not self._by_hand <= pairs:
+            self._clear()
+            for name, rank in self._told.items():
+                self._place(name, rank)
+            for pair in self._symlinks:
+                self._join(*pair)
+        self._by_hand = pairs
+        for pair in pairs:
+            for name in pair:
+                self._place(name, _LOCATION if is_location(name) else _NAME)
+            self._join(*pair)
 
     def primary(self, name: DatasetName) -> DatasetName:
         """The name under which a dataset is shown."""
@@ -52,6 +74,10 @@ class Identity:
         return sorted(self._members[root], key=self._order)
 
     def _note(self, name: DatasetName, rank: int) -> None:
+        self._told[name] = min(rank, self._told.get(name, rank))
+        self._place(name, rank)
+
+    def _place(self, name: DatasetName, rank: int) -> None:
         if name not in self._parent:
             self._parent[name] = name
             self._members[name] = [name]

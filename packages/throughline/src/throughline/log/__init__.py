@@ -2,7 +2,7 @@
 
 from throughline.log.alerts import Alerts, Fired
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
-from throughline.log.entry import Entry, entry_of, read_entry
+from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text
 from throughline.log.store import Appended, EventLog, Offset, Refusal
@@ -13,6 +13,7 @@ __all__ = [
     "SCOPES",
     "Key",
     "add_key",
+    "alias_of",
     "hash_of",
     "keys_of",
     "remove_key",
@@ -26,6 +27,7 @@ __all__ = [
     "Standing",
     "entry_of",
     "read_entry",
+    "read_logged",
     "redact",
     "redact_text",
     "standings",

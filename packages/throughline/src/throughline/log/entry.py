@@ -9,14 +9,24 @@ import orjson
 
 from throughline.errors import EventError
 from throughline.log.redact import is_suspicious, redact
-from throughline.spec import Event, dump, identity_of, load_plain, parse_event
+from throughline.log.schema import ALIAS
+from throughline.spec import (
+    Event,
+    Logged,
+    dump,
+    identity_of,
+    load_plain,
+    parse_alias,
+    parse_event,
+    shown_time,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One event, ready to be appended."""
 
-    event: Event
+    event: Logged
     body: str
 
     @property
@@ -40,7 +50,25 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
     return Entry(event, (raw if clean is body else dump(clean)).decode().strip())
 
 
+def alias_of(one: tuple[str, str], other: tuple[str, str], time: int, *, is_removed: bool) -> Entry:
+    """Make an entry that joins two (namespace, name) from a time in microseconds on, or parts."""
+    body = {
+        "eventTime": shown_time(time),
+        "datasets": [{"namespace": each[0], "name": each[1]} for each in (one, other)],
+        "isRemoved": is_removed,
+    }
+    return Entry(parse_alias(body, identity_of(body)), dump(body).decode())
+
+
 def read_entry(body: str) -> Event:
-    """The event of a stored text."""
+    """The event of a stored text of OpenLineage."""
     decoded = orjson.loads(body)
     return parse_event(decoded, identity_of(decoded))
+
+
+def read_logged(kind: str, body: str) -> Logged:
+    """What a stored text of a kind says."""
+    if kind != ALIAS:
+        return read_entry(body)
+    decoded = orjson.loads(body)
+    return parse_alias(decoded, identity_of(decoded))

@@ -1,11 +1,11 @@
 """The tables of the log. They are meant to last: change them only by a migration.
 
 `events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
-JSON of `body`), `kind` says how to read `body` (today only "openlineage"; aliases will be another
-kind), times are microseconds since 1970 in UTC. `offsets` says how far each spool file was read,
-`refused` keeps the lines that could not be placed, `keys` the API keys as hashes, `meta` the
-version of this schema. `deliveries` says how far each backend was told of the log, `dead_letters`
-what it refused, `alerts` for what causes rules fired; these since version 2.
+JSON of `body`), `kind` says how to read `body` ("openlineage", or since version 3 "alias": two
+names joined by hand), times are microseconds since 1970 in UTC. `offsets` says how far each spool
+file was read, `refused` keeps the lines that could not be placed, `keys` the API keys as hashes,
+`meta` the version of this schema. `deliveries` says how far each backend was told of the log,
+`dead_letters` what it refused, `alerts` for what causes rules fired; these since version 2.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from sqlalchemy import (
 
 from throughline.errors import LogError
 
-VERSION = 2
+VERSION = 3
 OPENLINEAGE = "openlineage"
+ALIAS = "alias"
 
 metadata = MetaData()
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
@@ -112,8 +113,12 @@ def _to_version_2(_connection: Connection) -> None:
     """Nothing but new tables, which are made before any migration."""
 
 
+def _to_version_3(_connection: Connection) -> None:
+    """Nothing but rows of a new kind, which an older throughline must not pass over."""
+
+
 # From version n to n + 1: a migration is a function of the connection, in the order of versions.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2, _to_version_3)
 
 
 def prepare(connection: Connection) -> None:

@@ -30,6 +30,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from throughline.errors import LogError
 from throughline.log import schema
 from throughline.log.entry import Entry
+from throughline.spec import AliasEvent
 
 _PAGE = 1_000
 _PATIENCE = 10  # seconds to wait for a lock or a connection; `timeout` of an SQLite URL wins
@@ -117,14 +118,26 @@ class EventLog:
         known_at: int | None = None,
         page_size: int = _PAGE,
     ) -> Iterator[tuple[int, str]]:
-        """Every (seq, body) after a `seq`, in order of arrival, a page at a time.
+        """Every (seq, body) of an OpenLineage event after a `seq`; see `entries`."""
+        found = self.entries(after, as_of=as_of, known_at=known_at, page_size=page_size)
+        return ((seq, body) for seq, kind, body in found if kind == schema.OPENLINEAGE)
+
+    def entries(
+        self,
+        after: int = 0,
+        *,
+        as_of: int | None = None,
+        known_at: int | None = None,
+        page_size: int = _PAGE,
+    ) -> Iterator[tuple[int, str, str]]:
+        """Every (seq, kind, body) after a `seq`, in order of arrival, a page at a time.
 
         Only events of a time up to `as_of`, and taken up to `known_at` (microseconds).
         """
         table = schema.events
         query = (
-            select(table.c.seq, table.c.body)
-            .where(table.c.seq > bindparam("after"), table.c.kind == schema.OPENLINEAGE)
+            select(table.c.seq, table.c.kind, table.c.body)
+            .where(table.c.seq > bindparam("after"))
             .order_by(table.c.seq)
             .limit(page_size)
         )
@@ -135,7 +148,7 @@ class EventLog:
         while True:
             with self.reading() as connection:
                 page = connection.execute(query, {"after": after}).all()
-            yield from ((row.seq, row.body) for row in page)
+            yield from ((row.seq, row.kind, row.body) for row in page)
             if len(page) < page_size:
                 return
             after = page[-1].seq
@@ -155,7 +168,8 @@ class EventLog:
         table = schema.events
         order = (table.c.event_time, table.c.seq)
         since, until = span
-        bounds = [table.c.event_time >= since] if since is not None else []
+        bounds = [table.c.kind == schema.OPENLINEAGE]
+        bounds += [table.c.event_time >= since] if since is not None else []
         bounds += [table.c.event_time < until] if until is not None else []
         with self.reading() as connection:
             counting = select(func.count()).select_from(table).where(*bounds)
@@ -294,7 +308,7 @@ def _set_durable(connection: Any, _record: Any) -> None:
 def _row(entry: Entry, now: int) -> dict[str, Any]:
     return {
         "hash": entry.hash,
-        "kind": schema.OPENLINEAGE,
+        "kind": schema.ALIAS if isinstance(entry.event, AliasEvent) else schema.OPENLINEAGE,
         "event_time": entry.event.time,
         "received_at": now,
         "body": entry.body,

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from throughline.identity import DatasetName, symlinks_of
+from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
@@ -21,13 +21,14 @@ from throughline.projection.state import (
     Use,
 )
 from throughline.spec import (
+    AliasEvent,
     Dataset,
     DatasetEvent,
-    Event,
     EventType,
     Facets,
     JobEvent,
     JobRef,
+    Logged,
     RunEvent,
     run_id_of,
 )
@@ -35,7 +36,7 @@ from throughline.spec import (
 _QUALITY = ("dataQualityAssertions", "dataQualityMetrics")
 
 
-def project(events: Iterable[Event]) -> State:
+def project(events: Iterable[Logged]) -> State:
     """The state of a set of events, in whatever order and however often they come."""
     state = State()
     for event in events:
@@ -43,16 +44,26 @@ def project(events: Iterable[Event]) -> State:
     return state
 
 
-def apply(state: State, event: Event) -> None:
+def apply(state: State, event: Logged) -> None:
     """Apply one event."""
     stamp = Stamp(event.time, event.hash)
-    if isinstance(event, DatasetEvent):
+    if isinstance(event, AliasEvent):
+        _alias(state, event, stamp)
+    elif isinstance(event, DatasetEvent):
         _tell(state, event.dataset, stamp)
     elif isinstance(event, JobEvent):
         _declare(state, event, stamp)
     else:
         _run(state, event, stamp)
     state.revision += 1
+
+
+def _alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
+    one, other = sorted(canonical_name(*name) for name in event.names)
+    held = state.aliases.get((one, other))
+    if held is None or stamp > held[0]:
+        state.aliases[one, other] = (stamp, not event.is_removed)
+        state.identity.join_by_hand({pair for pair, (_, on) in state.aliases.items() if on})
 
 
 def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:

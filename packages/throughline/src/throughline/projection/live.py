@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from throughline import deadline
 from throughline.errors import EventError, LogError
-from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_entry
+from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
 from throughline.projection.state import State
-from throughline.spec import Event
+from throughline.spec import Logged
 
 log = logging.getLogger(__name__)
 
@@ -186,15 +186,15 @@ class Live:
             self._seq = appended.after
 
     def _catch_up(self) -> None:
-        for seq, body in self.log.read(self._seq):
+        for seq, kind, body in self.log.entries(self._seq):
             with self._lock:
                 try:
-                    self._show(read_entry(body))
+                    self._show(read_logged(kind, body))
                 except EventError as error:  # taken by an older throughline that asked for less
                     log.warning("event %d of the log cannot be read any more: %s", seq, error)
                 self._seq = seq
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: Logged) -> None:
         """Apply an event; one that trips the projection must not hold up all that follow."""
         try:
             apply(self._state, event)

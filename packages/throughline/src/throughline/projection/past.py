@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from throughline import deadline
 from throughline.errors import EventError
-from throughline.log import EventLog, read_entry
+from throughline.log import EventLog, read_logged
 from throughline.projection.apply import project
 from throughline.projection.state import State
-from throughline.spec import Event
+from throughline.spec import Logged
 
 _KEPT = 4
 
@@ -30,11 +30,11 @@ class Moment:
     known_at: int | None = None
 
 
-def _readable(bodies: Iterable[str]) -> Iterator[Event]:
-    for body in bodies:
+def _readable(entries: Iterable[tuple[int, str, str]]) -> Iterator[Logged]:
+    for _, kind, body in entries:
         deadline.check()
         with suppress(EventError):  # taken by an older throughline that asked for less
-            yield read_entry(body)
+            yield read_logged(kind, body)
 
 
 class Past:
@@ -49,8 +49,8 @@ class Past:
         key = moment, newest
         state = self._states.pop(key, None)
         if state is None:
-            bodies = self._log.read(as_of=moment.as_of, known_at=moment.known_at)
-            state = project(_readable(body for _, body in bodies))
+            entries = self._log.entries(as_of=moment.as_of, known_at=moment.known_at)
+            state = project(_readable(entries))
             state.is_past = True
         self._states[key] = state
         while len(self._states) > _KEPT:

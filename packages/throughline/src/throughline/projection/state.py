@@ -37,6 +37,10 @@ class Dependency(NamedTuple):
     run_id: str | None
 
 
+Pair = tuple[DatasetName, DatasetName]
+"""Two names joined by hand, the lesser first."""
+
+
 class FacetBook:
     """Facets by name, each a register."""
 
@@ -154,6 +158,7 @@ class State:
     identity: Identity = field(default_factory=Identity)
     shared: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # equal facets, kept once
     now: int = 0  # when it is looked at, in microseconds
+    aliases: dict[Pair, tuple[Stamp, bool]] = field(default_factory=dict)  # whether still joined
     is_past: bool = False  # it is as of a moment: what it lacks may be there now
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it

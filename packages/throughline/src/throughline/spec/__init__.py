@@ -2,6 +2,7 @@
 
 from throughline.spec.canonical import canonical, dump, identity_of
 from throughline.spec.event import (
+    AliasEvent,
     Dataset,
     DatasetEvent,
     Event,
@@ -9,13 +10,15 @@ from throughline.spec.event import (
     Facets,
     JobEvent,
     JobRef,
+    Logged,
     RunEvent,
 )
 from throughline.spec.odd import Oddity, oddities
-from throughline.spec.parse import load, load_plain, parse_event, run_id_of
+from throughline.spec.parse import load, load_plain, parse_alias, parse_event, run_id_of
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
 
 __all__ = [
+    "AliasEvent",
     "Dataset",
     "DatasetEvent",
     "Event",
@@ -23,6 +26,7 @@ __all__ = [
     "Facets",
     "JobEvent",
     "JobRef",
+    "Logged",
     "Oddity",
     "RunEvent",
     "canonical",
@@ -32,6 +36,7 @@ __all__ = [
     "load",
     "load_plain",
     "oddities",
+    "parse_alias",
     "parse_event",
     "parse_time",
     "run_id_of",

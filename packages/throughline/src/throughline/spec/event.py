@@ -78,4 +78,18 @@ class DatasetEvent:
     dataset: Dataset
 
 
+@dataclass(frozen=True, slots=True)
+class AliasEvent:
+    """Somebody says that two names mean one dataset, or no longer says so."""
+
+    time: int
+    hash: str
+    names: tuple[tuple[str, str], tuple[str, str]]  # (namespace, name) of each
+    is_removed: bool
+
+
 Event = RunEvent | JobEvent | DatasetEvent
+"""What OpenLineage knows."""
+
+Logged = Event | AliasEvent
+"""What the log knows."""

@@ -16,6 +16,7 @@ import orjson
 from throughline.errors import BodyError, EventError
 from throughline.spec.canonical import dump
 from throughline.spec.event import (
+    AliasEvent,
     Dataset,
     DatasetEvent,
     Event,
@@ -69,6 +70,13 @@ def parse_event(body: Any, digest: str) -> Event:
     run_facets = _facets(run.get("facets"))
     type_ = _type(event.get("eventType"))
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
+
+
+def parse_alias(body: Any, digest: str) -> AliasEvent:
+    """The alias of a decoded body, as only throughline itself writes it."""
+    first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
+    names = (first.namespace, first.name), (second.namespace, second.name)
+    return AliasEvent(_time(body.get("eventTime")), digest, names, body.get("isRemoved") is True)
 
 
 def kind_of(event: dict[str, Any]) -> str:

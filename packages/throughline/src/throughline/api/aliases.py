@@ -1,0 +1,36 @@
+"""POST /api/v2/aliases: join two names of datasets by hand, or take that back."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from throughline.api.http import LiveState, answer
+from throughline.graph.aliases import alias_entry, aliases
+from throughline.projection.live import Batch
+
+router = APIRouter()
+
+
+class NewAlias(BaseModel):
+    """Two ids or short names of datasets."""
+
+    one: str
+    other: str
+    is_removed: bool = Field(default=False, alias="isRemoved")
+
+
+@router.post("/api/v2/aliases", status_code=201)
+def post_alias(live: LiveState, new: NewAlias) -> Response:
+    """Say that two names mean one dataset, or with `isRemoved` no longer; 201 once it is durable.
+
+    The answer is all that is joined by hand, as of `GET /api/v2/aliases`.
+    """
+    now = time.time_ns() // 1_000
+    with live.reading() as state:
+        entry = alias_entry(state, new.one, new.other, now, is_removed=new.is_removed)
+    live.take(Batch([entry]))
+    with live.reading() as state:
+        return answer(aliases(state), 201)

@@ -1,0 +1,30 @@
+"""`throughline alias`: two names joined by hand, by a server or in a log opened right here."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+
+from throughline.cli.source import request
+from throughline.config import Settings
+
+
+def run_alias(
+    settings: Settings, one: str, other: str, *, is_removed: bool, is_local: bool
+) -> None:
+    """Join two names, or take it back."""
+    if not is_local:
+        body = {"one": one, "other": other, "isRemoved": is_removed}
+        request(settings, "/api/v2/aliases", json.dumps(body).encode())
+        return
+    from throughline.graph.aliases import alias_entry
+    from throughline.log import EventLog
+    from throughline.projection.live import Batch, Live
+
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        live = Live(log)
+        now = time.time_ns() // 1_000
+        with live.reading() as state:
+            entry = alias_entry(state, one, other, now, is_removed=is_removed)
+        live.take(Batch([entry]))

@@ -1,0 +1,54 @@
+"""Names joined by hand: which there are, and which are meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.errors import ConfigError, NotFoundError
+from throughline.graph.nodes import find_dataset
+from throughline.identity import DatasetName, canonical_name
+from throughline.log import Entry, alias_of
+from throughline.projection import State
+from throughline.spec import shown_time
+
+
+def aliases(state: State) -> list[dict[str, Any]]:
+    """The pairs of names that were joined by hand, and since when."""
+    return [
+        {"one": one._asdict(), "other": other._asdict(), "since": shown_time(stamp.time)}
+        for (one, other), (stamp, is_joined) in sorted(state.aliases.items())
+        if is_joined
+    ]
+
+
+def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:
+    """What the log shall say to join two ids or short names from now (microseconds), or no longer.
+
+    Raises:
+        NotFoundError: there is no such dataset, or nobody joined the two.
+        ConfigError: it is one name twice.
+    """
+    first, second = sorted(_name_of(state, text) for text in (one, other))
+    if first == second:
+        raise ConfigError(f"other: received {other!r}, expected another name than {one!r}")
+    if is_removed and not state.aliases.get((first, second), (None, False))[1]:
+        joined = [f"{a.name} = {b.name}" for (a, b), (_, on) in state.aliases.items() if on]
+        raise NotFoundError(f"{one!r} and {other!r} were not joined by hand", joined[:5])
+    held = state.aliases.get((first, second))
+    time = now if held is None else max(now, held[0].time + 1)  # whatever another clock said
+    return alias_of(first, second, time, is_removed=is_removed)
+
+
+def _name_of(state: State, text: str) -> DatasetName:
+    """The very name that was typed, of whichever dataset it is now one."""
+    node = find_dataset(state, text)
+    names = state.identity.names(DatasetName(node.namespace, node.name))
+    typed = [name for name in names if name.name == text or name in _spelled(text)]
+    return next(iter(typed or [name for name in names if name.name.endswith(text)] or names))
+
+
+def _spelled(text: str) -> set[DatasetName]:
+    """Every name that an id can mean: namespaces hold colons too."""
+    parts = text.removeprefix("dataset:").split(":")
+    cuts = range(1, len(parts))
+    return {canonical_name(":".join(parts[:at]), ":".join(parts[at:])) for at in cuts}

@@ -1,0 +1,187 @@
+"""Names joined by hand: in any order, taken back, at any moment, by whoever may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.api import make_app
+from throughline.graph.aliases import alias_entry, aliases
+from throughline.identity import DatasetName
+from throughline.log import EventLog, alias_of
+from throughline.projection import State, export, project
+from throughline.projection.live import Batch, Live
+from throughline.projection.past import Moment
+from throughline.spec import parse_time, to_micros
+
+_A, _B, _C = ("pg", "shop.orders"), ("hive", "orders"), ("s3://lake", "orders")
+
+
+def _at(time: str) -> int:
+    return to_micros(parse_time(f"2025-11-21T{time}Z"))
+
+
+def _event(build: Any, run: str, time: str, reads: str, writes: str, **links: Any) -> Any:
+    event = build.run("COMPLETE", run, f"job-{run}", time, reads=(reads,))
+    event["outputs"] = [build.dataset(writes, **links)]
+    return build.entry(event)
+
+
+@pytest.fixture
+def shop(live: Live, build: Any) -> Live:
+    """One job writes shop.orders, another reads hive's orders: really the same table."""
+    live.take(
+        Batch(
+            [
+                _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
+                _event(build, "2", "08:01:00", "hive|orders", "db|report"),
+            ]
+        )
+    )
+    return live
+
+
+def _shown(state: State) -> list[DatasetName]:
+    return sorted(state.identity)
+
+
+def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = False) -> None:
+    with live.reading() as state:
+        entry = alias_entry(state, one, other, _at(time), is_removed=is_removed)
+    live.take(Batch([entry]))
+
+
+def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
+    with shop.reading() as state:
+        before = _shown(state)
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
+    with shop.reading() as state:
+        assert state.identity.names(DatasetName(*_A)) == [_B, _A]
+        assert [each["since"] for each in aliases(state)] == ["2025-11-21T09:00:00Z"]
+    _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert (_shown(state), aliases(state)) == (before, [])
+    again = Live(shop.log)
+    with again.reading() as state:
+        assert (_shown(state), aliases(state)) == (before, [])
+
+
+def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
+    for time, joined in (("08:59:59", 0), ("09:00:00", 1), ("09:59:59", 1), ("10:00:00", 0)):
+        with shop.reading(Moment(as_of=_at(time))) as state:
+            assert len(aliases(state)) == joined, time
+    with shop.reading(Moment(known_at=0)) as state:
+        assert not state.aliases
+
+
+def test_what_symlinks_join_stays_joined_when_an_alias_goes(shop: Live, build: Any) -> None:
+    link = ("s3a://lake", "orders", "LOCATION")
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    shop.take(Batch([_event(build, "3", "09:30:00", "db|x", "hive|orders", symlinks=[link])]))
+    with shop.reading() as state:
+        assert set(state.identity.names(DatasetName(*_C))) == {_A, _B, _C}
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "10:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert state.identity.names(DatasetName(*_C)) == [_B, _C]
+        assert state.identity.names(DatasetName(*_A)) == [_A]
+
+
+def test_a_later_word_counts_even_if_the_clock_went_back(shop: Live) -> None:
+    _say(shop, "orders", "shop.orders", "10:00:00")
+    _say(shop, "orders", "shop.orders", "09:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert aliases(state) == []
+
+
+_SAID = st.tuples(
+    st.sampled_from([(_A, _B), (_B, _A), (_B, _C), (_A, _C), (("x", "y"), _A)]),
+    st.integers(0, 4),
+    st.booleans(),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(said=st.lists(_SAID, max_size=8), seed=st.integers(0, 99))
+def test_any_order_of_aliases_and_events_gives_the_same_projection(
+    build: Any, said: list[Any], seed: int
+) -> None:
+    link = ("hive", "orders", "TABLE")
+    entries = [
+        _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
+        _event(build, "2", "08:00:02", "hive|orders", "s3a://lake|orders", symlinks=[link]),
+        *(
+            alias_of(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
+            for (one, other), second, is_removed in said
+        ),
+    ]
+    events = [entry.event for entry in entries]
+    expected = orjson.dumps(export(project(events)), default=list)
+    again = events + events[::2]
+    Random(seed).shuffle(again)
+    assert orjson.dumps(export(project(again)), default=list) == expected
+
+
+def test_the_api_joins_lists_and_takes_back(shop: Live) -> None:
+    with TestClient(make_app(shop)) as client:
+        pair = {"one": "orders", "other": "shop.orders"}
+        answer = client.post("/api/v2/aliases", json=pair)
+        assert (answer.status_code, answer.json()[0]["one"]["namespace"]) == (201, "hive")
+        assert client.get("/api/v2/aliases").json() == answer.json()
+        listed = client.get("/api/v1/events/lineage").json()
+        assert (listed["totalCount"], len(listed["events"])) == (2, 2)
+        assert client.post("/api/v2/aliases", json={**pair, "isRemoved": True}).json() == []
+        for wrong, status in (
+            ({**pair, "isRemoved": True}, 404),
+            ({**pair, "one": "no such"}, 404),
+            ({"one": "orders", "other": "dataset:hive:orders"}, 400),
+            ({"one": "orders"}, 400),
+            ({**pair, "one": 3}, 400),
+        ):
+            assert client.post("/api/v2/aliases", json=wrong).status_code == status, wrong
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_the_command_line_joins_lists_and_takes_back(
+    is_local: bool,
+    call: Any,
+    shop: Live,
+    database: str,
+    serving: Callable[[FastAPI], str],
+) -> None:
+    where = ("--database", database) if is_local else ("--url", serving(make_app(shop)))
+    pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
+    assert call("alias", "--list", *where).stdout == "No names are joined by hand.\n"
+    told = call("alias", *pair, *where).stdout
+    assert told.startswith("orders  (hive) = shop.orders  (pg)  since ")
+    assert call("alias", "--list", *where).stdout == told
+    assert call("alias", *pair, "--remove", *where).stdout.startswith("No names")
+    missing = call("alias", *pair, "--remove", *where)
+    assert (missing.returncode, "not joined by hand" in missing.stderr) == (1, True)
+    assert call("alias", *where).returncode == 2
+    assert call("alias", "one", *where).returncode == 2
+
+
+def test_a_projection_made_anew_has_the_aliases_too(call: Any, shop: Live, database: str) -> None:
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    found = call("rebuild", "--database", database)
+    assert (found.returncode, found.stdout.endswith(", equal\n")) == (0, True)
+
+
+def test_aliases_are_in_the_log_and_no_events(log: EventLog) -> None:
+    log.append([alias_of(_A, _B, _at("08:00:00"), is_removed=False)])
+    assert (list(log.read()), log.latest(None, 5), log.newest(5, 0, ascending=True)) == (
+        [],
+        [],
+        (0, []),
+    )
+    assert [kind for _, kind, _ in log.entries()] == ["alias"]
