@@ -99,11 +99,14 @@ def test_two_moments_differ_by_what_was_added_removed_and_changed(loaded: Live) 
         then = moment_of(state, f"{DAY}08:30:00Z")
     with loaded.reading(then) as before, loaded.reading() as after:
         changes = diff_answer(before, after, "task")
-        nothing = dict.fromkeys(changes, []) | {"level": "task", "nodes": {}}
+        nothing: dict[str, Any] = dict.fromkeys(changes, []) | {"level": "task", "nodes": {}}
         assert diff_answer(after, after, "task") == nothing
     job, out = "job:demo:report", "dataset:db:out"
+    named = {node_id: each["name"] for node_id, each in changes.pop("nodes").items()}
+    assert named == {"dataset:db:a": "a", "dataset:db:b": "b", out: "out", job: "report"}
     assert changes == {
         "level": "task",
+        "failed": [],
         "added": ["dataset:db:b"],
         "removed": ["dataset:db:a"],
         "edgesAdded": [["dataset:db:b", job]],
