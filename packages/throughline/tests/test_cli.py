@@ -343,7 +343,7 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
 ) -> None:
     found = call("rebuild", "--database", database)
     assert (found.returncode, found.stdout) == (0, "3 events: 2 jobs, 2 runs, 3 datasets, equal\n")
-    from throughline.projection.state import FacetBook
+    from throughline.projection.facets import FacetBook
 
     def last_wins(self: Any, facets: Any, stamp: Any) -> None:
         self._facets["late"] = (stamp, {})

@@ -10,8 +10,7 @@ from fastapi import APIRouter, Response
 from throughline.api.facets import tagged
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.errors import NotFoundError
-from throughline.projection import State
-from throughline.projection.state import Stamp
+from throughline.projection import Stamp, State
 from throughline.spec import shown_time
 
 router = APIRouter(prefix="/api/v1")
@@ -63,10 +62,9 @@ def sources_of(state: State) -> dict[str, Source]:
     """Every source by its name."""
     found: dict[str, Source] = {}
     for record in state.datasets.values():
-        stamped = record.facets.stamped().get("dataSource")
-        if stamped is None or not stamped[1].get("name"):
+        said, facet = record.facets.stamp_of("dataSource"), record.facets.get("dataSource")
+        if said is None or not facet.get("name"):
             continue
-        said, facet = stamped
         name, url = str(facet["name"]), str(facet.get("uri") or "")
         held = found.setdefault(name, Source(record.first, record.last, said, url))
         held.first, held.last = min(held.first, record.first), max(held.last, record.last)

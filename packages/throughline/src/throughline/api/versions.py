@@ -6,12 +6,11 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
 from throughline.projection.derived import begin_of
-from throughline.projection.state import FacetBook, Stamp
+from throughline.projection.facets import Stamp, unpack
 from throughline.spec import Facets, JobRef
 
 _NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")
@@ -64,7 +63,7 @@ class Versions:
         found: list[DatasetVersion] = []
         known: Facets = {}
         for label, run, use in self._made(name)[1]:
-            said = {**(use.about or FacetBook()).plain(), **use.facets.plain()}
+            said = {**use.about.plain(), **use.facets.plain()}
             known = {**{key: known[key] for key in _CARRIED if key in known}, **said}
             told = use.version[1] if use.version else None
             id_ = self._id(name, label)
@@ -171,14 +170,14 @@ class Versions:
 
 def dataset_facets(state: State, name: DatasetName) -> Facets:
     """The newest facets of a dataset, whichever of its names they came under."""
-    newest: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+    newest: dict[str, tuple[Stamp, bytes]] = {}
     for alias in state.identity.names(name):
         record = state.datasets.get(alias)
         for facet_name, found in (record.facets.stamped() if record else {}).items():
             held = newest.get(facet_name)
             if held is None or found[0] > held[0]:
                 newest[facet_name] = found
-    return {facet_name: facet for facet_name, (_, facet) in sorted(newest.items())}
+    return {facet_name: unpack(held) for facet_name, (_, held) in sorted(newest.items())}
 
 
 def runs_of(state: State, job: Job) -> list[Run]:

@@ -213,7 +213,7 @@ def fields_of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, str, di
     """Each column that a run wrote, and what the facet tells of it."""
     for spelled, use in run.outputs.items():
         name = state.identity.primary(spelled)
-        for field, told in _fields_of(use.columns[1] if use.columns else {}):
+        for field, told in _fields_of(use.about.get("columnLineage")):
             yield name, field, told
 
 

@@ -20,8 +20,8 @@ def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef
     for job in state.jobs.values():
         for run in _telling_runs(state, job):
             own = _at_level(state, levels, level, Dependency(run.key.job, run.key.run_id))
-            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream}
-            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream}
+            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
+            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
     return {(up, down) for up, down in found if up != down}
 
 

@@ -11,8 +11,8 @@ from throughline.graph.runs import told_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import lineage_of
-from throughline.projection.state import FacetBook, Stamp
-from throughline.spec import Facets, JobRef
+from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.spec import JobRef
 
 Change = dict[str, Any]
 
@@ -100,16 +100,17 @@ def _schema(before: State, after: State, node: Node) -> Change | None:
 
 def _fields(state: State, node: Node) -> tuple[set[str], str]:
     """The fields of a dataset, by whichever of its names the newest schema came; who told them."""
-    found: tuple[Stamp, Facets] | None = None
+    found: tuple[Stamp, bytes] | None = None
     for name in state.identity.names(DatasetName(node.namespace, node.name)):
         record = state.datasets.get(name)
         schema = record.facets.stamped().get("schema") if record else None
         if schema and (found is None or schema[0] > found[0]):
             found = schema
-    fields = found[1].get("fields") if found else None
+    facet = unpack(found[1]) if found else {}
+    fields = facet.get("fields")
     listed: list[Any] = fields if isinstance(fields, list) else []
     fields_told = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
-    return fields_told, str(found[1].get("_producer")) if found else ""
+    return fields_told, str(facet.get("_producer", ""))
 
 
 def _code(before: State, after: State, node: Node) -> Change | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
-from throughline.projection.state import FacetBook
+from throughline.projection.facets import FacetBook
 from throughline.spec import JobRef
 
 

@@ -53,7 +53,7 @@ def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, st
             for run in (state.runs[key] for key in keys):
                 use = getattr(run, side)[each]
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
-                facets = (use.quality.plain() if use.quality else {}) | use.facets.plain()
+                facets = use.about.plain() | use.facets.plain()
                 yield when(state, run), run, use.version[1] if use.version else None, facets
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
-from throughline.projection import Run, Stamp, State
+from throughline.projection import Run, Stamp, State, Use, unpack
 from throughline.spec import shown_time
 
 Fields = dict[tuple[str, ...], str]
@@ -66,13 +66,18 @@ def _told(state: State, name: DatasetName) -> list[Told]:
             continue
         apart = ((stamp, facets.get("schema")) for stamp, facets in record.told.items())
         found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
-        for key in record.writers:
-            run = state.runs[key]
-            written += [Told(*schema, run)] if (schema := run.outputs[each].schema) else []
-        for key in record.readers:
-            run = state.runs[key]
-            read += [Told(*schema, run)] if (schema := run.inputs[each].schema) else []
+        written += _told_by(
+            [(state.runs[key], state.runs[key].outputs) for key in record.writers], each
+        )
+        read += _told_by(
+            [(state.runs[key], state.runs[key].inputs) for key in record.readers], each
+        )
     return found + (written or read)
+
+
+def _told_by(uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName) -> list[Told]:
+    held = ((run, side[name].about.stamped().get("schema")) for run, side in uses)
+    return [Told(schema[0], unpack(schema[1]), run) for run, schema in held if schema]
 
 
 def _change(last: Told, same: Told | None, told: Told) -> dict[str, list[Any]]:

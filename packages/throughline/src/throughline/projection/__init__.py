@@ -3,10 +3,12 @@
 from throughline.projection.apply import apply, project
 from throughline.projection.derived import Outcome, RunState, outcome, start_of, version_of
 from throughline.projection.export import export
-from throughline.projection.state import DatasetRecord, Job, Run, RunKey, Stamp, State, Use
+from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.projection.state import DatasetRecord, Job, Run, RunKey, State, Use
 
 __all__ = [
     "DatasetRecord",
+    "FacetBook",
     "Job",
     "Outcome",
     "Run",
@@ -20,5 +22,6 @@ __all__ = [
     "outcome",
     "project",
     "start_of",
+    "unpack",
     "version_of",
 ]

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from throughline.identity import DatasetName, canonical_name, symlinks_of
+from throughline.projection.facets import Stamp
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
     Dependency,
-    FacetBook,
     Job,
     Run,
     RunKey,
-    Stamp,
     State,
     Use,
 )
@@ -33,7 +30,7 @@ from throughline.spec import (
     run_id_of,
 )
 
-_QUALITY = ("dataQualityAssertions", "dataQualityMetrics")
+_TOLD = ("schema", "dataQualityAssertions", "dataQualityMetrics")  # also kept of inputs, a run each
 
 
 def project(events: Iterable[Logged]) -> State:
@@ -78,7 +75,7 @@ def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
 
 def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     job = _own_job(state, event.job, event.job_facets, stamp)
-    run = _known_run(state, RunKey(event.run_id, event.job))
+    run = _known_run(state, RunKey(event.run_id, job.ref))  # the job's own: one object for all
     job.runs.add(run.key)
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
@@ -95,49 +92,35 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says
     # of a table it writes is truer than what it says of the same table as an input.
     for item in event.outputs:
-        record = _use(state, run.outputs, item, stamp)
-        record.writers.add(run.key)
-        use = run.outputs[record.name]
-        use.about = use.about or FacetBook()
-        use.about.put({name: _shared(state, told) for name, told in item.facets.items()}, stamp)
+        _use(state, run.outputs, item, item.facets, stamp).writers.add(run.key)
     for item in event.inputs:
-        _use(state, run.inputs, item, stamp).readers.add(run.key)
+        told = _only(item.facets, _TOLD)
+        _use(state, run.inputs, item, told, stamp).readers.add(run.key)
 
 
-def _use(state: State, uses: dict[DatasetName, Use], item: Dataset, stamp: Stamp) -> DatasetRecord:
+def _use(
+    state: State, uses: dict[DatasetName, Use], item: Dataset, told: Facets, stamp: Stamp
+) -> DatasetRecord:
     name = _dataset(state, item, stamp)
     use = uses.setdefault(name, Use())
     use.facets.put(item.io_facets, stamp)
+    use.about.put(told, stamp)
     version = item.facets.get("version", {}).get("datasetVersion")
     if version is not None and (use.version is None or stamp > use.version[0]):
         use.version = (stamp, str(version))
-    columns = item.facets.get("columnLineage")
-    if columns and (use.columns is None or stamp > use.columns[0]):
-        use.columns = (stamp, _shared(state, columns))
-    schema = item.facets.get("schema")
-    if schema and (use.schema is None or stamp > use.schema[0]):
-        use.schema = (stamp, _shared(state, schema))
-    if quality := _only(item.facets, _QUALITY):
-        use.quality = use.quality or FacetBook()
-        use.quality.put(quality, stamp)
     return state.datasets[name]
 
 
 def _tell(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     """Note what is said of a dataset apart from any run."""
     name = _dataset(state, item, stamp)
-    if told := _only(item.facets, ("schema", *_QUALITY)):
+    if told := _only(item.facets, _TOLD):
         state.datasets[name].told.setdefault(stamp, told)
     return name
 
 
 def _only(facets: Facets, names: Iterable[str]) -> Facets:
     return {name: facets[name] for name in names if name in facets}
-
-
-def _shared(state: State, facet: dict[str, Any]) -> dict[str, Any]:
-    """One object for all facets of that content: every run of a job repeats them."""
-    return state.shared.setdefault(orjson.dumps(facet), facet)
 
 
 def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
@@ -160,7 +143,7 @@ def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp) -> None:
     if run.parent is None or stamp > run.parent[0]:
         run.parent = (stamp, above)
     parent = _known_run(state, above)
-    parent.children.add(run.key)
+    _add_child(parent, run.key)
     _named_job(state, run.key.job).parents.add(above.job)
     _named_job(state, above.job).children.add(run.key.job)
     root = _reference(facet.get("root"))
@@ -168,18 +151,26 @@ def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp) -> None:
         return
     if parent.hint is None or stamp > parent.hint[0]:
         parent.hint = (stamp, root)
-    _known_run(state, root).children.add(above)
+    _add_child(_known_run(state, root), above)
     _named_job(state, above.job).hints.add(root.job)
     _named_job(state, root.job).children.add(above.job)
 
 
+def _add_child(run: Run, child: RunKey) -> None:
+    run.children = run.children or set()
+    run.children.add(child)
+
+
 def _depend(run: Run, facet: dict[str, Any]) -> None:
-    for key, found in (("upstream", run.upstream), ("downstream", run.downstream)):
-        entries = facet.get(key)
-        for entry in entries if isinstance(entries, list) else ():
-            job = _job_reference(entry)
-            if job is not None:
-                found.add(Dependency(job, _run_reference(entry)))
+    if found := _dependencies(facet.get("upstream")):
+        run.upstream = (run.upstream or set()) | found
+    if found := _dependencies(facet.get("downstream")):
+        run.downstream = (run.downstream or set()) | found
+
+
+def _dependencies(entries: Any) -> set[Dependency]:
+    named = [(_job_reference(each), each) for each in entries] if isinstance(entries, list) else []
+    return {Dependency(job, _run_reference(each)) for job, each in named if job is not None}
 
 
 def _reference(facet: Any) -> RunKey | None:

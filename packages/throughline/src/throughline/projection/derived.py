@@ -64,7 +64,7 @@ def children_of(state: State, run: Run) -> list[Run]:
     """The runs right below, in the order of their keys."""
     named: set[RunKey] = set()
     for key in state.runs_by_id.get(run.key.run_id, ()):
-        named |= state.runs[key].children
+        named |= state.runs[key].children or set()
     return [
         child
         for child in (state.runs[key] for key in sorted(named))

@@ -6,7 +6,8 @@ from typing import Any
 
 from throughline.identity import DatasetName
 from throughline.projection.derived import outcome, parent_of, start_of, version_of
-from throughline.projection.state import Dependency, FacetBook, Job, Run, State, Use
+from throughline.projection.facets import FacetBook, unpack
+from throughline.projection.state import Dependency, Job, Run, State, Use
 from throughline.spec import shown_time
 
 
@@ -78,7 +79,7 @@ def _use(state: State, run: Run, name: DatasetName, use: Use) -> dict[str, Any]:
         "as": name,
         "version": version_of(run, use),
         "facets": _facets(use.facets),
-        "about": _facets(use.about) if use.about else {},
+        "about": _facets(use.about),
     }
 
 
@@ -88,10 +89,10 @@ def _shown(state: State, names: frozenset[DatasetName]) -> list[DatasetName]:
 
 def _facets(book: FacetBook) -> dict[str, Any]:
     return {
-        name: {"at": shown_time(stamp.time), "by": stamp.hash, "facet": facet}
-        for name, (stamp, facet) in sorted(book.stamped().items())
+        name: {"at": shown_time(stamp.time), "by": stamp.hash, "facet": unpack(held)}
+        for name, (stamp, held) in sorted(book.stamped().items())
     }
 
 
-def _dependencies(found: set[Dependency]) -> list[Dependency]:
-    return sorted(found, key=lambda item: (item.job, item.run_id or ""))
+def _dependencies(found: set[Dependency] | None) -> list[Dependency]:
+    return sorted(found or (), key=lambda item: (item.job, item.run_id or ""))

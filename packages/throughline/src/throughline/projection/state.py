@@ -10,17 +10,11 @@ comes late changes no record.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline.identity import DatasetName, Identity
+from throughline.projection.facets import FacetBook, Stamp
 from throughline.spec import EventType, Facets, JobRef
-
-
-class Stamp(NamedTuple):
-    """The place of an event in the order that decides between two values: time, then hash."""
-
-    time: int
-    hash: str
 
 
 class RunKey(NamedTuple):
@@ -41,45 +35,13 @@ Pair = tuple[DatasetName, DatasetName]
 """Two names joined by hand, the lesser first."""
 
 
-class FacetBook:
-    """Facets by name, each a register."""
-
-    __slots__ = ("_facets",)
-
-    def __init__(self) -> None:
-        self._facets: dict[str, tuple[Stamp, dict[str, Any]]] = {}
-
-    def put(self, facets: Facets, stamp: Stamp) -> None:
-        """Note the facets of one event."""
-        for name, facet in facets.items():
-            held = self._facets.get(name)
-            if held is None or stamp > held[0]:
-                self._facets[name] = (stamp, facet)
-
-    def get(self, name: str) -> dict[str, Any]:
-        """The newest facet of that name, empty when there is none."""
-        held = self._facets.get(name)
-        return held[1] if held else {}
-
-    def stamped(self) -> dict[str, tuple[Stamp, dict[str, Any]]]:
-        """Every facet with the stamp of the event it came with."""
-        return self._facets
-
-    def plain(self) -> Facets:
-        """Every facet by its name."""
-        return {name: facet for name, (_, facet) in sorted(self._facets.items())}
-
-
 @dataclass(slots=True)
 class Use:
     """A dataset as an input or output of one run."""
 
     facets: FacetBook = field(default_factory=FacetBook)
     version: tuple[Stamp, str] | None = None
-    columns: tuple[Stamp, dict[str, Any]] | None = None  # the columnLineage facet of this run
-    schema: tuple[Stamp, dict[str, Any]] | None = None  # the schema facet as this run told it
-    quality: FacetBook | None = None  # dataQuality facets that came with the dataset's own
-    about: FacetBook | None = None  # of an output: all that this run said of the dataset itself
+    about: FacetBook = field(default_factory=FacetBook)  # what this run said of the dataset itself
 
 
 @dataclass(slots=True)
@@ -94,9 +56,9 @@ class Run:
     end: tuple[Stamp, EventType] | None = None
     parent: tuple[Stamp, RunKey] | None = None
     hint: tuple[Stamp, RunKey] | None = None  # the root that a child names: perhaps the parent
-    children: set[RunKey] = field(default_factory=set)  # whoever named it; the reader filters
-    upstream: set[Dependency] = field(default_factory=set)
-    downstream: set[Dependency] = field(default_factory=set)
+    children: set[RunKey] | None = None  # whoever named it; the reader filters
+    upstream: set[Dependency] | None = None
+    downstream: set[Dependency] | None = None
     facets: FacetBook = field(default_factory=FacetBook)
     code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
@@ -156,7 +118,6 @@ class State:
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
-    shared: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # equal facets, kept once
     now: int = 0  # when it is looked at, in microseconds
     aliases: dict[Pair, tuple[Stamp, bool]] = field(default_factory=dict)  # whether still joined
     is_past: bool = False  # it is as of a moment: what it lacks may be there now

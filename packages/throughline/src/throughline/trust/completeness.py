@@ -124,9 +124,9 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     described, covered = set(), set()
     for spelled, use in (item for run in unit.members for item in run.outputs.items()):
         name = state.identity.primary(spelled)
-        if use.schema:
+        if use.about.get("schema"):
             described.add(name)
-        if use.columns:
+        if use.about.get("columnLineage"):
             covered.add(name)
     return described, covered
 
