@@ -91,8 +91,9 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
             events.append(event)
     state = at(build.state(*events), "2025-11-15T08:00:00Z")
     assert freshness_answer(state) == []
-    names = {each["job"]["name"] for each in freshness_answer(at(state, "2025-11-16T06:00:00Z"))}
-    assert names == {"dag", "dag.t"}
+    late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))
+    assert {each["job"]["name"] for each in late} == {"dag", "dag.t"}
+    assert {each["everySeconds"] for each in late} == {_DAY_SECONDS}
     assert [each["job"]["name"] for each in health_answer(state)["late"]] == ["dag"]
 
 
