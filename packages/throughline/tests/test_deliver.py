@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,15 +14,13 @@ from hypothesis import strategies as st
 from throughline.deliver import (
     Delivery,
     Forwarder,
-    read_backends,
     retry_answer,
     standings_answer,
 )
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.http import Http, HttpConfig
-from throughline.deliver.settings import BUILT_IN
-from throughline.errors import ConfigError, DeliveryError, NotFoundError, UnavailableError
-from throughline.log import EventLog, entry_of
+from throughline.errors import DeliveryError, NotFoundError, UnavailableError
+from throughline.log import EventLog
 from throughline.projection import RunKey
 from throughline.projection.live import Batch, Live
 from throughline.spec import JobRef, RunEvent
@@ -361,148 +357,6 @@ def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_i
     assert standing["lag"] == 0
     assert letters | set(backend.taken) == set(range(1, 13))
     live.log.close()
-
-
-def _write(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
-
-
-def test_the_backends_of_a_file_are_made_as_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sink: Sink, live: Live, build: Any,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.setenv("SINK_KEY", "k3y")
-    file = tmp_path / "deep" / "events.jsonl"
-    path = _write(
-        tmp_path / "deliver.yaml",
-        f"""
-backends:
-  - {{name: marquez, type: http, url: "{sink.url}/", endpoint: /x/lineage, api_key_env: SINK_KEY}}
-  - {{name: archive, type: file, path: "{file}"}}
-  - {{name: out, type: console}}
-""",
-    )
-    body = build.run("COMPLETE", "a", "j", "08:00:00")
-    live.take(Batch([entry_of(orjson.dumps(body, option=orjson.OPT_INDENT_2))]))
-    for name, backend in read_backends(path).items():
-        forwarder = Forwarder(name, backend, live)
-        assert forwarder.drain() == 1
-        forwarder.stop()
-    assert (sink.headers[0]["path"], sink.headers[0]["Authorization"]) == (
-        "/x/lineage",
-        "Bearer k3y",
-    )
-    assert orjson.loads(file.read_bytes()) == body
-    assert file.read_bytes().count(b"\n") == 1
-    assert orjson.loads(capsys.readouterr().out) == body
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[", "deliver.yaml: while parsing"),
-        ("x: 1", "deliver.yaml: received x, allowed are the keys: backends"),
-        ("", "deliver.yaml: received NoneType, allowed are the keys: backends"),
-        ("backends: 3", "deliver.yaml.backends: received 3: Input should be a valid list"),
-        ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
-        ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
-        ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, file, http"),
-        ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
-        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing: Field required"),
-        ("backends: [{name: a, type: http, url: ftp://x}]", r"\[0\].url: received 'ftp://x'"),
-        ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"one of x with a user"),
-        (
-            "backends: [{name: a, type: http, url: 'http://x', api_key: hunter2}]",
-            r"received api_key, allowed are the keys: url, endpoint, api_key_env",
-        ),
-        (
-            "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",
-            r"api_key_env: the environment has no variable 'NO_SUCH'",
-        ),
-        (
-            "backends: [{name: a, type: console}, {name: a, type: console}]",
-            r"backends\[1\].name: 'a' is the name of another one",
-        ),
-    ],
-)
-def test_a_deliver_file_that_cannot_be_used_is_named_with_what_is_allowed(
-    text: str, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=message) as caught:
-        read_backends(_write(tmp_path / "deliver.yaml", text))
-    assert "hunter2" not in str(caught.value)
-    with pytest.raises(ConfigError, match=r"none\.yaml"):
-        read_backends(tmp_path / "none.yaml")
-
-
-def test_the_example_of_the_docs_can_be_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
-    text = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
-    example = text.split("```yaml\n")[1].split("```")[0]
-    backends = read_backends(_write(tmp_path / "deliver.yaml", example))
-    assert list(backends) == ["marquez", "headquarters", "archive"]
-    kinds = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
-    assert sorted(kinds) == sorted(BUILT_IN)
-    for backend in backends.values():
-        backend.close()
-
-
-def test_a_key_is_in_no_text_of_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SINK_KEY", "hunter2")
-    config = HttpConfig("http://x", api_key_env="SINK_KEY")
-    assert config.api_key == "hunter2"
-    assert "hunter2" not in repr(config)
-
-
-def test_another_package_brings_a_backend_by_an_entry_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "faxes-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[throughline.backends]\nfax = faxes:Fax\n")
-    (tmp_path / "faxes.py").write_text(
-        "from dataclasses import dataclass\n"
-        "@dataclass(frozen=True)\nclass FaxConfig:\n    number: str\n"
-        "class Fax:\n    config_class = FaxConfig\n"
-        "    def __init__(self, config):\n        self.config = config\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")
-    backend: Any = read_backends(path)["a"]
-    assert backend.config.number == "110"
-
-
-def test_a_line_that_was_cut_off_spoils_no_other_and_a_moved_file_is_made_anew(
-    tmp_path: Path, live: Live, build: Any
-) -> None:
-    file = tmp_path / "events.jsonl"
-    file.write_bytes(b'{"cut')
-    path = _write(tmp_path / "d.yaml", f"backends: [{{name: a, type: file, path: '{file}'}}]")
-    forwarder = Forwarder("a", read_backends(path)["a"], live)
-    _fill(live, build, "1", "2")
-    assert forwarder.drain() == 2
-    lines = file.read_bytes().splitlines()
-    assert lines[0] == b'{"cut'
-    assert [orjson.loads(line)["run"]["runId"] for line in lines[1:]] == ["1", "2"]
-    file.rename(tmp_path / "old.jsonl")
-    _fill(live, build, "3")
-    forwarder.drain()
-    assert orjson.loads(file.read_bytes())["run"]["runId"] == "3"
-
-
-def test_a_file_that_cannot_be_written_holds_events_back(
-    tmp_path: Path, live: Live, build: Any
-) -> None:
-    (tmp_path / "blocked").write_text("a file where a folder should be")
-    text = f"backends: [{{name: a, type: file, path: '{tmp_path}/blocked/e.jsonl'}}]"
-    forwarder = Forwarder("a", read_backends(_write(tmp_path / "d.yaml", text))["a"], live)
-    _fill(live, build, "1")
-    with pytest.raises(UnavailableError, match="blocked"):
-        forwarder.drain()
 
 
 def test_the_events_of_interleaved_runs_keep_their_order_while_the_server_fails_at_random(
