@@ -10,37 +10,16 @@ from typing import Any
 
 import orjson
 import pytest
+import typer.main
 
+from throughline.cli import app
 from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 from .conftest import Call
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
-_COMMANDS = (
-    "serve",
-    "tree",
-    "columns",
-    "search",
-    "impact",
-    "path",
-    "provenance",
-    "history",
-    "drift",
-    "tags",
-    "gate",
-    "check",
-    "health",
-    "diff",
-    "runs",
-    "doctor",
-    "ingest",
-    "run",
-    "export",
-    "alias",
-    "keys",
-    "deliver",
-)
+_COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from throughline.cli.source import open_source, request
 from throughline.config import Settings
 from throughline.errors import ServerError
 
-_NEWEST = 2_000  # events of which the odd ones are counted
+_NEWEST = 1_000  # events of which the odd ones are counted
 _PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # where in a file a refused line was
 _SHOWN = 10  # findings of a kind
 _LOOK_AGAIN = 1.0  # seconds in which a server should have drained its spool

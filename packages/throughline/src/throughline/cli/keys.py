@@ -13,7 +13,7 @@ from throughline.cli.source import request
 app = typer.Typer(
     help="""Make, list and remove the API keys of a server.
 
-    Example: throughline keys add spark --scope write
+    Example: throughline keys add spark --scope write --database lineage.db
     """,
     no_args_is_help=True,
 )

@@ -130,7 +130,7 @@ def _not_joined(state: State) -> Iterator[Finding]:
             yield Finding(
                 "names almost equal", ids[0], f"not joined with {_some(ids[1:])}",
                 "if they are one, have their producers name them alike or with a symlink, or join"
-                " them by hand with an alias",
+                " them by hand: throughline alias A B",
             )  # fmt: skip
 
 

@@ -1,0 +1,120 @@
+"""Every example in the help of a command, as a shell runs it, on a sample log with a server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import typer.main
+
+from throughline.cli import app
+
+pytestmark = pytest.mark.server
+
+_BIN = Path(sys.executable).parent
+_LINEAGE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
+
+
+def _examples(command: Any) -> Iterator[str]:
+    for each in getattr(command, "commands", {}).values():
+        yield from _examples(each)
+    lines = (command.help or "").splitlines()
+    yield from (line.partition("Example: ")[2] for line in lines if "Example: " in line)
+
+
+_ALL = sorted(
+    dict.fromkeys(_examples(typer.main.get_command(app))),
+    key=lambda line: ("keys" in line, "remove" in line),  # a log with keys wants one
+)
+
+
+def _sample(build: Any) -> list[Any]:
+    """The taxi pipeline that the examples speak of."""
+
+    def column(field: str, of: str, origin: str) -> dict[str, Any]:
+        told = {"namespace": "db", "name": of, "field": origin, "transformations": []}
+        return {"fields": {field: {"inputFields": [told]}}}
+
+    def schema(*names: str) -> dict[str, Any]:
+        return {"fields": [{"name": name, "type": "string"} for name in names]}
+
+    stage = [
+        build.run("COMPLETE", f"s{n}", "stage", f"0{n}:00:00", reads=(
+            "file|/landing/yellow_tripdata_2025-05.parquet",))
+        for n in (1, 2)
+    ]  # fmt: skip
+    for event, names in zip(stage, (("a",), ("a", "b")), strict=True):
+        event["outputs"] = [build.dataset("db|yellow_taxi_staging", schema=schema(*names))]
+    merge = build.run("COMPLETE", "m", "merge", "03:00:00", reads=("db|yellow_taxi_staging",))
+    pii = {"tags": [{"key": "pii", "value": "true", "field": "tpep_pickup_datetime"}]}
+    fields = schema("tpep_pickup_datetime")
+    merge["outputs"] = [build.dataset("db|yellow_taxi_raw", schema=fields, tags=pii)]
+    count = build.run("COMPLETE", "c", "count", "04:00:00", reads=("db|yellow_taxi_raw",))
+    lineage = column("total_rides", "yellow_taxi_raw", "tpep_pickup_datetime")
+    count["outputs"] = [build.dataset("db|yellow_rides_hourly_actuals", columnLineage=lineage)]
+    flow, model = "TrainForecastModelFlow", "metaflow|TrainForecastModelFlow/model"
+    return [
+        *stage, merge, count,
+        build.run("COMPLETE", "t", f"{flow}.train", "05:00:00",
+                  reads=("db|yellow_rides_hourly_actuals",), writes=(model,)),
+        build.run("COMPLETE", "w", f"{flow}.write", "06:00:00",
+                  reads=(model,), writes=("db|yellow_rides_hourly_forecast",)),
+        build.run("COMPLETE", "o", "weather", "06:00:00", reads=("https://noaa|w.csv",),
+                  writes=("db|weather_raw",)),
+        build.run("COMPLETE", "p", "copy", "07:00:00", reads=("postgres://db:5432|shop.orders",)),
+        build.run("COMPLETE", "q", "use", "07:00:00", reads=("hive://h|hive.orders",)),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[Any]:
+    """Runs a line in a folder that has what the examples name; `serve`'s own is the server."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "events").mkdir()
+    (folder / "events" / "all.json").write_bytes(orjson.dumps(_sample(build)))
+    (folder / "lineage.yaml").write_text(_LINEAGE.read_text())
+    (folder / "policy.yaml").write_text("no_pii: false\nsources: ['file:*', 'https:*']\n")
+    (folder / "deliver.yaml").write_text("backends: [{name: f, type: file, path: out.jsonl}]\n")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("THROUGHLINE", "OPENLIN"))}
+    path = f"{_BIN}{os.pathsep}{os.environ['PATH']}"
+    environment = {**clean, "PATH": path, "THROUGHLINE_PORT": "0", "XDG_DATA_HOME": str(folder)}
+
+    def line(text: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            text, shell=True, cwd=folder, env=environment, capture_output=True, text=True
+        )
+
+    assert line("throughline ingest events/ --database lineage.db").returncode == 0
+    serve = next(each for each in _ALL if each.startswith("throughline serve"))
+    serve = serve.replace("/var/spool/lineage", str(folder / "spool"))
+    server = subprocess.Popen(
+        ["sh", "-c", f"exec {serve}"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    environment["THROUGHLINE_URL"] = server.stdout.readline().split()[3].rstrip(",")
+    assert line("throughline check contract.yaml --write").returncode == 0
+    yield line
+    server.send_signal(signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        server.wait(timeout=20)
+    server.stdout.close()
+    assert server.returncode == 0
+
+
+@pytest.mark.parametrize("example", [each for each in _ALL if " serve " not in each])
+def test_an_example_of_the_help_runs_as_it_stands(example: str, shell: Any) -> None:
+    # The one word that differs is the server's address, where the example gives it.
+    found = shell(example.replace("--url http://localhost:9002", ""))
+    assert (found.returncode, found.stderr) == (0, ""), found.stdout
