@@ -64,7 +64,7 @@ def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     if lag:  # which may be what has just been written
         time.sleep(_LOOK_AGAIN)
         lag = request(settings, "/healthz")["spool"]["lagBytes"]
-    odd = request(settings, f"/api/v2/events/odd?limit={_NEWEST}")["events"]
+    odd = request(settings, "/api/v2/events/odd?limit=1000")["events"]
     return _intake(lag, request(settings, "/api/v2/refused")), len(odd)
 
 

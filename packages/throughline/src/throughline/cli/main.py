@@ -200,7 +200,7 @@ def provenance(
 def history(
     ask: Ask,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
-    limit: Annotated[int, typer.Option(min=1, help="How many entries.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many entries.")] = 20,
 ) -> None:
     """List what became of a dataset (versions, rows, checks, schemas) or a job (runs, changes).
 
@@ -214,7 +214,7 @@ def history(
 def drift(
     ask: Ask,
     node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many changes.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many changes.")] = 20,
 ) -> None:
     """List the changes of schemas, and the runs that brought them.
 
@@ -360,7 +360,7 @@ def ingest(
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Take the events of files: JSON Lines, single events, arrays.
+    """Take the events of files: JSON Lines, single events, arrays, or logs with events in them.
 
     Example: throughline ingest events/ --database lineage.db
     """

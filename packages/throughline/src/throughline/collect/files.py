@@ -1,47 +1,61 @@
-"""Files of events, read once: JSON Lines, one event, or an array of events."""
+"""Files of events, read once: JSON Lines, one event, an array, or logs with events in them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from throughline.collect.lines import Lines, sort_lines
+from throughline.collect.logs import SIGN, events_in
 from throughline.errors import ConfigError, EventError
 from throughline.spec import load
 
 _LINES_AT_ONCE = 1_000
+_SUFFIXES = (".json", ".jsonl", ".log")
 
 
-def read_files(paths: Iterable[str]) -> Iterator[Lines]:
-    """What the files hold, in portions; `-` is the standard input, a folder all *.json[l] in it."""
+def read_files(paths: Iterable[str]) -> Iterator[tuple[str, Lines]]:
+    """Each file with what it holds, in portions; `-` is the standard input.
+
+    Of a folder, all *.json, *.jsonl and *.log in it. In a log, lines without an event are nothing.
+    """
     for path in paths:
         if path == "-":
-            yield from _read(sys.stdin.buffer.read(), "-")
+            yield from _read("-", *_documents(sys.stdin.buffer.read()))
             continue
         for file in _files(Path(path)):
-            yield from _read(file.read_bytes(), str(file))
+            if file.suffix not in (".jsonl", ".log"):
+                yield from _read(str(file), *_documents(file.read_bytes()))
+                continue
+            with file.open("rb") as lines:
+                yield from _read(str(file), lines, file.suffix == ".log")
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(p for p in path.rglob("*") if p.suffix in (".json", ".jsonl") and p.is_file())
+        return sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
     if path.is_file():
         return [path]
     raise ConfigError(f"PATH: received {str(path)!r}, expected a file, a folder or -")
 
 
-def _read(raw: bytes, source: str) -> Iterator[Lines]:
-    lines = raw.split(b"\n") if source.endswith(".jsonl") else _documents(raw)
-    for start in range(0, len(lines), _LINES_AT_ONCE):
-        part = lines[start : start + _LINES_AT_ONCE]
-        yield sort_lines((f"{source}:{start + i + 1}", line) for i, line in enumerate(part))
+def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[str, Lines]]:
+    numbered = enumerate(lines, start=1)
+    while part := list(islice(numbered, _LINES_AT_ONCE)):
+        found = ((f"{source}:{number}", line.rstrip(b"\n")) for number, line in part)
+        if is_log:
+            found = ((where, text) for where, line in found for text in events_in(line))
+        yield source, sort_lines(found)
 
 
-def _documents(raw: bytes) -> list[bytes]:
-    """One document when the whole is JSON, else its lines."""
+def _documents(raw: bytes) -> tuple[list[bytes], bool]:
+    """One document when the whole is JSON, else its lines; and whether they are those of a log."""
     try:
         load(raw)
     except EventError:
-        return raw.split(b"\n")
-    return [raw]
+        lines = raw.split(b"\n")
+        first = next((line.lstrip() for line in lines if line.strip()), b"")
+        return lines, not (first.startswith(b"{") and SIGN in first)
+    return [raw], False

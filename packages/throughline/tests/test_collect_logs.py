@@ -1,0 +1,109 @@
+"""Events in the lines of logs."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+from openlineage.client.transport.console import ConsoleConfig, ConsoleTransport
+
+from throughline.collect.logs import events_in
+from throughline.log import EventLog
+
+
+def _event(build: Any, run: str) -> str:
+    body = build.run("COMPLETE", run, "j", "08:00:00", reads=("db|a{b}",))
+    return json.dumps(body, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "25/11/21 08:00:00 INFO ConsoleTransport: %s",
+        "[2025-11-21, 08:00:00 UTC] {console.py:29} INFO - %s",
+        "[2025-11-21T08:00:00.000+0000] {spark_submit.py:571} INFO - 25/11/21 INFO Console: %s",
+        '{"level": "info"} %s (done)',
+        "%s",
+    ],
+)
+def test_an_event_is_found_wherever_it_stands_in_a_line(line: str, build: Any) -> None:
+    event = _event(build, "r")
+    assert [json.loads(each) for each in events_in((line % event).encode())] == [json.loads(event)]
+
+
+def test_an_event_is_found_in_the_text_that_a_json_line_keeps(build: Any) -> None:
+    event = _event(build, "r")
+    airflow = {"timestamp": "2025-11-21T08:00:00Z", "level": "info", "event": event}
+    docker = {"log": json.dumps(airflow) + "\n", "stream": "stderr"}
+    for line in (airflow, docker):
+        found = list(events_in(json.dumps(line).encode()))
+        assert [json.loads(each) for each in found] == [json.loads(event)]
+
+
+def test_two_events_of_one_line_are_both_found_and_other_lines_are_nothing(build: Any) -> None:
+    line = f"a {_event(build, '1')} b {_event(build, '2')}".encode()
+    assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1", "2"]
+    for other in (b"", b"INFO {x} nothing {", b'{"level": "info", "event": "started"}'):
+        assert list(events_in(other)) == []
+    torn = line[:60]
+    assert list(events_in(torn)) == [torn]
+
+
+def test_a_line_full_of_braces_costs_no_more_than_its_length(build: Any) -> None:
+    line = b"eventTime " + b"{" * 5_000 + _event(build, "1").encode()
+    assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1"]
+
+
+def test_a_folder_of_logs_is_taken_and_what_is_torn_is_named(
+    call: Any, tmp_path: Path, build: Any
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    good, odd = _event(build, "1"), _event(build, "2").replace("COMPLETE", "complete")
+    lines = ["INFO started", f"INFO ConsoleTransport: {good}", f"x {odd}", "", f"x {good[:50]}"]
+    (folder / "driver.log").write_text("\n".join(lines))
+    where = ("--database", str(tmp_path / "log.db"))
+    found = call("ingest", str(folder), *where)
+    assert found.stdout == "taken 2, repeated 0, odd 2, refused 1\n"
+    assert "driver.log:5: $: received" in found.stderr
+    again = call("ingest", "-", *where, stdin="\n".join(lines[:3]).encode())
+    assert again.stdout == "taken 0, repeated 2, odd 2, refused 0\n"
+    nothing = call("ingest", "-", *where, stdin=b"nothing of lineage\n")
+    assert nothing.stdout == "taken 0, repeated 0, odd 0, refused 0\n"
+    assert nothing.stderr == "no event was found in -\n"
+
+
+def test_what_the_real_console_transport_logs_is_taken(call: Any, tmp_path: Path) -> None:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(
+        logging.Formatter("[%(asctime)s] {%(filename)s} %(levelname)s - %(message)s")
+    )
+    logger = logging.getLogger("openlineage.client.transport.console")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        run = Run(runId="01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260")
+        event = RunEvent(
+            eventTime="2025-11-21T08:00:00Z",
+            run=run,
+            job=Job(namespace="demo", name="j"),
+            eventType=RunState.COMPLETE,
+            producer="https://example.org",
+        )
+        ConsoleTransport(ConsoleConfig()).emit(event)
+    finally:
+        logger.removeHandler(handler)
+    (tmp_path / "task.log").write_text(written.getvalue())
+    where = ("--database", str(tmp_path / "log.db"))
+    found = call("ingest", str(tmp_path / "task.log"), *where)
+    assert found.stdout.startswith("taken 1, ")
+    log = EventLog(str(tmp_path / "log.db"))
+    ((_, body),) = log.read()
+    assert json.loads(body)["job"]["name"] == "j"
+    log.close()
