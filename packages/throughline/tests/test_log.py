@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
-from throughline.errors import LogError
-from throughline.log import EventLog, Offset, Refusal, entry_of, redact, redact_text
+from throughline.errors import ConfigError, LogError
+from throughline.log import EventLog, Offset, Refusal, entry_of, redact, redact_text, use_rules
 
 
 def test_an_event_is_stored_once_and_byte_for_byte(log: EventLog, build: Any) -> None:
@@ -158,3 +159,49 @@ def test_a_password_in_the_databases_url_is_never_shown(tmp_path: Path) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     assert log.shown_url.endswith("log.db")
     log.close()
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Use the rules of a file of that text."""
+
+    def use(text: str) -> None:
+        (tmp_path / "redact.yaml").write_text(text)
+        use_rules(str(tmp_path / "redact.yaml"))
+
+    yield use
+    use_rules("")
+
+
+def test_rules_of_ones_own_are_followed_besides_those_that_are_built_in(
+    rules: Callable[[str], None], build: Any
+) -> None:
+    rules("keys: [ssn, 'x-internal-.*']\npatterns: ['\\bcust-[0-9]+']\n")
+    facets = {"x": {"SSN": "1234", "x-internal-id": "5678", "note": "of cust-99", "password": "p"}}
+    body = build.run("START", "r", "j", "08:00:00", facets=facets)
+    told = orjson.loads(build.entry(body).body)["run"]["facets"]["x"]
+    assert told == {"SSN": "***", "x-internal-id": "***", "note": "of ***", "password": "***"}
+
+
+def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -> None:
+    body = build.run("START", "r", "j", "08:00:00", facets={"x": {"password": "hunter2"}})
+    assert "hunter2" not in build.entry(body).body
+    use_rules("off")
+    assert build.entry(body).body == orjson.dumps(body).decode()
+    assert redact_text("password=hunter2") == "password=hunter2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("keys: ['(']", r"received '\(', expected a regular expression"),
+        ("words: [a]", "received words, allowed are the keys: keys, patterns"),
+        ("keys: a", "keys: received 'a'"),
+    ],
+)
+def test_rules_that_cannot_be_followed_are_refused(
+    text: str, message: str, rules: Callable[[str], None]
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        rules(text)
+    assert redact_text("password='a'") == "password='***'"

@@ -47,6 +47,7 @@ SETTINGS = (
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
     Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
+    Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
     Setting("longest_query", "30", "seconds that a question over HTTP may take"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
@@ -69,6 +70,7 @@ class Settings:
     lost_after: float
     largest_body: int
     longest_query: float
+    redact: str
     url: str
     start_hint: str
     frame_origins: tuple[str, ...]
@@ -95,6 +97,7 @@ def resolve(
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
         lost_after=_number("lost_after", values["lost_after"]),
         largest_body=int(_number("largest_body", values["largest_body"])),
+        redact=values["redact"],
         longest_query=_number("longest_query", values["longest_query"]),
         url=_url(values["url"]),
         start_hint=values["start_hint"],

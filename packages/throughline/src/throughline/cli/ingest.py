@@ -14,13 +14,14 @@ from throughline.cli.render import print_line
 from throughline.cli.source import request
 from throughline.collect import Lines, read_files
 from throughline.config import Settings
-from throughline.log import EventLog
+from throughline.log import EventLog, use_rules
 from throughline.projection.live import Batch, Live
 from throughline.spec import oddities
 
 
 def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> None:
     """Take all events of the files and say what became of them; on a terminal also meanwhile."""
+    use_rules(settings.redact)
     counts = Counter(taken=0, repeated=0, odd=0, refused=0)
     refused: list[str] = []
     log = EventLog(settings.database) if is_local else None

@@ -18,7 +18,7 @@ from throughline.collect import SpoolTail
 from throughline.config import Settings
 from throughline.deliver import Forwarder, read_backends
 from throughline.errors import ConfigError, ExposureError
-from throughline.log import EventLog, keys_of
+from throughline.log import EventLog, keys_of, use_rules
 from throughline.projection.live import Live
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ def run_server(settings: Settings) -> None:
     access = Access.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
+    use_rules(settings.redact)
     event_log = EventLog(settings.database)
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)

@@ -4,7 +4,7 @@ from throughline.log.alerts import Alerts, Fired
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
 from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
-from throughline.log.redact import redact, redact_text
+from throughline.log.redact import redact, redact_text, use_rules
 from throughline.log.store import Appended, EventLog, Offset, Refusal
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "read_logged",
     "redact",
     "redact_text",
+    "use_rules",
     "standings",
 ]

@@ -1,5 +1,7 @@
 """Secrets are taken out before an event is stored; what is no secret stays byte for byte.
 
+`use_rules`, once when a process starts, adds to what counts as a secret, or turns this off.
+
 The patterns are conservative: a value goes only where its key says that it is a secret, or where
 its form can be nothing else. A column called `token` keeps its name, a SQL text its meaning.
 """
@@ -7,7 +9,12 @@ its form can be nothing else. A column called `token` keeps its name, a SQL text
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from throughline.config import filled, read_yaml
+from throughline.errors import ConfigError
 
 MASK = "***"
 
@@ -15,7 +22,6 @@ _WORDS = (
     r"(?:password|passwd|pwd|passphrase|secret|token|credentials?|authorization"
     r"|(?:api|access|secret|private|account|shared|storage)[._-]?key(?:[._-]?id)?)"
 )
-_SECRET_KEY = re.compile(rf"{_WORDS}$", re.IGNORECASE)
 _QUOTED = r"""'[^']*'|"[^"]*\""""
 # Ordered from the most specific; each pair is (pattern, replacement).
 _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -36,6 +42,52 @@ _TEXTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bgh[pousr]_[0-9a-z]{36,}\b", MASK),
     )
 )
+
+
+class _Rules(NamedTuple):
+    """What is taken out; `is_more` says that the look at the raw bytes does not know all of it."""
+
+    key: re.Pattern[str]
+    texts: tuple[tuple[re.Pattern[str], str], ...]
+    is_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    keys: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
+
+
+_DEFAULT = _Rules(re.compile(rf"{_WORDS}$", re.IGNORECASE), _TEXTS)
+_rules: _Rules | None = _DEFAULT
+
+
+def use_rules(setting: str) -> None:
+    """Follow the setting `redact`: empty, `off`, or a YAML file of more `keys` and `patterns`.
+
+    Both are lists of regular expressions, whatever the case: of the ends of keys whose values are
+    secret, and of what is secret in any text.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else.
+    """
+    global _rules
+    if not setting or setting == "off":
+        _rules = None if setting else _DEFAULT
+        return
+    file = filled(_File, read_yaml(Path(setting)), setting)
+    for text in (*file.keys, *file.patterns):
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ConfigError(
+                f"{setting}: received {text!r}, expected a regular expression: {error}"
+            ) from None
+    words = "|".join([_WORDS, *(f"(?:{key})" for key in file.keys)])
+    more = tuple((re.compile(pattern, re.IGNORECASE), MASK) for pattern in file.patterns)
+    _rules = _Rules(re.compile(rf"(?:{words})$", re.IGNORECASE), _TEXTS + more, is_more=True)
+
+
 # A look at the raw bytes spares most events the walk through every text. It is on the way of each
 # event: few and plain searches, and what is common (`key`) is looked at more closely.
 _SIGNS = (
@@ -49,6 +101,8 @@ _USER_INFO = re.compile(rb":(?:\\?/){2}[^/\"\s]*@")
 
 def is_suspicious(raw: bytes) -> bool:
     """Whether raw JSON could hold a secret at all."""
+    if _rules is None or _rules.is_more:
+        return _rules is not None
     lower = raw.lower()
     if any(sign in lower for sign in _SIGNS) or (b"@" in lower and _USER_INFO.search(lower)):
         return True
@@ -64,7 +118,7 @@ def is_suspicious(raw: bytes) -> bool:
 
 def redact_text(text: str) -> str:
     """A text without the secrets in it: passwords in URLs, SQL and options, keys and tokens."""
-    for pattern, replacement in _TEXTS:
+    for pattern, replacement in _rules.texts if _rules else ():
         text = pattern.sub(replacement, text)
     return text
 
@@ -83,15 +137,16 @@ def redact(value: Any) -> Any:
 
 
 def _redact_object(value: dict[str, Any]) -> dict[str, Any]:
+    secret = (_rules or _DEFAULT).key.search
     named = value.get("name", value.get("key"))
-    is_secret = isinstance(named, str) and _SECRET_KEY.search(named) is not None
+    is_secret = isinstance(named, str) and secret(named) is not None
     result: dict[str, Any] = {}
     changed = False
     for key, old in value.items():
         hides = (
             isinstance(old, str)
             and old
-            and (_SECRET_KEY.search(key) is not None or (is_secret and key == "value"))
+            and (secret(key) is not None or (is_secret and key == "value"))
         )
         new = MASK if hides else redact(old)
         changed = changed or new is not old
