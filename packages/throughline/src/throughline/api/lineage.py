@@ -16,7 +16,8 @@ from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import LevelGraph, Node, find_node, node_id
 from throughline.graph.answers import MOST_STEPS, graph_of, level_of, made_of_columns
-from throughline.graph.columns import Column, Made, Told, around
+from throughline.graph.columns import Column, Told
+from throughline.graph.made import Made
 from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
 from throughline.projection import Job, State
@@ -63,8 +64,8 @@ def get_column_lineage(
     with live.reading() as state:
         made = made_of_columns(state)
         starts = _columns(state, made, node)
-        found = around(made, starts, depth, downstream=with_downstream)
-        inputs = {column: sorted(found & made.get(column, {}).keys()) for column in found}
+        found = made.around(starts, depth, downstream=with_downstream)
+        inputs = {column: sorted(found & made.of(column).keys()) for column in found}
         outputs: dict[Column, list[Column]] = defaultdict(list)
         for column in sorted(found):
             for each in inputs[column]:
@@ -73,7 +74,7 @@ def get_column_lineage(
         names = {each.dataset for each in found}
         about = {name: _About.of(state, versions, name) for name in names}
         nodes = [
-            _column(about, made.get(column, {}), column, inputs[column], outputs[column])
+            _column(about, made.of(column), column, inputs[column], outputs[column])
             for column in sorted(found)
             if inputs[column] or outputs[column]
         ]
@@ -104,8 +105,7 @@ def _columns(state: State, made: Made, node: str) -> set[Column]:
     if root.type == "job":
         edges = graph_of(state, None).jobs.get(JobRef(root.namespace, root.name))
         names = edges.writes if edges else set()
-    known = {each for column in made for each in (column, *made[column])}
-    return {column for column in known if column.dataset in names}
+    return {column for name in names for column in made.columns(name)}
 
 
 def _column(

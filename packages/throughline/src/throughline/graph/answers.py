@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
-from throughline.graph.columns import Made, columns, made_of
+from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
@@ -18,6 +18,7 @@ from throughline.graph.generations import Generations
 from throughline.graph.history import history
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
+from throughline.graph.made import Made
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
@@ -317,7 +318,7 @@ def made_of_columns(state: State) -> Made:
 
 @lru_cache(maxsize=2)
 def _made(key: _ById, revision: int) -> Made:
-    return made_of(_generations(key, revision))
+    return Made(_generations(key, revision))
 
 
 @lru_cache(maxsize=8)

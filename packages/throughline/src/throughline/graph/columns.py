@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from throughline import deadline
@@ -37,10 +37,6 @@ class Told(NamedTuple):
 
     type: str | None
     description: str | None
-
-
-Made = dict[Column, dict[Column, Told]]
-"""Of each column those that it is made of, or that decide on its rows."""
 
 
 class Step(NamedTuple):
@@ -105,49 +101,12 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
     return found
 
 
-def made_of(known: Generations) -> Made:
-    """The column lineage of what every job did last: Marquez's view."""
-    found: Made = defaultdict(dict)
-    for generation in known.current():
-        for run in generation.runs:
-            for name, field, told in fields_of_run(known.state, run):
-                for of, _ in _inputs(known.state, told, indirect=True):
-                    found[Column(name, field)][of] = _how_told(told)
-    return dict(found)
-
-
 def columns_told(state: State, facet: dict[str, Any]) -> list[tuple[str, Told, list[Column]]]:
     """The fields of a columnLineage facet: each with how it is made, and of which columns."""
     return [
         (field, _how_told(told), sorted({of for of, _ in _inputs(state, told, indirect=True)}))
         for field, told in _fields_of(facet)
     ]
-
-
-def around(made: Made, starts: Iterable[Column], depth: int, *, downstream: bool) -> set[Column]:
-    """The columns within `depth` steps up, and down within one less, as Marquez counts them."""
-    starts = set(starts)
-    found = _within(made, starts, depth)
-    if downstream:
-        makes: dict[Column, set[Column]] = defaultdict(set)
-        for column, inputs in made.items():
-            for each in inputs:
-                makes[each].add(column)
-        found |= _within(makes, starts, depth - 1)
-    return found
-
-
-def _within(
-    edges: Mapping[Column, Iterable[Column]], starts: set[Column], depth: int
-) -> set[Column]:
-    found, newest = set(starts), starts
-    for _ in range(depth):
-        deadline.check()
-        newest = {each for column in newest for each in edges.get(column, ())} - found
-        if not newest:
-            break
-        found |= newest
-    return found
 
 
 def _text(value: Any) -> str | None:

@@ -53,6 +53,7 @@ def apply(state: State, event: Logged) -> None:
     else:
         _run(state, event, stamp)
     state.revision += 1
+    state.derived.clear()
 
 
 def _alias(state: State, event: AliasEvent, stamp: Stamp) -> None:

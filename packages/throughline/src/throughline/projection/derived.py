@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, TypeVar
 
 from throughline.projection.state import Run, RunKey, State, Use
 from throughline.spec import EventType
@@ -35,6 +36,25 @@ class Outcome(NamedTuple):
     ended: int | None
 
 
+_Answer = TypeVar("_Answer")
+
+
+def _once(
+    derive: Callable[[State, Run], _Answer],
+) -> Callable[[State, Run], _Answer]:
+    """Derive it once until the next event: a run can have many thousand others below it."""
+
+    @wraps(derive)
+    def remembered(state: State, run: Run) -> _Answer:
+        key = derive.__name__, run.key
+        if key not in state.derived:
+            state.derived[key] = derive(state, run)
+        answer: _Answer = state.derived[key]
+        return answer
+
+    return remembered
+
+
 def resolve(state: State, key: RunKey) -> Run | None:
     """The run that a reference means: exactly that one, or the one known under its run id."""
     exact = state.runs.get(key)
@@ -60,6 +80,7 @@ def lineage_of(state: State, run: Run) -> Iterator[Run]:
         above = parent_of(state, above)
 
 
+@_once
 def children_of(state: State, run: Run) -> list[Run]:
     """The runs right below, in the order of their keys."""
     named: set[RunKey] = set()
@@ -89,6 +110,7 @@ def start_of(run: Run) -> int | None:
     return run.started if run.started is not None else run.first
 
 
+@_once
 def begin_of(state: State, run: Run) -> int | None:
     """When a run began; one that never spoke began with the first run below it."""
     if run.is_known:
@@ -112,8 +134,12 @@ def is_lost(state: State, run: Run) -> bool:
     """Whether a run is open, and it and all below it have been silent for too long."""
     if outcome(state, run).ended is not None:
         return False
-    heard = [each.last or 0 for each in (run, *descendants_of(state, run))]
-    return max(heard) < state.silent_before
+    return _last_heard(state, run) < state.silent_before
+
+
+@_once
+def _last_heard(state: State, run: Run) -> int:
+    return max(each.last or 0 for each in (run, *descendants_of(state, run)))
 
 
 def version_of(run: Run, use: Use) -> str:
@@ -121,6 +147,7 @@ def version_of(run: Run, use: Use) -> str:
     return use.version[1] if use.version else run.key.run_id
 
 
+@_once
 def _outcome_of_silent(state: State, run: Run) -> Outcome:
     """A run that never spoke is over when all that it started is."""
     ends = [child.end for child in children_of(state, run)]

@@ -10,7 +10,7 @@ comes late changes no record.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from throughline.identity import DatasetName, Identity
 from throughline.projection.facets import FacetBook, Stamp
@@ -123,3 +123,4 @@ class State:
     is_past: bool = False  # it is as of a moment: what it lacks may be there now
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it
+    derived: dict[tuple[str, RunKey], Any] = field(default_factory=dict)  # until the next event
