@@ -37,6 +37,7 @@ def run_server(settings: Settings) -> None:
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
+    gc.freeze()  # what is known stays: no collection needs to look through it again
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)

@@ -2,7 +2,7 @@
 
 Two times are kept of each event: its own (`as_of`) and that of its arrival (`known_at`). A state of
 the past is projected from the events up to both, which is the very state that a server with no
-other events would have. The last few are kept as long as nothing new is in the log.
+other events would have. The last few are kept, and take in what comes late of their time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
-from throughline.projection.apply import project
+from throughline.projection.apply import apply
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -42,17 +42,17 @@ class Past:
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._states: OrderedDict[tuple[Moment, int], State] = OrderedDict()
+        self._states: OrderedDict[Moment, tuple[State, int]] = OrderedDict()
 
     def at(self, moment: Moment, newest: int) -> State:
         """The state at a moment, of a log that ends with the `seq` `newest`."""
-        key = moment, newest
-        state = self._states.pop(key, None)
-        if state is None:
-            entries = self._log.entries(as_of=moment.as_of, known_at=moment.known_at)
-            state = project(_readable(entries))
-            state.is_past = True
-        self._states[key] = state
+        state, seen = self._states.get(moment, (State(is_past=True), 0))
+        if seen < newest:
+            entries = self._log.entries(seen, as_of=moment.as_of, known_at=moment.known_at)
+            for event in _readable(entries):
+                apply(state, event)
+        self._states[moment] = state, newest
+        self._states.move_to_end(moment)
         while len(self._states) > _KEPT:
             self._states.popitem(last=False)
         return state
