@@ -10,10 +10,14 @@ MODEL_FACET = "nycTaxi_model"
 
 @attr.define
 class ModelFacet(DatasetFacet):
-    """A fitted model: which one, of what history, and its errors on the days held out."""
+    """A fitted model: which one, of what history, its errors on the days held out, and the gate.
+
+    `gate` is `passed`, or `ungated: ` and why nobody vouched for what it was trained on.
+    """
 
     model: str
     service: str
     trainedFrom: str
     trainedTo: str
     metrics: dict[str, float]
+    gate: str

@@ -26,6 +26,7 @@ from lakehouse.names import Table, file_dataset
 from lakehouse.settings import ForecastModel, load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
+from metaflow_flows.train_forecast_model.gate import ask_gate
 from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_again
 from metaflow_flows.train_forecast_model.reproduce import compare, made_then
 from metaflow_openlineage import (
@@ -68,7 +69,7 @@ def to_read(plan: Plan, table: Table) -> int | None:
 class TrainForecastModelFlow(FlowSpec):
     """Forecast taxi rides for each hour and pickup zone.
 
-    1. Settle the moment as of which to forecast.
+    1. Settle the moment as of which to forecast; ask whether lineage vouches for the data.
     2. Count the rides of each hour and zone before it, with Spark.
     3. Make the training data: the busiest zones, every hour, gaps as zero; for the weather model
        with the weather of each zone's county.
@@ -105,11 +106,34 @@ class TrainForecastModelFlow(FlowSpec):
         help=f"What forecasts: {' or '.join(get_args(ForecastModel))}.",
     )
 
+    ungated: Any = Parameter(
+        "ungated",
+        default=False,
+        help="Train although lineage does not vouch for it.",
+        is_flag=True,  # type: ignore[arg-type]  # for click, which knows it
+    )
+    strict: Any = Parameter(
+        "strict",
+        default=False,
+        help="Train only if lineage could be asked.",
+        is_flag=True,  # type: ignore[arg-type]
+    )
+
     @step
     def start(self) -> None:
-        """Settle what to do: by the parameters, or by those of the run to be reproduced."""
+        """Settle what to do, by the parameters or those of the run to be reproduced; ask the gate.
+
+        A run that is done again is not asked for: it makes nothing that is used.
+        """
         try:
             self._plan = self._settled()
+            self._gate = "not asked: reproduced"
+            if self._plan.recipe is None:
+                weather = [tables.WEATHER] if self._plan.needs_weather else []
+                asked = [tables.raw(self._plan.service), *weather]
+                how = {"ungated": bool(self.ungated), "strict": bool(self.strict)}
+                self._gate = ask_gate(load_settings(), asked, **how)
+            print(f"Gate: {self._gate}.")  # noqa: T201
         except PipelineError as error:
             raise Refused(str(error)) from error  # type: ignore[no-untyped-call]
         self.next(self.compute_actuals)
@@ -157,7 +181,7 @@ class TrainForecastModelFlow(FlowSpec):
         self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
         zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
         training = forecasting.training_frame(actuals, zones, *span)
-        if forecasting.model_named(plan.model).needs_weather:
+        if plan.needs_weather:
             snapshot = to_read(plan, tables.WEATHER)
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
@@ -181,7 +205,7 @@ class TrainForecastModelFlow(FlowSpec):
         self.metrics = forecasting.measure(self._held_out)
         self.model = forecasting.fit(self.training_data, plan.model)
         window = plan.window_start.isoformat(), plan.as_of.isoformat()
-        told = ModelFacet(plan.model, plan.service, *window, self.metrics)
+        told = ModelFacet(plan.model, plan.service, *window, self.metrics, self._gate)
         writes(replace(artifact("model"), facets={MODEL_FACET: told}))
         ahead = forecasting.predict(self.model, plan.horizon_hours)
         target = None if plan.recipe else dataset(tables.forecast(plan.service))

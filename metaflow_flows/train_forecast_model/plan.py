@@ -34,6 +34,13 @@ class Plan:
     recipe: Recipe | None = None
     """What the run that is done again was made from."""
 
+    @property
+    def needs_weather(self) -> bool:
+        """Whether the model is made of weather too."""
+        from metaflow_flows.train_forecast_model import forecasting
+
+        return forecasting.model_named(self.model).needs_weather
+
 
 def make_plan(
     settings: Settings,
