@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
+
+from throughline.projection.facets import FacetBook
 
 _SAYS_ONLY_YES = {"", "true", "none"}
 
@@ -20,14 +23,28 @@ def tagged(facet: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
             yield (str(each["field"]) if each.get("field") else None), tag
 
 
-def tags_of(facet: dict[str, Any], field: str | None = None) -> list[str]:
-    """The tags of the job or dataset itself, or of one of its fields, in their order."""
-    return sorted({tag for of, tag in tagged(facet) if of == field})
+def tags_of(facet: dict[str, Any]) -> dict[str | None, list[str]]:
+    """The tags of each field, and under None those of the job or dataset itself, in their order."""
+    found: dict[str | None, set[str]] = defaultdict(set)
+    for field, tag in tagged(facet):
+        found[field].add(tag)
+    return {field: sorted(tags) for field, tags in found.items()}
 
 
 def fields_of(facet: dict[str, Any]) -> list[dict[str, Any]]:
     """The fields of a schema facet, as it names them; what is no field is left out."""
     return list(_objects(facet.get("fields")))
+
+
+def text_of(facet: dict[str, Any], key: str) -> str | None:
+    """A text in a facet, whatever stands in its place."""
+    value = facet.get(key)
+    return None if value is None else str(value)
+
+
+def location_of(book: FacetBook) -> str | None:
+    """Where the code of a job is."""
+    return text_of(book.get("sourceCodeLocation"), "url")
 
 
 def _objects(listed: Any) -> Iterator[dict[str, Any]]:

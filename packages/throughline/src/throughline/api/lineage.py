@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -65,35 +64,79 @@ def get_column_lineage(
         made = made_of_columns(state)
         starts = _columns(state, made, node)
         found = made.around(starts, depth, downstream=with_downstream)
-        inputs = {column: sorted(found & made.of(column).keys()) for column in found}
+        ordered = {column: place for place, column in enumerate(sorted(found))}
+        inputs = {
+            column: sorted(ordered.keys() & made.of(column).keys(), key=ordered.__getitem__)
+            for column in ordered
+        }
         outputs: dict[Column, list[Column]] = defaultdict(list)
-        for column in sorted(found):
+        for column in ordered:
             for each in inputs[column]:
                 outputs[each].append(column)
-        versions = Versions(state)
-        names = {each.dataset for each in found}
-        about = {name: _About.of(state, versions, name) for name in names}
+        about = _Columns(state)
         nodes = [
-            _column(about, made.of(column), column, inputs[column], outputs[column])
-            for column in sorted(found)
+            about.node(column, made.of(column), inputs[column], outputs[column])
+            for column in ordered
             if inputs[column] or outputs[column]
         ]
         return answer({"graph": nodes})
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What each column of a dataset shows of it."""
+class _Columns:
+    """The columns of one answer; what they show of their datasets is found once."""
 
-    version: str
-    types: dict[str, str]
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._versions = Versions(state)
+        self._about: dict[DatasetName, tuple[str, dict[str, str]]] = {}
+        self._ids: dict[Column, str] = {}
 
-    @classmethod
-    def of(cls, state: State, versions: Versions, name: DatasetName) -> _About:
-        """Find it once for all columns."""
-        schema = dataset_facets(state, name).get("schema", {})
-        types = {str(each.get("name")): str(each.get("type") or "") for each in fields_of(schema)}
-        return cls(versions.current(name), types)
+    def node(
+        self,
+        column: Column,
+        told: dict[Column, Told],
+        inputs: list[Column],
+        outputs: list[Column],
+    ) -> dict[str, Any]:
+        """A column as a node of the graph."""
+        own = self._id(column)
+        types = self._of_dataset(column.dataset)[1]
+        data = {
+            **self._field(column, told[inputs[0]] if inputs else Told(None, None)),
+            "fieldType": types.get(column.field, ""),
+            "inputFields": [self._field(each, told[each]) for each in inputs],
+        }
+        return {
+            "id": own,
+            "type": "DATASET_FIELD",
+            "data": data,
+            "inEdges": [{"origin": own, "destination": self._id(each)} for each in inputs],
+            "outEdges": [{"origin": own, "destination": self._id(each)} for each in outputs],
+        }
+
+    def _field(self, column: Column, told: Told) -> dict[str, Any]:
+        return {
+            "namespace": column.dataset.namespace,
+            "dataset": column.dataset.name,
+            "datasetVersion": self._of_dataset(column.dataset)[0],
+            "field": column.field,
+            "transformationDescription": told.description,
+            "transformationType": told.type,
+        }
+
+    def _id(self, column: Column) -> str:
+        if column not in self._ids:
+            namespace, name = column.dataset
+            self._ids[column] = f"datasetField:{namespace}:{name}:{column.field}"
+        return self._ids[column]
+
+    def _of_dataset(self, name: DatasetName) -> tuple[str, dict[str, str]]:
+        """The version of a dataset, and the types of its columns."""
+        if name not in self._about:
+            schema = dataset_facets(self._state, name).get("schema", {})
+            types = {str(e.get("name")): str(e.get("type") or "") for e in fields_of(schema)}
+            self._about[name] = self._versions.current(name), types
+        return self._about[name]
 
 
 def _columns(state: State, made: Made, node: str) -> set[Column]:
@@ -106,43 +149,6 @@ def _columns(state: State, made: Made, node: str) -> set[Column]:
         edges = graph_of(state, None).jobs.get(JobRef(root.namespace, root.name))
         names = edges.writes if edges else set()
     return {column for name in names for column in made.columns(name)}
-
-
-def _column(
-    about: dict[DatasetName, _About],
-    told: dict[Column, Told],
-    column: Column,
-    inputs: list[Column],
-    outputs: list[Column],
-) -> dict[str, Any]:
-    own = _field_id(column)
-    data = {
-        **_field(about, column, told[inputs[0]] if inputs else Told(None, None)),
-        "fieldType": about[column.dataset].types.get(column.field, ""),
-        "inputFields": [_field(about, each, told[each]) for each in inputs],
-    }
-    return {
-        "id": own,
-        "type": "DATASET_FIELD",
-        "data": data,
-        "inEdges": [{"origin": own, "destination": _field_id(each)} for each in inputs],
-        "outEdges": [{"origin": own, "destination": _field_id(each)} for each in outputs],
-    }
-
-
-def _field(about: dict[DatasetName, _About], column: Column, told: Told) -> dict[str, Any]:
-    return {
-        "namespace": column.dataset.namespace,
-        "dataset": column.dataset.name,
-        "datasetVersion": about[column.dataset].version,
-        "field": column.field,
-        "transformationDescription": told.description,
-        "transformationType": told.type,
-    }
-
-
-def _field_id(column: Column) -> str:
-    return f"datasetField:{column.dataset.namespace}:{column.dataset.name}:{column.field}"
 
 
 def _root(state: State, node: str) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from throughline.api.facets import fields_of, tags_of
+from throughline.api.facets import fields_of, location_of, tags_of, text_of
 from throughline.api.versions import (
     DatasetVersion,
     JobVersion,
@@ -49,7 +49,7 @@ class Shapes:
             "facets": job.facets.plain(),
             "currentVersion": version.id if version else None,
             "labels": [str(kind[key]) for key in ("jobType", "integration") if kind.get(key)],
-            "tags": tags_of(job.facets.get("tags")),
+            "tags": tags_of(job.facets.get("tags")).get(None, []),
         }
 
     def job_node(self, job: Job) -> dict[str, Any]:
@@ -73,8 +73,8 @@ class Shapes:
             "namespace": job.ref.namespace,
             "inputs": _named(edges.reads),
             "outputs": _named(edges.writes),
-            "location": job.facets.get("sourceCodeLocation").get("url"),
-            "description": job.facets.get("documentation").get("description"),
+            "location": location_of(job.facets),
+            "description": text_of(job.facets.get("documentation"), "description"),
             "latestRun": self.run(latest) if latest else None,
         }
 
@@ -194,7 +194,7 @@ class Shapes:
             "datasetVersion": version.label,
             **_described(version.known),
             "lifecycleState": _change(version.said),
-            "currentSchemaVersion": uuid_of("schema", sorted(map(str, fields))),
+            "currentSchemaVersion": uuid_of("schema", *sorted(map(str, fields))),
             "createdByRun": self.run(version.run) if version.run else None,
             "facets": version.said,
         }
@@ -235,19 +235,20 @@ def _identified(names: list[DatasetName]) -> dict[str, Any]:
 
 
 def _described(facets: Facets) -> dict[str, Any]:
+    tags = tags_of(facets.get("tags", {}))
     return {
         "sourceName": source_name(facets),
         "fields": [
             {
-                "name": each.get("name"),
-                "type": each.get("type"),
-                "tags": tags_of(facets.get("tags", {}), str(each.get("name"))),
-                "description": each.get("description"),
+                "name": text_of(each, "name"),
+                "type": text_of(each, "type"),
+                "tags": tags.get(str(each.get("name")), []),
+                "description": text_of(each, "description"),
             }
             for each in fields_of(facets.get("schema", {}))
         ],
-        "tags": tags_of(facets.get("tags", {})),
-        "description": facets.get("documentation", {}).get("description"),
+        "tags": tags.get(None, []),
+        "description": text_of(facets.get("documentation", {}), "description"),
     }
 
 

@@ -6,7 +6,9 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
+from throughline.api.facets import location_of
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
 from throughline.projection.derived import begin_of
@@ -17,6 +19,7 @@ _NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")
 _MET = ""  # stands for the version that was there before anybody wrote one
 
 
+@lru_cache(maxsize=65_536)
 def uuid_of(*parts: object) -> str:
     """An id derived from what it names."""
     return str(uuid.uuid5(_NAMESPACE, "\n".join(map(str, parts))))
@@ -43,8 +46,8 @@ class JobVersion:
     id: str
     made: int
     location: str | None
-    reads: list[DatasetName]
-    writes: list[DatasetName]
+    reads: tuple[DatasetName, ...]
+    writes: tuple[DatasetName, ...]
     run: Run | None
 
 
@@ -106,14 +109,14 @@ class Versions:
         ended = outcome(self._state, run).ended
         if ended is None:
             return None
-        location = run.code.get("sourceCodeLocation").get("url")
+        location = location_of(run.code)
         return self._job_version(run.key.job, ended, location, run.inputs, run.outputs, run)
 
     def of_job(self, job: Job) -> list[JobVersion]:
         """The versions of a job, the newest first: what its ended runs did, and its declaration."""
         found: dict[str, JobVersion] = {}
         if job.declared is not None:
-            location = job.facets.get("sourceCodeLocation").get("url")
+            location = location_of(job.facets)
             said = job.declared
             declared = self._job_version(
                 job.ref, said.stamp.time, location, said.inputs, said.outputs, None
@@ -146,7 +149,7 @@ class Versions:
         run: Run | None,
     ) -> JobVersion:
         primary = self._state.identity.primary
-        ins, outs = (sorted({primary(name) for name in side}) for side in (reads, writes))
+        ins, outs = (tuple(sorted(set(map(primary, side)))) for side in (reads, writes))
         id_ = uuid_of("job version", *ref, location, ins, outs)
         return JobVersion(id_, made, location, ins, outs, run)
 

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_START = datetime(1970, 1, 1)  # the same without its zone
 _MICRO = timedelta(microseconds=1)
 # Java's ZonedDateTime prints the region after the offset: 2020-12-28T09:52:00+01:00[Europe/Paris]
 _REGION = re.compile(r"\[[^\]]*\]$")
@@ -36,6 +37,8 @@ def shown_time(micros: int | None) -> str | None:
     """As Marquez prints an instant: Z, and no fraction, milliseconds or microseconds."""
     if micros is None:
         return None
-    moment = from_micros(micros)
-    fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction.removesuffix('000')}Z"
+    # Without a zone isoformat writes none, and it is ten times as fast as strftime.
+    moment = _START + timedelta(microseconds=micros)
+    if not moment.microsecond:
+        return f"{moment.isoformat()}Z"
+    return f"{moment.isoformat().removesuffix('000')}Z"
