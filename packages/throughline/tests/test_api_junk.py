@@ -20,6 +20,10 @@ _PATHS = (
     *("/api/v2/edges?level=query", "/api/v2/edges?level=task", "/api/v2/edges?level=pipeline"),
     *("/api/v2/edges?kind=control", "/api/v1/jobs", "/api/v1/namespaces", "/api/v2/export", "/"),
     *("/api/v2/runs", "/api/v1/search?q=a", "/api/v1/events/lineage?limit=5"),
+    *("/api/v1/sources", "/api/v1/tags", "/api/v1/runlineage/upstream?runId=r1"),
+    *("/api/v1/lineage?nodeId=job:demo:dag.t", "/api/v1/column-lineage?nodeId=dataset:hive:db.t"),
+    *("/api/v1/namespaces/demo/jobs/dag.t/versions", "/api/v1/stats/lineage-events?period=DAY"),
+    *("/api/v1/namespaces/hive/datasets/db.t/versions", "/api/v1/jobs/runs/r1"),
     *("/api/v1/namespaces/hive/datasets", "/api/v2/tree?node=job:demo:dag.t&direction=both"),
 )
 

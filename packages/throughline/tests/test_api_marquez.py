@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.api import make_app
+from throughline.api.document import document
 from throughline.log import EventLog
 from throughline.projection.live import Live
 
 from .marquez import Difference, Replay
 from .marquez_reasons import REASONS, SIDES, reason_of
+from .told import Checked, Told
 from .written import check_written, table
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEAD = """# Where throughline answers other than Marquez
 
 Written by `packages/throughline/tests/test_api_marquez.py`, which posts the events of {scenarios}
@@ -38,7 +42,13 @@ def client(live: Live) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-def replays(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Replay]:
+def told() -> Told:
+    """The OpenAPI document."""
+    return Told(document(make_app(Live(EventLog("sqlite://")))))
+
+
+@pytest.fixture(scope="module")
+def replays(shared: Path, tmp_path_factory: pytest.TempPathFactory, told: Told) -> list[Replay]:
     """Every scenario, replayed and compared once."""
     found = []
     for folder in sorted(p for p in (shared / "marquez-answers").iterdir() if p.is_dir()):
@@ -46,7 +56,7 @@ def replays(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Repl
         with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
             for line in (folder / "events.jsonl").read_bytes().splitlines():
                 assert client.post("/api/v1/lineage", content=line).status_code < 500
-            found.append(Replay(folder, client))
+            found.append(Replay(folder, Checked(client, told)))
         log.close()
     return found
 
@@ -63,6 +73,11 @@ def test_every_reason_explains_a_difference(replays: list[Replay]) -> None:
 
 def test_nothing_that_marquez_was_asked_gets_a_5xx(replays: list[Replay]) -> None:
     assert [path for replay in replays for path in replay.failed] == []
+
+
+def test_every_answer_is_as_the_openapi_document_tells(replays: list[Replay], told: Told) -> None:
+    assert replays
+    assert told.untrue == []
 
 
 def test_the_differences_are_listed_in_docs(replays: list[Replay]) -> None:
@@ -96,6 +111,8 @@ def _example(difference: Difference) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, str) and _UUID.fullmatch(value):
+        return "an id"
     if isinstance(value, dict):
         id_ = value.get("id", value.get("nodeId", value.get("name")))
         return f"`{str(id_)[:60]}`" if id_ else "an object"

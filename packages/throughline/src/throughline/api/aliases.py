@@ -7,7 +7,7 @@ import time
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from throughline.api.http import LiveState, answer
+from throughline.api.http import LiveState, answer, answered
 from throughline.graph.aliases import alias_entry, aliases
 from throughline.projection.live import Batch
 
@@ -17,12 +17,25 @@ router = APIRouter()
 class NewAlias(BaseModel):
     """Two ids or short names of datasets."""
 
-    one: str
-    other: str
-    is_removed: bool = Field(default=False, alias="isRemoved")
+    one: str = Field(examples=["s3://lake/warehouse/orders"])
+    other: str = Field(examples=["hive://lake:9083/shop.orders"])
+    is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
 
 
-@router.post("/api/v2/aliases", status_code=201)
+_JOINED = [
+    {
+        "one": {"namespace": "hive://lake:9083", "name": "shop.orders"},
+        "other": {"namespace": "s3://lake", "name": "warehouse/orders"},
+        "since": "2025-11-21T09:00:00Z",
+    }
+]
+
+
+@router.post(
+    "/api/v2/aliases",
+    status_code=201,
+    responses={201: answered("joined, or not any more", _JOINED)},
+)
 def post_alias(live: LiveState, new: NewAlias) -> Response:
     """Say that two names mean one dataset, or with `isRemoved` no longer; 201 once it is durable.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -14,6 +15,7 @@ from throughline.api import (
     aliases,
     datasets,
     deliver,
+    document,
     events,
     intake,
     jobs,
@@ -58,6 +60,7 @@ _RESOURCES = (
     v2,
     keys,
     aliases,
+    document,
     page,
 )
 
@@ -78,12 +81,17 @@ def make_app(
     async def limit() -> None:
         deadline.start(longest_query)
 
-    limits = [Depends(limit)]
-    app = FastAPI(title="throughline", docs_url=None, redoc_url=None, dependencies=limits)
+    app = FastAPI(
+        title="throughline",
+        version=version("throughline"),
+        openapi_url=None,
+        dependencies=[Depends(limit)],
+    )
     app.state.live = live
     app.state.spool_lag = spool_lag
     app.state.largest_body = largest_body
     app.state.is_closing = False
+    app.state.document = None
     for resource in _RESOURCES:
         app.include_router(resource.router)
     app.add_exception_handler(ThroughlineError, _on_error)
@@ -123,4 +131,6 @@ def _described(item: dict[str, Any]) -> str:
 def _on_http(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     body = {"code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
-    return answer(body, error.status_code)
+    told = answer(body, error.status_code)
+    told.headers.update(error.headers or {})  # Allow, with a 405
+    return told

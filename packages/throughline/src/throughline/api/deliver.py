@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from throughline.alerts import alerts_answer
-from throughline.api.http import Limit, LiveState, answer
+from throughline.api.http import Limit, LiveState, answer, answered
 from throughline.deliver import retry_answer, standings_answer
 
 router = APIRouter()
@@ -17,7 +17,12 @@ def list_backends(live: LiveState) -> Response:
     return answer(standings_answer(live.log))
 
 
-@router.post("/api/v2/deliver/{backend:segment}/retry")
+_RETRIED = {"backend": "marquez", "retried": 3}
+
+
+@router.post(
+    "/api/v2/deliver/{backend:segment}/retry", responses={200: answered("put back", _RETRIED)}
+)
 def retry_letters(live: LiveState, backend: str) -> Response:
     """Have everything that a backend refused sent to it once more."""
     return answer(retry_answer(live.log, backend))

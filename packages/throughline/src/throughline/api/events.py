@@ -23,9 +23,11 @@ def list_events(
     live: LiveState,
     limit: Limit = 100,
     offset: Offset = 0,
-    direction: Annotated[Literal["asc", "desc"], Query(alias="sortDirection")] = "desc",
-    after: str | None = None,
-    before: str | None = None,
+    direction: Annotated[
+        Literal["asc", "desc"], Query(alias="sortDirection", description="Of event times.")
+    ] = "desc",
+    after: Annotated[str | None, Query(description="A time: events from it on.")] = None,
+    before: Annotated[str | None, Query(description="A time: events before it.")] = None,
 ) -> Response:
     """Events by event time, the newest first; from `after` on and up to but without `before`."""
     span = _micros("after", after), _micros("before", before)
@@ -35,7 +37,9 @@ def list_events(
 
 @router.get("/api/v2/events/odd")
 def list_odd(
-    live: LiveState, limit: Limit = 100, cursor: Annotated[int | None, Query(ge=1)] = None
+    live: LiveState,
+    limit: Limit = 100,
+    cursor: Annotated[int | None, Query(ge=1, description="`next` of the last answer.")] = None,
 ) -> Response:
     """Events that were taken though something about them is odd, the last to arrive first.
 

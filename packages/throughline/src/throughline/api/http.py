@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from throughline.errors import LogError
+from throughline.graph.answers import MOST_STEPS
 from throughline.projection.live import Live
 
 _RETRY_AFTER = 5
@@ -55,6 +56,9 @@ def _live(request: Request) -> Live:
 LiveState = Annotated[Live, Depends(_live)]
 Limit = Annotated[int, Query(ge=0, le=1_000)]
 Offset = Annotated[int, Query(ge=0)]
+Depth = Annotated[
+    int, Query(ge=0, le=MOST_STEPS, description="How many steps along edges to walk.")
+]
 
 
 def answer(payload: Any, status: int = 200) -> Response:
@@ -68,6 +72,11 @@ def unavailable(error: LogError) -> Response:
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response
+
+
+def answered(what: str, example: Any) -> dict[str, Any]:
+    """An answer as a route documents it: what it says, and an example."""
+    return {"description": what, "content": {"application/json": {"example": example}}}
 
 
 def _tuple(value: Any) -> list[Any]:

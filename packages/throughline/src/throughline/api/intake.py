@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from throughline.api.http import answer
+from throughline.api.http import answer, answered
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.log import Entry, entry_of
 from throughline.projection.live import Batch, Receipt
@@ -20,7 +20,41 @@ _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """What zlib is told, by Content-Encoding; RFC 9110 calls a zlib stream deflate."""
 
 
-@router.post("/api/v1/lineage", status_code=201)
+_EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2025-11-21T08:30:00Z",
+    "producer": "https://example.org/shop/1.0",
+    "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+    "job": {"namespace": "shop", "name": "load"},
+    "inputs": [{"namespace": "s3://landing", "name": "orders.csv"}],
+    "outputs": [{"namespace": "hive://lake:9083", "name": "shop.orders"}],
+}
+_EVENTS = {"type": "array", "items": {"type": "object"}}
+_ERROR = {"path": "run.runId", "received": "nothing", "expected": "a text that is not empty"}
+_SUMMARY = {"taken": 1, "repeated": 0, "refused": 1, "errors": [{"index": 1, **_ERROR}]}
+_BATCH = {
+    "status": "partial_success",
+    "summary": {"received": 2, "successful": 1, "failed": 1, "retriable": 0, "non_retriable": 1},
+    "failed_events": [{"index": 1, "reason": "run.runId: received nothing", "retriable": False}],
+}
+
+
+def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post(
+    "/api/v1/lineage",
+    status_code=201,
+    responses={
+        201: {"description": "taken; an array is answered with counts as JSON"},
+        422: answered("not everything could be placed", _SUMMARY),
+        413: {},
+    },
+    openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, _EVENT),
+)
 async def post_lineage(request: Request) -> Response:
     """Take events; 201 once they are durable. Of an array, what can be placed is taken."""
     raw, body = load_plain(await _body(request))
@@ -33,7 +67,16 @@ async def post_lineage(request: Request) -> Response:
     return answer({**summary, "errors": refused}, 422 if errors else 201)
 
 
-@router.post("/api/v1/lineage/batch")
+@router.post(
+    "/api/v1/lineage/batch",
+    responses={
+        200: answered("all were taken", {**_BATCH, "status": "success", "failed_events": []}),
+        207: answered("a part was taken", _BATCH),
+        422: answered("none could be placed", {**_BATCH, "status": "failure"}),
+        413: {},
+    },
+    openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, [_EVENT]),
+)
 async def post_batch(request: Request) -> Response:
     """Take an array of events, or an object with one in `events`; what can be placed is taken.
 

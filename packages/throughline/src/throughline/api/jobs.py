@@ -22,7 +22,10 @@ def list_jobs(
     live: LiveState,
     limit: Limit = 100,
     offset: Offset = 0,
-    states: Annotated[list[str] | None, Query(alias="lastRunStates")] = None,
+    states: Annotated[
+        list[str] | None,
+        Query(alias="lastRunStates", description="States of newest runs; any number."),
+    ] = None,
 ) -> Response:
     """Jobs of all namespaces, the last changed first."""
     with live.reading() as state:

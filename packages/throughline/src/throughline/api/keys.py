@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from typing import Annotated
 
-from throughline.api.http import LiveState, answer
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from throughline.api.http import LiveState, answer, answered
 from throughline.log import add_key, keys_of, remove_key
 
 router = APIRouter(prefix="/api/v2/keys")
@@ -14,8 +16,8 @@ router = APIRouter(prefix="/api/v2/keys")
 class NewKey(BaseModel):
     """A key to be made."""
 
-    name: str
-    scopes: list[str]
+    name: Annotated[str, Field(examples=["spark"])]
+    scopes: list[Annotated[str, Field(examples=["write"])]]
 
 
 @router.get("")
@@ -24,7 +26,10 @@ def list_keys(live: LiveState) -> Response:
     return answer([key.shown() for key in keys_of(live.log)])
 
 
-@router.post("", status_code=201)
+_MADE = {"name": "spark", "key": "tl_0a1b2c3d4e5f"}
+
+
+@router.post("", status_code=201, responses={201: answered("made", _MADE)})
 def post_key(live: LiveState, new: NewKey) -> Response:
     """Make a key; `key` is its text, which is not kept and cannot be had again."""
     return answer({"name": new.name, "key": add_key(live.log, new.name, new.scopes)}, 201)

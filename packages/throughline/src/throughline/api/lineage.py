@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
 from throughline.api.facets import fields_of
-from throughline.api.http import LiveState, answer
+from throughline.api.http import Depth, LiveState, answer
 from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import MOST_STEPS, graph_of, level_of, made_of_columns
+from throughline.graph.answers import graph_of, level_of, made_of_columns
 from throughline.graph.columns import Column, Told
 from throughline.graph.made import Made
 from throughline.graph.nodes import find_field
@@ -24,13 +24,20 @@ from throughline.spec import JobRef
 
 router = APIRouter()
 
+NodeId = Annotated[
+    str,
+    Query(alias="nodeId", description="`dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."),
+]
+
 
 @router.get("/api/v1/lineage")
 def get_lineage(
     live: LiveState,
-    node: Annotated[str, Query(alias="nodeId")],
-    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
-    level: str | None = None,
+    node: NodeId,
+    depth: Depth = 20,
+    level: Annotated[
+        str | None, Query(description="pipeline, task or query; without it as in Marquez.")
+    ] = None,
 ) -> Response:
     """Jobs that share datasets with the node, `depth` times over, and all their datasets.
 
@@ -52,9 +59,14 @@ def get_lineage(
 @router.get("/api/v1/column-lineage")
 def get_column_lineage(
     live: LiveState,
-    node: Annotated[str, Query(alias="nodeId")],
-    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
-    with_downstream: Annotated[bool, Query(alias="withDownstream")] = False,
+    node: Annotated[
+        str,
+        Query(alias="nodeId", description="The same, or `datasetField:NAMESPACE:NAME:FIELD`."),
+    ],
+    depth: Depth = 20,
+    with_downstream: Annotated[
+        bool, Query(alias="withDownstream", description="Also the columns made of these.")
+    ] = False,
 ) -> Response:
     """The columns that those of a dataset, a field or a job's outputs are made of.
 

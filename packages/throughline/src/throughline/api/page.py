@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from throughline.api.http import LiveState
@@ -39,7 +39,7 @@ _INDEX = """<p>{jobs} jobs, {runs} runs, {datasets} datasets.</p>
 """
 
 
-@router.get("/")
+@router.get("/", response_class=HTMLResponse)
 def index(live: LiveState) -> HTMLResponse:
     """What is there."""
     with live.reading() as state:
@@ -54,8 +54,10 @@ def index(live: LiveState) -> HTMLResponse:
     return HTMLResponse(_HEAD + html)
 
 
-@router.get("/tree")
-def show_tree(live: LiveState, node: str) -> HTMLResponse:
+@router.get("/tree", response_class=HTMLResponse)
+def show_tree(
+    live: LiveState, node: Annotated[str, Query(description="An id or a short name.")]
+) -> HTMLResponse:
     """What a node comes from."""
     with live.reading() as state:
         leaf = tree_answer(state, node, "up", 20)["up"]

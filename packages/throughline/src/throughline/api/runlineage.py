@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from throughline.api.http import LiveState, answer
+from throughline.api.http import Depth, LiveState, answer
 from throughline.api.runs import find_run
 from throughline.api.shapes import Shapes
-from throughline.graph.answers import MOST_STEPS
 from throughline.projection import Run, RunKey, State
 
 router = APIRouter()
@@ -18,8 +17,8 @@ router = APIRouter()
 @router.get("/api/v1/runlineage/upstream")
 def get_upstream(
     live: LiveState,
-    run_id: Annotated[str, Query(alias="runId")],
-    depth: Annotated[int, Query(ge=0, le=MOST_STEPS)] = 20,
+    run_id: Annotated[str, Query(alias="runId", description="The id of a run.")],
+    depth: Depth = 20,
 ) -> Response:
     """A run and those that wrote what it read, step by step, the nearest first."""
     with live.reading() as state:

@@ -24,7 +24,9 @@ def get_run(live: LiveState, run_id: str) -> Response:
 
 @router.get("/{run_id:segment}/facets")
 def get_run_facets(
-    live: LiveState, run_id: str, kind: Annotated[str, Query(alias="type")]
+    live: LiveState,
+    run_id: str,
+    kind: Annotated[str, Query(alias="type", description="run, or job.")],
 ) -> Response:
     """The facets of a run, or of its job."""
     with live.reading() as state:

@@ -23,11 +23,16 @@ class _Hit(NamedTuple):
 @router.get("/search")
 def search(
     live: LiveState,
-    q: Annotated[str, Query(min_length=1)],
-    kind: Annotated[Literal["JOB", "DATASET"] | None, Query(alias="filter")] = None,
-    sort: Annotated[Literal["NAME", "UPDATE_AT", "name", "update_at"], Query()] = "NAME",
+    q: Annotated[str, Query(min_length=1, description="A part of a name.")],
+    kind: Annotated[
+        Literal["JOB", "DATASET"] | None,
+        Query(alias="filter", description="Only jobs, or only datasets."),
+    ] = None,
+    sort: Annotated[
+        Literal["NAME", "UPDATE_AT", "name", "update_at"], Query(description="By what.")
+    ] = "NAME",
     limit: Limit = 10,
-    namespace: str | None = None,
+    namespace: Annotated[str | None, Query(description="Only of this one.")] = None,
 ) -> Response:
     """Jobs and datasets with `q` in a name."""
     with live.reading() as state:

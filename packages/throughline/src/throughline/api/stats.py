@@ -18,8 +18,11 @@ from throughline.spec import EventType, shown_time, to_micros
 
 router = APIRouter(prefix="/api/v1/stats")
 
-Period = Literal["DAY", "WEEK", "day", "week"]
-Timezone = Annotated[str, Query(description="where a day of the week begins, such as Europe/Paris")]
+Period = Annotated[
+    Literal["DAY", "WEEK", "day", "week"],
+    Query(description="The hours of the last day, or the days of a week."),
+]
+Timezone = Annotated[str, Query(description="Where a day begins and ends, such as Europe/Paris.")]
 
 _ENDS = {EventType.FAIL: "fail", EventType.COMPLETE: "complete", EventType.ABORT: "abort"}
 

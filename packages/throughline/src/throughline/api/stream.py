@@ -39,8 +39,10 @@ class EventStream(StreamingResponse):
 async def stream_events(
     request: Request,
     live: LiveState,
-    after: Annotated[int | None, Query(ge=0)] = None,
-    last_event_id: Annotated[int | None, Header(alias="Last-Event-ID", ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, description="A `seq`: events after it.")] = None,
+    last_event_id: Annotated[
+        int | None, Header(alias="Last-Event-ID", ge=0, description="The last `id` that came.")
+    ] = None,
 ) -> EventStream:
     """Every event taken from now on, or after a `seq`, until the client or the server goes.
 
