@@ -34,7 +34,7 @@ _JOINED = [
 @router.post(
     "/api/v2/aliases",
     status_code=201,
-    responses={201: answered("joined, or not any more", _JOINED)},
+    responses={201: answered("joined, or not any more", _JOINED), 404: {}},
 )
 def post_alias(live: LiveState, new: NewAlias) -> Response:
     """Say that two names mean one dataset, or with `isRemoved` no longer; 201 once it is durable.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Query, Response
 
-from throughline.api.http import Limit, LiveState, Offset, answer
+from throughline.api.http import LARGEST, Limit, LiveState, Offset, answer
 from throughline.errors import ConfigError
 from throughline.spec import identity_of, oddities, parse_time, to_micros
 
@@ -39,7 +39,9 @@ def list_events(
 def list_odd(
     live: LiveState,
     limit: Limit = 100,
-    cursor: Annotated[int | None, Query(ge=1, description="`next` of the last answer.")] = None,
+    cursor: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="`next` of the last answer.")
+    ] = None,
 ) -> Response:
     """Events that were taken though something about them is odd, the last to arrive first.
 

@@ -55,7 +55,8 @@ def _live(request: Request) -> Live:
 
 LiveState = Annotated[Live, Depends(_live)]
 Limit = Annotated[int, Query(ge=0, le=1_000)]
-Offset = Annotated[int, Query(ge=0)]
+LARGEST = 2**63 - 1  # that a database can count to
+Offset = Annotated[int, Query(ge=0, le=LARGEST)]
 Depth = Annotated[
     int, Query(ge=0, le=MOST_STEPS, description="How many steps along edges to walk.")
 ]

@@ -17,7 +17,7 @@ from fastapi import APIRouter, FastAPI, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from throughline.api.http import LiveState
+from throughline.api.http import LARGEST, LiveState
 from throughline.errors import LogError
 from throughline.projection.live import Live
 
@@ -39,9 +39,12 @@ class EventStream(StreamingResponse):
 async def stream_events(
     request: Request,
     live: LiveState,
-    after: Annotated[int | None, Query(ge=0, description="A `seq`: events after it.")] = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=LARGEST, description="A `seq`: events after it.")
+    ] = None,
     last_event_id: Annotated[
-        int | None, Header(alias="Last-Event-ID", ge=0, description="The last `id` that came.")
+        int | None,
+        Header(alias="Last-Event-ID", ge=0, le=LARGEST, description="The last `id` that came."),
     ] = None,
 ) -> EventStream:
     """Every event taken from now on, or after a `seq`, until the client or the server goes.

@@ -45,7 +45,7 @@ _ERRORS = {
     503: ("the store does not answer; ask again", "cannot read the database: disk I/O error"),
 }
 _ALWAYS = (401, 403, 421, 503)
-_NODES = {"node", "nodeId", "runId", "job", "from", "dataset", "asOf"}
+_NODES = {"node", "nodeId", "run", "runId", "job", "from", "dataset", "asOf"}
 """Parameters that name something, which may not be there."""
 
 _PARTS = {

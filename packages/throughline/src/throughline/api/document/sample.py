@@ -43,7 +43,13 @@ def sample() -> Live:
     with live.reading() as state:
         at = parse_time("2025-11-21T09:00:00Z")
         twin = "dataset:postgres://db:5432:shop.public.imported"
-        alias = alias_entry(state, "s3://landing/notes.csv", twin, to_micros(at), is_removed=False)
+        alias = alias_entry(
+            state,
+            "dataset:postgres://db:5432:shop.public.hourly",
+            twin,
+            to_micros(at),
+            is_removed=False,
+        )
     live.take(Batch([alias]))
     add_key(log, "spark", ["write"])
     alerts = Alerts(log)
@@ -81,7 +87,15 @@ def _events() -> list[dict[str, Any]]:
         root={"run": {"runId": dag}, "job": _job("shop_daily")},
     )
     events = [
-        _run("START", dag, "02:00:00", "shop_daily", "AIRFLOW/DAG", nominalTime=_nominal()),
+        _run(
+            "START",
+            dag,
+            "02:00:00",
+            "shop_daily",
+            "AIRFLOW/DAG",
+            nominalTime=_nominal(),
+            airflowDagRun=_facet(dagRun={"run_id": "scheduled__2025-11-21T02:00:00+00:00"}),
+        ),
         _run("START", load, "02:00:05", "shop_daily.load", "AIRFLOW/TASK", parent=above),
         _load("START", query, "02:00:10", "1", inside),
         _load("COMPLETE", query, "02:01:00", "1", inside),
