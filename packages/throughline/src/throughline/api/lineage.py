@@ -145,7 +145,7 @@ class _Columns:
     def _of_dataset(self, name: DatasetName) -> tuple[str, dict[str, str]]:
         """The version of a dataset, and the types of its columns."""
         if name not in self._about:
-            schema = dataset_facets(self._state, name).get("schema", {})
+            schema = dataset_facets(self._state, name, {"schema"}).get("schema", {})
             types = {str(e.get("name")): str(e.get("type") or "") for e in fields_of(schema)}
             self._about[name] = self._versions.current(name), types
         return self._about[name]

@@ -24,6 +24,8 @@ from throughline.projection.derived import begin_of, children_of, parent_of
 from throughline.spec import Facets, JobRef, parse_time, shown_time, to_micros
 
 _MOST_LATEST_RUNS = 10
+_SHOWN = {"dataSource", "documentation", "lifecycleStateChange", "schema", "tags"}
+"""The facets that a node of the graph shows something of."""
 
 
 class Shapes:
@@ -167,7 +169,7 @@ class Shapes:
 
     def dataset_node(self, name: DatasetName) -> dict[str, Any]:
         """A dataset as a node of the graph."""
-        return self._dataset(name, dataset_facets(self._state, name))
+        return self._dataset(name, dataset_facets(self._state, name, _SHOWN))
 
     def _dataset(self, name: DatasetName, facets: Facets) -> dict[str, Any]:
         names = self._state.identity.names(name)

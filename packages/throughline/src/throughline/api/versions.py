@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -171,14 +171,15 @@ class Versions:
         return self._writes[primary]
 
 
-def dataset_facets(state: State, name: DatasetName) -> Facets:
-    """The newest facets of a dataset, whichever of its names they came under."""
+def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None) -> Facets:
+    """The newest facets of a dataset, or `only` some, whichever of its names they came under."""
     newest: dict[str, tuple[Stamp, bytes]] = {}
     for alias in state.identity.names(name):
         record = state.datasets.get(alias)
         for facet_name, found in (record.facets.stamped() if record else {}).items():
             held = newest.get(facet_name)
-            if held is None or found[0] > held[0]:
+            is_asked = only is None or facet_name in only
+            if is_asked and (held is None or found[0] > held[0]):
                 newest[facet_name] = found
     return {facet_name: unpack(held) for facet_name, (_, held) in sorted(newest.items())}
 
