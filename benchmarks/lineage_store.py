@@ -1,0 +1,242 @@
+"""What throughline takes a second, and what its answers cost, beside a server that does nothing.
+
+    .venv/bin/python benchmarks/lineage_store.py [SECONDS] [JOBS ...]
+
+First 8 connections post pairs of START and COMPLETE (8.5 kB each, 3 inputs, 10 columns with column
+lineage) for SECONDS (20) each to a server that only answers 201 and to `throughline serve` on
+SQLite. Then, for each number of JOBS (1000), a new store gets that many jobs in layers of 50 and is
+asked the same questions again and again; times are CPU seconds of the server for an answer. The
+client is a process of its own and runs beside the server.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import multiprocessing
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import psutil
+
+CONNECTIONS, WIDTH, FAN, COLUMNS = 8, 50, 3, 10
+NOTHING = """
+import uvicorn
+async def app(scope, receive, send):
+    more = scope["type"] == "http"
+    while more:
+        more = (await receive()).get("more_body")
+    await send({"type": "http.response.start", "status": 201, "headers": []})
+    await send({"type": "http.response.body"})
+config = uvicorn.Config(app, port=0, lifespan="off", log_level="error")
+server = uvicorn.Server(config)
+listener = config.bind_socket()
+listener.listen()
+print("listens on", f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+server.run(sockets=[listener])
+"""
+PRODUCER = {"_producer": "https://example.org/benchmark"}
+START = datetime.now(UTC)
+
+
+@dataclass
+class Server:
+    """A server under test."""
+
+    port: int
+    process: psutil.Process
+
+    def cpu(self) -> float:
+        """CPU seconds so far."""
+        times = self.process.cpu_times()
+        return times.user + times.system
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[Server]:
+    """A server that prints its address in its first line."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            address = process.stdout.readline().split("http://")[1].split(",")[0]
+            yield Server(int(address.rsplit(":", 1)[1]), psutil.Process(process.pid))
+        finally:
+            process.terminate()
+
+
+def throughline(database: Path) -> tuple[str, ...]:
+    """The command of a server on a database."""
+    program = str(Path(sys.executable).with_name("throughline"))
+    return program, "serve", "--port", "0", "--database", str(database)
+
+
+def dataset(name: str, made_of: list[str] | None) -> dict[str, Any]:
+    """A dataset with its schema, and its column lineage if it is made of others."""
+    columns = [f"c{i}" for i in range(COLUMNS)]
+    facets: dict[str, Any] = {
+        "schema": {**PRODUCER, "fields": [{"name": each, "type": "bigint"} for each in columns]},
+        "dataSource": {**PRODUCER, "name": "bench", "uri": "bench"},
+    }
+    if made_of is not None:
+        how = [{"type": "DIRECT", "subtype": "TRANSFORMATION"}]
+        facets["columnLineage"] = PRODUCER | {
+            "fields": {
+                column: {
+                    "inputFields": [
+                        {"namespace": "bench", "name": of, "field": column, "transformations": how}
+                        for of in made_of
+                    ]
+                }
+                for column in columns
+            }
+        }
+    return {"namespace": "bench", "name": name, "facets": facets}
+
+
+def event(kind: str, job: int, run: str, second: int = 0) -> bytes:
+    """An event of a job in layers: it reads three datasets of its layer, and writes one below."""
+    layer, place = divmod(job, WIDTH)
+    reads = [f"L{layer}_{(place * 7 + each * 13) % WIDTH}" for each in range(FAN)]
+    facets = {
+        "jobType": {**PRODUCER, "jobType": "TASK", "integration": "X", "processingType": "BATCH"},
+        "sql": {**PRODUCER, "query": f"insert into x select * from {' join '.join(reads)}"},
+    }
+    body = {
+        "eventType": kind,
+        "eventTime": (START + timedelta(seconds=second)).isoformat(),
+        "producer": PRODUCER["_producer"],
+        "run": {"runId": run},
+        "job": {"namespace": "bench", "name": f"job{job}", "facets": facets},
+        "inputs": [dataset(name, None) for name in reads],
+        "outputs": [dataset(f"L{layer + 1}_{place}", reads)],
+    }
+    return json.dumps(body).encode()
+
+
+def post(port: int, events: Iterator[bytes], times: Any) -> None:
+    """Post events over one connection; the seconds that each took go to `times`."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    took = []
+    for body in events:
+        begun = time.perf_counter()
+        connection.request("POST", "/api/v1/lineage", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        took.append(time.perf_counter() - begun)
+        assert answer.status == 201, answer.status
+    times.put(took)
+
+
+def pairs(seconds: float, seed: int) -> Iterator[bytes]:
+    """Pairs of events of 500 jobs, until the time is over; made before, but for run and time."""
+    chance, until = random.Random(seed), time.monotonic() + seconds
+    run = str(uuid.UUID(int=0))
+    kinds = "START", "COMPLETE"
+    made = [[event(kind, chance.randrange(500), run) for kind in kinds] for _ in range(100)]
+    while time.monotonic() < until:
+        own = str(uuid.UUID(int=chance.getrandbits(128), version=4)).encode()
+        for body in chance.choice(made):
+            yield body.replace(run.encode(), own)
+
+
+def _post_pairs(port: int, seconds: float, seed: int, times: Any) -> None:
+    post(port, pairs(seconds, seed), times)
+
+
+def load(server: Server, seconds: float) -> str:
+    """Events a second of 8 connections, their times and what they cost."""
+    times: Any = multiprocessing.Queue()
+    before, begun = server.cpu(), time.monotonic()
+    given = [(server.port, seconds, seed, times) for seed in range(CONNECTIONS)]
+    workers = [multiprocessing.Process(target=_post_pairs, args=each) for each in given]
+    for worker in workers:
+        worker.start()
+    took = sorted(each for _ in workers for each in times.get())
+    rate = len(took) / (time.monotonic() - begun)
+    cost = (server.cpu() - before) / len(took) * 1_000
+    p99 = took[int(len(took) * 0.99)] * 1_000
+    return f"{rate:7.0f} events/s  {cost:5.2f} CPU-ms an event  p99 {p99:5.0f} ms"
+
+
+def say(line: str) -> None:
+    """One line, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def ask(server: Server, path: str, **params: Any) -> str:
+    """The CPU seconds of the first answer and, on average, of up to twenty after it; its size."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
+
+    def one() -> tuple[float, int]:
+        before = server.cpu()
+        connection.request("GET", f"{path}?{urlencode(params)}")
+        answer = connection.getresponse()
+        size = len(answer.read())
+        assert answer.status == 200, (path, answer.status)
+        return server.cpu() - before, size
+
+    first, size = one()
+    until, before, count = time.monotonic() + 10, server.cpu(), 0
+    while count < 20 and time.monotonic() < until:
+        one()
+        count += 1
+    return f"{(server.cpu() - before) / count:7.3f} CPU-s (the first {first:.2f}), {size:,} bytes"
+
+
+def graph(jobs: int, folder: Path) -> None:
+    """Fill a store and ask it."""
+    database = folder / f"{jobs}.db"
+    middle = f"dataset:bench:L{jobs // WIDTH // 2}_3"
+    half = (START + timedelta(seconds=jobs // 2)).isoformat()
+    node = {"nodeId": middle, "depth": 20}
+    questions: dict[str, tuple[str, dict[str, Any]]] = {
+        "lineage, depth 20": ("/api/v1/lineage", node),
+        "column lineage, depth 20": ("/api/v1/column-lineage", node),
+        "page of jobs": ("/api/v1/namespaces/bench/jobs", {"limit": 25}),
+        "tree": ("/api/v2/tree", {"node": middle}),
+        "tree as of the half": ("/api/v2/tree", {"node": middle, "asOf": half}),
+        "edges": ("/api/v2/edges", {}),
+        "difference since the half": ("/api/v2/diff", {"from": half}),
+    }
+    with serving(*throughline(database)) as server:
+        runs = ((job, str(uuid.uuid4())) for job in range(jobs))
+        times: Any = multiprocessing.Queue()
+        post(server.port, (event("COMPLETE", job, run, job) for job, run in runs), times)
+        for name, (path, params) in questions.items():
+            say(f"{jobs:6} jobs  {name:28} {ask(server, path, **params)}")
+        say(f"{jobs:6} jobs  {'resident':28} {server.process.memory_info().rss / 2**20:7.0f} MB")
+    begun = time.monotonic()
+    with serving(*throughline(database)) as server:
+        ask(server, f"/api/v1/namespaces/bench/jobs/{quote('job0')}")
+        took = time.monotonic() - begun
+        say(f"{jobs:6} jobs  {'ready again after a restart':28} {took:7.1f} s")
+
+
+def main() -> None:
+    """Measure and print."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
+    say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as work:
+        with serving(sys.executable, "-c", NOTHING) as server:
+            say(f"a server that does nothing   {load(server, seconds)}")
+        with serving(*throughline(Path(work, "load.db"))) as server:
+            say(f"throughline                  {load(server, seconds)}")
+        for jobs in map(int, sys.argv[2:] or ["1000"]):
+            graph(jobs, Path(work))
+
+
+if __name__ == "__main__":
+    main()
