@@ -357,7 +357,9 @@ def test_a_model_is_told_with_what_it_was_trained_on_and_its_errors(pipeline: Pi
     assert {facet["model"] for facet in told} == {"seasonal_naive"}
     assert pipeline.by_hand["as_of_datetime"] in {facet["trainedTo"][:16] for facet in told}
     assert all(facet["metrics"]["mae"] > 0 for facet in told)
-    assert {facet["gate"] for facet in told} == {"passed"}
+    gates = {facet["gate"].partition(" (")[0] for facet in told}
+    # The first training ran while the lineage server was killed: it went on, and says so.
+    assert gates - {"not asked: reproduced"} == {"passed", "ungated: unreachable"}
 
 
 def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
