@@ -81,7 +81,7 @@ def _await_spool(server: Any) -> None:
     """Wait until the server has read all that was spooled before now."""
     until = time.monotonic() + _PATIENCE
     while (lag := _lag(server)) and time.monotonic() < until:
-        time.sleep(0.2)
+        time.sleep(0.2)  # between two looks at the spool
     if lag:
         raise _NoAnswer(f"{lag:,} bytes of the spool are not read yet")
 

@@ -113,7 +113,7 @@ def read_yaml(path: Path) -> object:
     try:
         return yaml.safe_load(path.read_bytes())
     except (OSError, yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path}: it cannot be read: {error}") from None
 
 
 def filled(class_: type[T], given: object, where: str) -> T:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from throughline.cli.gate import read_yaml
+from throughline.cli.gate import named
+from throughline.config import read_yaml
 from throughline.errors import ConfigError, NotFoundError
 from throughline.trust.contract import (
     Contract,
@@ -32,7 +33,7 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
     try:
         contract = contract_of(read_yaml(file)) if file.exists() or not write else None
     except ConfigError as error:
-        raise typer.BadParameter(f"{file}: {error}", param_hint="FILE") from None
+        raise typer.BadParameter(named(file, error), param_hint="FILE") from None
     level = contract.level if contract else "task"
     captured = captured_of(ask.answer("edges", {"level": level}))
     if write:

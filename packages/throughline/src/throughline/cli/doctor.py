@@ -62,7 +62,7 @@ def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     """What is wrong with what the server takes in, and how many of its newest events are odd."""
     lag = request(settings, "/healthz").get("spool", {}).get("lagBytes", 0)
     if lag:  # which may be what has just been written
-        time.sleep(_LOOK_AGAIN)
+        time.sleep(_LOOK_AGAIN)  # between two looks at the spool
         lag = request(settings, "/healthz")["spool"]["lagBytes"]
     odd = request(settings, "/api/v2/events/odd?limit=1000")["events"]
     return _intake(lag, request(settings, "/api/v2/refused")), len(odd)

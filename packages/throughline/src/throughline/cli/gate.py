@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from throughline.config import read_yaml
 from throughline.errors import ConfigError, LogError, UnreachableError
 from throughline.trust.policy import policy_of
 
@@ -25,7 +26,7 @@ def run_gate(ask: Ask, datasets: list[str], file: Path | None) -> int:
         try:
             params["policy"] = json.dumps(policy_of(read_yaml(file)).plain())
         except ConfigError as error:
-            raise typer.BadParameter(f"{file}: {error}", param_hint="--policy") from None
+            raise typer.BadParameter(named(file, error), param_hint="--policy") from None
     try:
         return PASSED if ask("gate", params)["passed"] else REFUSED
     except (UnreachableError, LogError) as error:
@@ -33,15 +34,6 @@ def run_gate(ask: Ask, datasets: list[str], file: Path | None) -> int:
         return UNREACHABLE
 
 
-def read_yaml(file: Path) -> Any:
-    """The decoded content of a file.
-
-    Raises:
-        ConfigError: it is not there or no YAML.
-    """
-    import yaml
-
-    try:
-        return yaml.safe_load(file.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"it cannot be read: {error}") from None
+def named(file: Path, error: ConfigError) -> str:
+    """What is wrong with a file, after its name."""
+    return str(error) if str(error).startswith(str(file)) else f"{file}: {error}"
