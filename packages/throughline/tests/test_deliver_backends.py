@@ -68,7 +68,7 @@ backends:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "deliver.yaml: while parsing"),
+        ("[", "deliver.yaml: it cannot be read: while parsing"),
         ("x: 1", "deliver.yaml: received x, allowed are the keys: backends"),
         ("", "deliver.yaml: received NoneType, allowed are the keys: backends"),
         ("backends: 3", "deliver.yaml.backends: received 3: Input should be a valid list"),
