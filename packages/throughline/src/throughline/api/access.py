@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -55,6 +55,7 @@ class Guard:
         self._log = log
         self._keys: dict[str, Key] | None = None
         self._read_at = float("-inf")
+        self._headers = _headers(access.frame_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 401 without a key, 403 without its scope; 421 and 403 to a browser's detours."""
@@ -64,7 +65,7 @@ class Guard:
 
         async def send_safe(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers())
+                message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
         refusal = await self._refusal(scope["method"], scope["path"], Headers(scope=scope))
@@ -128,17 +129,19 @@ class Guard:
             self._keys = {key.hash: key for key in found}
         return self._keys
 
-    def _headers(self) -> dict[str, str]:
-        frames = " ".join(self._access.frame_origins) or "'none'"
-        policy = (
-            "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-            f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
-        )
-        return {
-            "Content-Security-Policy": policy,
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-        }
+
+def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
+    """How a browser shall treat an answer."""
+    frames = " ".join(frame_origins) or "'none'"
+    policy = (
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+        f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
+    )
+    return [
+        (b"content-security-policy", policy.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+    ]
 
 
 def _refused(status: int, told: str) -> Response:

@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from throughline.api.http import answer, answered
+from throughline.api.http import Plain, answer, answered
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.log import Entry, entry_of
 from throughline.projection.live import Batch, Receipt
 from throughline.spec import dump, load, load_plain
 
-router = APIRouter()
+router = APIRouter(route_class=Plain)
 
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """What zlib is told, by Content-Encoding; RFC 9110 calls a zlib stream deflate."""

@@ -75,9 +75,15 @@ class Server(uvicorn.Server):
     """Serves our application, and does not wait for clients of an event stream to go first."""
 
     def __init__(self, app: FastAPI) -> None:
-        super().__init__(
-            uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=10)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=10,
+            proxy_headers=False,  # nothing here asks who called
+            server_header=False,
         )
+        super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
