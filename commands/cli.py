@@ -146,6 +146,7 @@ def lineage(context: typer.Context) -> None:
     environ = {
         "THROUGHLINE_URL": load_settings().throughline_url,
         "THROUGHLINE_START_HINT": "./run airflow",
+        "THROUGHLINE_PROGRAM": "./run lineage",
     }
     become([script("throughline"), *context.args], environ | os.environ)
 

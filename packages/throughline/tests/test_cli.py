@@ -401,6 +401,23 @@ def test_every_command_has_help_with_an_example_and_is_in_the_readme(
     assert f"`{command}`" in _README.read_text()
 
 
+def test_help_and_messages_name_the_program_as_it_was_called(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THROUGHLINE_PROGRAM", "./run lineage")
+    for arguments, usage, example in (
+        (["--help"], "[OPTIONS]", "search"),
+        (["tree", "--help"], "tree", "tree"),
+        (["keys", "add", "--help"], "keys add", "keys add"),
+    ):
+        told = call(*arguments).stdout
+        assert f"Usage: ./run lineage {usage}" in told
+        assert f"Example: ./run lineage {example}" in told
+    assert call("tree", "x", "--database", "/no").stderr.startswith(
+        "./run lineage: there is no log"
+    )
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_in_the_readme(setting: Any) -> None:
     assert f"`{setting.variable}`" in _README.read_text()

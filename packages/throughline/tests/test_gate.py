@@ -101,6 +101,37 @@ def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeate
     assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == ["load LOST"]
 
 
+def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -> None:
+    failed = build.run("FAIL", "l2", "load", "10:00:00")
+    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (found["runId"], found["message"]) == ("l2", "load FAILED")
+    assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
+    before = build.run("FAIL", "l2", "load", "08:30:00")
+    assert len(_gate(_state(build, before), "model", no_failed_runs=True)) == 1
+    again = build.run("COMPLETE", "l3", "load", "11:00:00")
+    assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
+
+    silent = at(_state(build, build.run("START", "l2", "load", "10:00:00")), "2025-11-23T00:00:00Z")
+    assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == ["load LOST"]
+
+
+def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_later(
+    build: Any,
+) -> None:
+    elements = [
+        build.run(
+            type_, run, "dag.t", time, parent=("d", "dag"), kind="AIRFLOW/TASK", writes=writes
+        )
+        for run, type_, time, writes in (
+            ("1", "START", "08:00:00", ()),
+            ("2", "COMPLETE", "08:01:00", ("db|t",)),
+            ("1", "FAIL", "08:02:00", ()),
+        )
+    ]
+    (found,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
+    assert found["runId"] == "1"
+
+
 def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(build: Any) -> None:
     def tried(run: str, type_: str, time: str) -> dict[str, Any]:
         event: dict[str, Any] = build.run(type_, run, "dag.t", time, parent=("d", "dag"),

@@ -52,6 +52,7 @@ SETTINGS = (
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
+    Setting("program", "throughline", "what help and messages call this command line"),
     Setting("start_hint", "throughline serve", "command to start that server, for messages"),
 )
 
@@ -72,6 +73,7 @@ class Settings:
     longest_query: float
     redact: str
     url: str
+    program: str
     start_hint: str
     frame_origins: tuple[str, ...]
     api_key: str | None = field(repr=False)
@@ -100,6 +102,7 @@ def resolve(
         redact=values["redact"],
         longest_query=_number("longest_query", values["longest_query"]),
         url=_url(values["url"]),
+        program=values["program"],
         start_hint=values["start_hint"],
         frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
         api_key=values["api_key"] or None,

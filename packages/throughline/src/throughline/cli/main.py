@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
 from throughline.cli import keys
 from throughline.cli.ask import Ask, Database, Key, Url, asks, moment, settings_of
@@ -16,7 +17,10 @@ from throughline.config import resolve
 from throughline.errors import NotFoundError, ThroughlineError
 
 app = typer.Typer(
-    help="Collect OpenLineage events and ask where data comes from and goes to.",
+    help="""Collect OpenLineage events and ask where data comes from and goes to.
+
+    Example: throughline search taxi
+    """,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -47,14 +51,25 @@ class Condition(StrEnum):
 
 def main() -> None:
     """Run a command; an error of ours is one message on stderr and exit code 1."""
+    program = "throughline"
     try:
-        app()
+        program = resolve().program
+        command = typer.main.get_command(app)
+        _call_it(command, program)
+        command(prog_name=program)
     except ThroughlineError as error:
         hint = ""
         if isinstance(error, NotFoundError) and error.nearest:
             hint = "\nDid you mean: " + ", ".join(error.nearest)
-        sys.stderr.write(f"throughline: {error}{hint}\n")
+        sys.stderr.write(f"{program}: {error}{hint}\n")
         sys.exit(1)
+
+
+def _call_it(command: Any, program: str) -> None:
+    """Have the examples in the help name the program as it was called."""
+    command.help = (command.help or "").replace("Example: throughline ", f"Example: {program} ")
+    for each in getattr(command, "commands", {}).values():
+        _call_it(each, program)
 
 
 @app.command()

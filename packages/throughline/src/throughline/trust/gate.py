@@ -7,6 +7,7 @@ Only data edges count. A violation names its `rule` (the key of the policy), the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any
 
 from throughline.graph.generations import Generation, Generations
@@ -16,8 +17,8 @@ from throughline.graph.quality import Check, checks_of
 from throughline.graph.tags import Tags
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import is_lost
-from throughline.spec import shown_time
+from throughline.projection.derived import begin_of, is_lost, parent_of
+from throughline.spec import JobRef, shown_time
 from throughline.trust.completeness import measured, units_of
 from throughline.trust.freshness import late
 from throughline.trust.health import is_failed, is_repeated
@@ -46,7 +47,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
     if policy.sources is not None:
         yield from _unknown_sources(known.state, generations, root, policy)
     if policy.no_failed_runs:
-        yield from _failed_runs(known, generations)
+        yield from _failed_runs(known, generations, root)
     if policy.fresh:
         yield from _late(known, generations)
     if policy.quality_passed:
@@ -65,10 +66,13 @@ def _unknown_sources(
             yield _violation("sources", f"{names[0]} is no known source", dataset=name)
 
 
-def _failed_runs(known: Generations, generations: list[Generation]) -> Iterator[Violation]:
+def _failed_runs(
+    known: Generations, generations: list[Generation], root: Node
+) -> Iterator[Violation]:
     state = known.state
-    for unit in units_of(known, _runs(generations)):
-        run = unit.run
+    runs = [unit.run for unit in units_of(known, _runs(generations))]
+    runs += _newest_runs(known, generations, root)
+    for run in {run.key: run for run in runs}.values():
         if is_failed(state, run) and not is_repeated(state, run):
             condition = outcome(state, run).state
         elif is_lost(state, run):
@@ -78,6 +82,29 @@ def _failed_runs(known: Generations, generations: list[Generation]) -> Iterator[
         said = " ".join(str(run.facets.get("errorMessage").get("message") or "").split())
         message = f"{run.key.job.name} {condition}" + (f": {said[:200]}" if said else "")
         yield _violation("no_failed_runs", message, run=run)
+
+
+def _newest_runs(known: Generations, generations: list[Generation], root: Node) -> Iterator[Run]:
+    """The newest run of each job behind, with its siblings, even if they named no data.
+
+    A run that failed before it touched anything is in no generation. One that began after the last
+    reader of its job's work could not have changed what that reader got.
+    """
+    state = known.state
+    until: dict[JobRef, float] = {}
+    for generation in generations:
+        for source in known.sources(generation):
+            until[source.job] = max(generation.started, until.get(source.job, 0))
+    writing = known.writing(DatasetName(root.namespace, root.name))
+    until |= {generation.job: inf for generation in writing}
+    for ref, last in until.items():
+        runs = [state.runs[key] for key in state.jobs[ref].runs]
+        begun = [run for run in runs if run.is_known and (begin_of(state, run) or 0) <= last]
+        newest = max(begun, key=lambda run: (begin_of(state, run) or 0, run.key), default=None)
+        above = parent_of(state, newest) if newest else None
+        yield from (
+            run for run in begun if run is newest or (above and parent_of(state, run) is above)
+        )
 
 
 def _late(known: Generations, generations: list[Generation]) -> Iterator[Violation]:
