@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Coroutine
+from hashlib import blake2b
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -16,6 +18,7 @@ from throughline.errors import LogError
 from throughline.graph.answers import MOST_STEPS
 from throughline.projection.live import Live
 
+_TAG = re.compile(r'"[^"]*"')
 _RETRY_AFTER = 5
 """Seconds that a client shall wait when the store does not answer."""
 
@@ -62,6 +65,35 @@ class Plain(APIRoute):
     async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.endpoint(Request(scope, receive))
         await response(scope, receive, send)
+
+
+class Tagged(APIRoute):
+    """A route whose answers carry an ETag; who has the same answer already gets a 304.
+
+    The tag is a hash of the answer. Nothing cheaper would be right: a run is lost and a job is late
+    by the clock alone, without any event.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with the tag added to what it answers."""
+        handle = super().get_route_handler()
+
+        async def tagged(request: Request) -> Response:
+            response = await handle(request)
+            tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
+            told = {"ETag": tag, "Cache-Control": "private, no-cache"}
+            if _has(request, tag):
+                return Response(status_code=304, headers=told)
+            response.headers.update(told)
+            return response
+
+        return tagged
+
+
+def _has(request: Request, tag: str) -> bool:
+    """Whether If-None-Match names a tag, by the weak comparison, which looks past `W/`."""
+    known = ",".join(request.headers.getlist("if-none-match"))
+    return known.strip() == "*" or tag in _TAG.findall(known)
 
 
 def _live(request: Request) -> Live:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
 from throughline.api.facets import fields_of
-from throughline.api.http import Depth, LiveState, answer
+from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
@@ -22,7 +22,7 @@ from throughline.identity import DatasetName
 from throughline.projection import Job, State
 from throughline.spec import JobRef
 
-router = APIRouter()
+router = APIRouter(route_class=Tagged)
 
 NodeId = Annotated[
     str,

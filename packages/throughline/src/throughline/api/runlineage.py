@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from throughline.api.http import Depth, LiveState, answer
+from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.runs import find_run
 from throughline.api.shapes import Shapes
 from throughline.projection import Run, RunKey, State
 
-router = APIRouter()
+router = APIRouter(route_class=Tagged)
 
 
 @router.get("/api/v1/runlineage/upstream")

@@ -8,13 +8,13 @@ from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request, Response
 
-from throughline.api.http import LiveState, answer
+from throughline.api.http import LiveState, Tagged, answer
 from throughline.graph.answers import run_answer
 from throughline.graph.questions import QUESTIONS, Question, ask
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
 from throughline.wire import http_name
 
-router = APIRouter()
+router = APIRouter(route_class=Tagged)
 
 
 def _endpoint(question: Question) -> Callable[..., Response]:

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from throughline.api.document.asked import asked
 from throughline.api.document.learned import Learner, shortened
 from throughline.api.document.sample import sample
+from throughline.api.http import Tagged
 
 _SEGMENT = re.compile(r":segment}")
 _JSON = "application/json"
@@ -62,6 +63,16 @@ _PARTS = {
     "offset": "How many to leave out.",
 }
 """Parameters that mean the same everywhere."""
+
+_TAG = '"6ea5c6e8b1e7ea6e4a0d4bd9e7f9a1c3"'
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "ETags of answers that the client has, or `*`: of the same answer only a 304.",
+    "schema": {"type": "string", "examples": [_TAG]},
+}
+_ETAG = {"description": "Another one for another answer.", "schema": {"type": "string"}}
 
 _REFERENCE = {"$ref": "#/components/schemas/Error"}
 _ERROR = {
@@ -143,6 +154,10 @@ def _complete(operation: dict[str, Any], route: APIRoute, learner: Learner) -> N
     for parameter in operation.get("parameters", ()):
         parameter.setdefault("description", _PARTS.get(parameter["name"], ""))
     responses = operation["responses"]
+    if isinstance(route, Tagged):
+        operation.setdefault("parameters", []).append(_IF_NONE_MATCH)
+        responses["200"]["headers"] = {"ETag": _ETAG}
+        responses["304"] = {"description": "as the client has it", "headers": {"ETag": _ETAG}}
     if "ValidationError" in str(responses.get("422")):
         del responses["422"]  # FastAPI's own, which is a 400 here
     contents = {code: each.get("content", {}).get(_JSON, {}) for code, each in responses.items()}
@@ -167,7 +182,7 @@ def _complete(operation: dict[str, Any], route: APIRoute, learner: Learner) -> N
 def _refusals(operation: dict[str, Any], route: APIRoute) -> set[int]:
     named = {each["name"] for each in operation.get("parameters", [])}
     found = {*_ALWAYS, *(int(code) for code in operation["responses"] if code >= "400")}
-    if named or "requestBody" in operation:
+    if named - {"If-None-Match"} or "requestBody" in operation:
         found.add(400)
     if "{" in route.path or named & _NODES:
         found.add(404)
