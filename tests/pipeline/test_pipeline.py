@@ -81,7 +81,7 @@ def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
 
 def test_the_data_edges_between_tasks_are_the_designs_and_no_others(pipeline: Pipeline) -> None:
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-    for edge in pipeline.get("/api/v2/edges", level="task", kind="data"):
+    for edge in pipeline.get("/api/v2/edges", level="task", kind="data")["items"]:
         dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
         found[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
     assert dict(found) == EDGES
@@ -152,9 +152,9 @@ def test_training_is_done_once_for_each_load_of_new_data(pipeline: Pipeline) -> 
 def test_a_training_that_was_cut_off_has_failed_and_was_made_up_for(pipeline: Pipeline) -> None:
     assert pipeline.airflow.run_state(TRAIN_DAG, pipeline.cut_off) == "failed"
     assert not pipeline.airflow.unfinished(TRAIN_DAG)
-    runs = pipeline.get("/api/v2/runs", job=TRAIN_DAG, limit=100)
+    runs = pipeline.get("/api/v2/runs", job=TRAIN_DAG, limit=100)["items"]
     assert Counter(run["state"] for run in runs) == {"FAILED": 1, "COMPLETED": 3}
-    flows = pipeline.get("/api/v2/runs", job=FLOW, limit=100)
+    flows = pipeline.get("/api/v2/runs", job=FLOW, limit=100)["items"]
     assert Counter(run["state"] for run in flows) == {"FAILED": 1, "COMPLETED": 3}
 
 
@@ -193,7 +193,7 @@ def test_every_column_of_the_actuals_comes_from_a_column_of_the_trips(pipeline: 
 def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
     control = {
         (edge["upstream"]["name"], edge["downstream"]["name"])
-        for edge in pipeline.get("/api/v2/edges", level="task", kind="control")
+        for edge in pipeline.get("/api/v2/edges", level="task", kind="control")["items"]
     }
     assert (f"{FLOW}.train", f"{FLOW}.write_forecasts_to_table") in control
     assert any(up.startswith(TAXI_DAG) and down.startswith(TRAIN_DAG) for up, down in control), (

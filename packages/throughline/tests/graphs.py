@@ -15,7 +15,7 @@ def edges(state: Any, level: str) -> set[str]:
     marks = {"reads": "<", "writes": ">"}
     return {
         f"{edge['job']['name']} {marks[edge['direction']]} {edge['dataset']['name']}"
-        for edge in edges_answer(state, level, "data")
+        for edge in edges_answer(state, level, "data")["items"]
     }
 
 

@@ -49,7 +49,7 @@ def look(live: Live, tmp_path: Path) -> Look:
     def look(kind: str, **more: Any) -> list[dict[str, Any]]:
         rule = {"name": "r", "kind": kind, "actions": [{"type": "log"}], **more}
         Watch(read_rules(_rules(tmp_path, rule)), live)
-        return alerts_answer(live.log, 100)[::-1]
+        return alerts_answer(live.log, 100)["items"][::-1]
 
     return look
 
@@ -229,7 +229,7 @@ def test_everybody_is_told_once_also_across_restarts(
     assert orjson.loads(told.read_bytes()) == posted
     warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
     assert warnings == ["broken: j failed (j: it did not say why)"]
-    (alert,) = alerts_answer(live.log, 10)
+    (alert,) = alerts_answer(live.log, 10)["items"]
     assert (alert["isPending"], alert["error"]) == (False, None)
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
     Watch(read_rules(rules), live)
     _take(live, build, build.run("FAIL", "r", "j", "08:00:00"))
     Watch(read_rules(rules), live).act()
-    (alert,) = alerts_answer(live.log, 10)
+    (alert,) = alerts_answer(live.log, 10)["items"]
     assert alert["isPending"] is False
     assert message in alert["error"]
     assert "secret-path" not in alert["error"] + caplog.text
@@ -279,7 +279,7 @@ def test_the_server_alerts_and_after_a_restart_not_again(
         alert: dict[str, Any] = {"isPending": True}
         while alert["isPending"]:  # until it is crossed out, a crash would repeat it
             with urlopen(f"{url}/api/v2/alerts?limit=1", timeout=10) as answer:
-                (alert,) = orjson.loads(answer.read())
+                (alert,) = orjson.loads(answer.read())["items"]
         assert alert["runId"] == run
         process.send_signal(signal.SIGKILL if run == "first" else signal.SIGTERM)
         process.wait(20)

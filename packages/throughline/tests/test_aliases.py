@@ -65,13 +65,13 @@ def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
     _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_A)) == [_B, _A]
-        assert [each["since"] for each in aliases(state)] == ["2025-11-21T09:00:00Z"]
+        assert [each["since"] for each in aliases(state)["items"]] == ["2025-11-21T09:00:00Z"]
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
     with shop.reading() as state:
-        assert (_shown(state), aliases(state)) == (before, [])
+        assert (_shown(state), aliases(state)["items"]) == (before, [])
     again = Live(shop.log)
     with again.reading() as state:
-        assert (_shown(state), aliases(state)) == (before, [])
+        assert (_shown(state), aliases(state)["items"]) == (before, [])
 
 
 def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
@@ -79,7 +79,7 @@ def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
     for time, joined in (("08:59:59", 0), ("09:00:00", 1), ("09:59:59", 1), ("10:00:00", 0)):
         with shop.reading(Moment(as_of=_at(time))) as state:
-            assert len(aliases(state)) == joined, time
+            assert len(aliases(state)["items"]) == joined, time
     with shop.reading(Moment(known_at=0)) as state:
         assert not state.aliases
 
@@ -100,7 +100,7 @@ def test_a_later_word_counts_even_if_the_clock_went_back(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "10:00:00")
     _say(shop, "orders", "shop.orders", "09:00:00", is_removed=True)
     with shop.reading() as state:
-        assert aliases(state) == []
+        assert aliases(state)["items"] == []
 
 
 _SAID = st.tuples(
@@ -135,11 +135,13 @@ def test_the_api_joins_lists_and_takes_back(shop: Live) -> None:
     with TestClient(make_app(shop)) as client:
         pair = {"one": "orders", "other": "shop.orders"}
         answer = client.post("/api/v2/aliases", json=pair)
-        assert (answer.status_code, answer.json()[0]["one"]["namespace"]) == (201, "hive")
+        assert (answer.status_code, answer.json()["items"][0]["one"]["namespace"]) == (201, "hive")
         assert client.get("/api/v2/aliases").json() == answer.json()
         listed = client.get("/api/v1/events/lineage").json()
         assert (listed["totalCount"], len(listed["events"])) == (2, 2)
-        assert client.post("/api/v2/aliases", json={**pair, "isRemoved": True}).json() == []
+        assert (
+            client.post("/api/v2/aliases", json={**pair, "isRemoved": True}).json()["items"] == []
+        )
         for wrong, status in (
             ({**pair, "isRemoved": True}, 404),
             ({**pair, "one": "no such"}, 404),

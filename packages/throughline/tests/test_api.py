@@ -174,7 +174,9 @@ def test_the_edges_of_a_level_are_listed_as_the_contract_says(
     table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
     run = build.run("COMPLETE", "r", "dag.t", "08:00:00", parent=("d", "dag"), kind="AIRFLOW/TASK")
     _post(client, {**run, "outputs": [table]})
-    edges = client.get("/api/v2/edges", params={"level": "pipeline", "kind": "data"}).json()
+    edges = client.get("/api/v2/edges", params={"level": "pipeline", "kind": "data"}).json()[
+        "items"
+    ]
     assert edges == [
         {
             "job": {"namespace": "demo", "name": "dag"},
@@ -186,7 +188,7 @@ def test_the_edges_of_a_level_are_listed_as_the_contract_says(
             "direction": "writes",
         }
     ]
-    assert client.get("/api/v2/edges?kind=control").json() == []
+    assert client.get("/api/v2/edges?kind=control").json() == {"items": [], "next": None}
     assert client.get("/api/v2/tree?node=job:demo:dag").json()["level"] == "pipeline"
     wrong = client.get("/api/v2/edges?level=galaxy")
     assert (wrong.status_code, wrong.json()["message"]) == (

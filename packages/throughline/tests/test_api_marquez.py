@@ -123,7 +123,7 @@ def test_parents_that_marquez_loses_are_pipelines(shared: Path, client: TestClie
     folder = shared / "marquez-answers/02-parent-facet"
     for line in (folder / "events.jsonl").read_bytes().splitlines():
         assert client.post("/api/v1/lineage", content=line).status_code == 201
-    edges = client.get("/api/v2/edges?level=pipeline").json()
+    edges = client.get("/api/v2/edges?level=pipeline").json()["items"]
     assert {(e["job"]["name"], e["direction"], e["dataset"]["name"]) for e in edges} == {
         ("dag", "reads", "p.src"),
         ("dag", "writes", "p.stage"),

@@ -24,7 +24,7 @@ _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "contract.yaml"
 
 def _differences(state: State, level: str = "task", **contract: Any) -> list[str]:
     wanted = contract_of({"level": level, **contract})
-    found = differences(wanted, captured_of(edges_answer(state, level)))
+    found = differences(wanted, captured_of(edges_answer(state, level)["items"]))
     return [f"{d['kind']} {d['what']} {d['job']} {d['name']}" for d in found]
 
 
@@ -85,7 +85,7 @@ def test_what_was_written_from_a_state_has_no_differences_to_it_at_any_level(
     level: str, build: Any
 ) -> None:
     state = two_orchestrators(build)
-    captured = captured_of(edges_answer(state, level))
+    captured = captured_of(edges_answer(state, level)["items"])
     written = rewritten(contract_of({"level": level, "jobs": {}, "covers": ["*"]}), captured)
     assert written.jobs
     assert contract_of(yaml.safe_load(yaml.safe_dump(written.plain()))) == written
@@ -98,7 +98,7 @@ def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any
                  "columns": {"raw": {"a": ["b"]}}},
         "gone": {},
     }  # fmt: skip
-    captured = captured_of(edges_answer(_load(build)))
+    captured = captured_of(edges_answer(_load(build))["items"])
     found = rewritten(contract_of({"jobs": jobs}), captured).plain()
     assert found["jobs"] == {
         "load": {"inputs": ["/in/*-05.csv", "file:/in/2025-06.csv"], "outputs": ["raw"],
@@ -112,9 +112,9 @@ def test_the_order_of_events_changes_nothing(build: Any) -> None:
         build.run("COMPLETE", str(n), f"j{n}", f"0{n}:00:00", reads=(f"db|{n}",), writes=("db|t",))
         for n in range(4)
     ]
-    expected = captured_of(edges_answer(build.state(*events)))
+    expected = captured_of(edges_answer(build.state(*events))["items"])
     for order in permutations(events):
-        assert captured_of(edges_answer(build.state(*order, order[0]))) == expected
+        assert captured_of(edges_answer(build.state(*order, order[0]))["items"]) == expected
 
 
 def test_the_example_can_be_read_and_written() -> None:

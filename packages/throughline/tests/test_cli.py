@@ -202,7 +202,7 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
     lines = call("runs", "--database", database).stdout.splitlines()
     assert re.search(r"  FAILED +[\d.]+ s  \S+  Flow.write$", lines[0])
     assert len({line.index(" Flow.") for line in lines}) == 1
-    of_one = orjson.loads(call("runs", "train", "--json", "--database", database).stdout)
+    of_one = orjson.loads(call("runs", "train", "--json", "--database", database).stdout)["items"]
     assert [run["runId"] for run in of_one] == ["1"]
     assert call("runs", "trips", "--database", database).returncode == 1
 

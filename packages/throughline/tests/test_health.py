@@ -56,14 +56,14 @@ def test_a_job_is_late_against_its_own_rhythm(
     starts: tuple[str, ...], now: str, late: bool, build: Any
 ) -> None:
     state = at(build.state(*_ran(build, *starts)), f"{now}T06:30:00Z" if "T" not in now else now)
-    assert bool(freshness_answer(state)) is late
+    assert bool(freshness_answer(state)["items"]) is late
 
 
 def test_a_late_job_says_since_when_and_by_how_much_and_one_that_stopped_says_so(
     build: Any,
 ) -> None:
     state = at(build.state(*_ran(build, *_WEEK)), "2025-11-16T06:00:00Z")
-    assert freshness_answer(state) == [
+    assert freshness_answer(state)["items"] == [
         {
             "job": {"namespace": "demo", "name": "daily"},
             "lastStartedAt": "2025-11-14T06:00:00Z",
@@ -90,8 +90,8 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
             }
             events.append(event)
     state = at(build.state(*events), "2025-11-15T08:00:00Z")
-    assert freshness_answer(state) == []
-    late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))
+    assert freshness_answer(state)["items"] == []
+    late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
     assert {each["job"]["name"] for each in late} == {"dag", "dag.t"}
     assert {each["everySeconds"] for each in late} == {_DAY_SECONDS}
     assert [each["job"]["name"] for each in health_answer(state)["late"]] == ["dag"]

@@ -60,13 +60,13 @@ def test_drift_names_what_changed_when_and_by_which_run(build: Any) -> None:
         wrote(build, "10", schema(id="int", fare="double", tip="double")),
         wrote(build, "11", schema(id="int", tip="double")),
     )
-    found = drift_answer(state, "t")
+    found = drift_answer(state, "t")["items"]
     assert _changes(found) == [("11", [], ["fare"], []), ("10", ["tip"], [], ["fare"])]
     assert found[1]["runId"] == "w10"
     assert found[1]["job"] == {"namespace": "demo", "name": "load"}
     assert found[1]["changed"] == [{"name": "fare", "from": "int", "to": "double"}]
     assert found[1]["added"] == [{"name": "tip", "type": "double"}]
-    assert drift_answer(state) == found
+    assert drift_answer(state)["items"] == found
 
 
 def test_types_are_compared_between_schemas_of_one_producer_only(build: Any) -> None:
@@ -76,7 +76,7 @@ def test_types_are_compared_between_schemas_of_one_producer_only(build: Any) -> 
         wrote(build, "10", schema(SPARK, id="long")),
         wrote(build, "11", schema(PYTHON, id="int64", fare="float")),
     )
-    found = drift_answer(state, "t")
+    found = drift_answer(state, "t")["items"]
     assert _changes(found) == [("11", ["fare"], [], []), ("10", [], [], ["id"])]
     assert found[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
 
@@ -89,7 +89,9 @@ def test_a_nested_field_that_changes_is_named_by_its_path(build: Any) -> None:
 
     events = [wrote(build, "08", nested("a")), wrote(build, "09", nested("a", "b"))]
     flat = wrote(build, "10", schema(PYTHON, trip="struct"))  # says nothing of what is nested
-    assert _changes(drift_answer(build.state(*events, flat))) == [("09", ["trip.b"], [], [])]
+    assert _changes(drift_answer(build.state(*events, flat))["items"]) == [
+        ("09", ["trip.b"], [], [])
+    ]
 
 
 def test_a_reader_is_believed_only_about_what_nobody_writes(build: Any) -> None:
@@ -99,8 +101,8 @@ def test_a_reader_is_believed_only_about_what_nobody_writes(build: Any) -> None:
         return event
 
     reads = [read("08", schema(id="int")), read("09", schema(id="int", fare="int"))]
-    assert _changes(drift_answer(build.state(*reads))) == [("09", ["fare"], [], [])]
-    assert drift_answer(build.state(wrote(build, "07", schema(id="int")), *reads)) == []
+    assert _changes(drift_answer(build.state(*reads))["items"]) == [("09", ["fare"], [], [])]
+    assert drift_answer(build.state(wrote(build, "07", schema(id="int")), *reads))["items"] == []
 
 
 def test_a_schema_that_came_without_a_run_counts(build: Any) -> None:
@@ -108,7 +110,7 @@ def test_a_schema_that_came_without_a_run_counts(build: Any) -> None:
         "eventTime": f"{_DAY}09:00:00Z",
         "dataset": build.dataset("db|t", schema=schema(id="int", tip="int")),
     }
-    found = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))
+    found = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))["items"]
     assert _changes(found) == [("09", ["tip"], [], [])]
     assert found[0]["runId"] is None
 
@@ -119,7 +121,7 @@ def test_a_schema_told_under_another_name_is_of_the_same_dataset(build: Any) -> 
         "identifiers": [{"namespace": "db", "name": "t", "type": "TABLE"}]
     }
     state = build.state(wrote(build, "08", schema(id="int")), other)
-    assert _changes(drift_answer(state, "db/t")) == [("09", ["tip"], [], [])]
+    assert _changes(drift_answer(state, "db/t")["items"]) == [("09", ["tip"], [], [])]
 
 
 def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) -> None:
@@ -128,7 +130,7 @@ def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) 
     second["outputs"][0]["facets"]["version"] = {"datasetVersion": "42"}
     bad = {"assertion": "not_null", "column": "id", "success": False}
     state = build.state(first, checked(build, "09", bad), second)
-    found = history_answer(state, "t")["history"]
+    found = history_answer(state, "t")["items"]
     assert [(each["at"][11:13], each["done"]) for each in found] == [
         ("10", "wrote"), ("10", "schema"), ("09", "checked"), ("08", "wrote"),
     ]  # fmt: skip
@@ -137,13 +139,13 @@ def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) 
     assert [each["name"] for each in change["removed"]] == ["id"]
     assert (check["assertions"], check["run"]["job"]["name"]) == ([bad], "check")
     assert (oldest["version"], oldest["rows"], oldest["bytes"]) == ("w08", 7, 70)
-    assert history_answer(state, "t", limit=1)["history"] == [newest]
+    assert history_answer(state, "t", limit=1)["items"] == [newest]
 
 
 @pytest.mark.parametrize("place", ["inputFacets", "facets"])
 def test_assertions_are_found_wherever_a_producer_puts_them(place: str, build: Any) -> None:
     event = checked(build, "09", {"assertion": "a", "success": True}, place=place)
-    (found,) = history_answer(build.state(event), "t")["history"]
+    (found,) = history_answer(build.state(event), "t")["items"]
     assert found["assertions"] == [{"assertion": "a", "success": True}]
 
 
@@ -161,11 +163,11 @@ def test_the_history_of_a_job_says_what_was_other_than_in_the_completed_run_befo
         ran("10", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
         ran("11", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
     )
-    found = history_answer(state, "j")["history"]
+    found = history_answer(state, "j")["items"]
     assert [(each["run"]["runId"], each["changed"]) for each in found] == [
         ("r11", []), ("r10", ["code", "inputs"]), ("r09", ["outputs"]), ("r08", []),
     ]  # fmt: skip
-    assert history_answer(state, "j", limit=2)["history"] == found[:2]
+    assert history_answer(state, "j", limit=2)["items"] == found[:2]
 
 
 def test_equal_facets_of_many_runs_are_one_object(build: Any) -> None:
@@ -191,7 +193,10 @@ def test_any_order_with_any_repetition_gives_the_same_history(
     ]
     again = bodies + bodies[:2]
     random.shuffle(again)
-    assert drift_answer(build.state(*again), "t") == drift_answer(build.state(*bodies), "t")
+    assert (
+        drift_answer(build.state(*again), "t")["items"]
+        == drift_answer(build.state(*bodies), "t")["items"]
+    )
     assert history_answer(build.state(*again), "t") == history_answer(build.state(*bodies), "t")
 
 
@@ -206,4 +211,4 @@ def test_no_history_of_real_events_fails_or_changes_with_their_order(shared: Pat
     for ref in first.jobs:
         node = f"job:{ref.namespace}:{ref.name}"
         assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
-    assert drift_answer(first, limit=1000) == drift_answer(second, limit=1000)
+    assert drift_answer(first, limit=1000)["items"] == drift_answer(second, limit=1000)["items"]

@@ -137,7 +137,7 @@ def test_control_edges_are_rolled_up_and_never_data(build: Any) -> None:
     pairs = {
         level: {
             (edge["upstream"]["name"], edge["downstream"]["name"])
-            for edge in edges_answer(state, level, "control")
+            for edge in edges_answer(state, level, "control")["items"]
         }
         for level in ("task", "pipeline")
     }
@@ -167,10 +167,10 @@ def test_iceberg_tables_join_on_their_symlink_in_this_stacks_events(shared: Path
         (e["dataset"]["namespace"], e["dataset"]["name"]): [
             a["name"] for a in e["dataset"]["aliases"]
         ]
-        for e in edges_answer(state, "task", "data")
+        for e in edges_answer(state, "task", "data")["items"]
     }
     assert datasets["hive://lake:9083", "nyc.trips_raw"] == ["/data/wh2/data/nyc/trips_raw"]
-    assert {e["job"]["name"] for e in edges_answer(state, "task", "data")} == {
+    assert {e["job"]["name"] for e in edges_answer(state, "task", "data")["items"]} == {
         "taxi_dag.spark_merge"
     }
     assert not any(name.startswith("/data/wh2/data") for _, name in datasets)

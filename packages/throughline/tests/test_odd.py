@@ -119,11 +119,11 @@ def mixed(live: Live) -> Live:
 def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live) -> None:
     with TestClient(make_app(mixed)) as client:
         page = client.get("/api/v2/events/odd?limit=2").json()
-        found = page["events"]
+        found = page["items"]
         while page["next"]:
             page = client.get(f"/api/v2/events/odd?limit=2&cursor={page['next']}").json()
-            assert len(page["events"]) <= 2
-            found += page["events"]
+            assert len(page["items"]) <= 2
+            found += page["items"]
     assert [each["eventTime"][-3:-1] for each in found] == ["08", "06", "04", "02", "00"]
     assert found[0]["job"] == {"namespace": "demo", "name": "job"}
     assert found[0]["odd"][0] | {"expected": ""} == {

@@ -47,7 +47,7 @@ def _inputs(live: Live, as_of: str | None) -> set[str]:
     with live.reading() as state:
         moment = moment_of(state, as_of)
     with live.reading(moment) as state:
-        edges = edges_answer(state, "task", "data")
+        edges = edges_answer(state, "task", "data")["items"]
     return {edge["dataset"]["name"] for edge in edges if edge["direction"] == "reads"}
 
 

@@ -21,7 +21,7 @@ def _canonical(events: list[Logged]) -> bytes:
     """Everything that can be asked: the export, and all edges of all levels."""
     state = project(events)
     edges = [
-        edges_answer(state, level, kind)
+        edges_answer(state, level, kind)["items"]
         for level in ("query", "task", "pipeline")
         for kind in ("data", "control")
     ]

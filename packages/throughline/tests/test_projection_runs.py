@@ -76,7 +76,9 @@ def test_an_open_run_that_fell_silent_is_lost_until_its_end_comes(
 
     def states() -> dict[str, str]:
         with live.reading() as state:
-            return {run["job"]["name"]: run["state"] for run in runs_answer(state, None, 10)}
+            return {
+                run["job"]["name"]: run["state"] for run in runs_answer(state, None, 10)["items"]
+            }
 
     flow, step = ("f", "Flow"), ("s", "Flow.step")
     live.take(Batch([build.entry(build.run("START", *flow, "08:00:00"))]))

@@ -32,7 +32,7 @@ def state(build: Any) -> State:
 
 
 def test_a_run_tells_its_parameters_its_orchestrators_id_and_its_error(state: State) -> None:
-    told = {run["runId"]: run for run in runs_answer(state)}
+    told = {run["runId"]: run for run in runs_answer(state)["items"]}
     assert (told["d"]["ownId"], told["d"]["parameters"]) == ("manual__1", {"month": "2025-11"})
     assert (told["f"]["ownId"], told["f"]["parameters"]) == ("1763", {"days": "30"})
     assert (told["t2"]["ownId"], told["t2"]["error"]) == ("manual__1", "disk full")
@@ -40,11 +40,13 @@ def test_a_run_tells_its_parameters_its_orchestrators_id_and_its_error(state: St
 
 
 def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) -> None:
-    assert [run["runId"] for run in runs_answer(state, limit=1, condition="FAILED")] == ["t2"]
-    assert runs_answer(state, "Flow", condition="FAILED") == []
+    assert [run["runId"] for run in runs_answer(state, limit=1, condition="FAILED")["items"]] == [
+        "t2"
+    ]
+    assert runs_answer(state, "Flow", condition="FAILED")["items"] == []
     state.silent_before = 2**60
-    assert [run["runId"] for run in runs_answer(state, condition="LOST")] == []
-    assert [run["runId"] for run in runs_answer(state, "Flow.s")] == ["s"]
+    assert [run["runId"] for run in runs_answer(state, condition="LOST")["items"]] == []
+    assert [run["runId"] for run in runs_answer(state, "Flow.s")["items"]] == ["s"]
 
 
 @pytest.mark.parametrize("name", ["d", "manual__1"])

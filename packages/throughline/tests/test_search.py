@@ -39,23 +39,26 @@ def state(build: Any) -> State:
     ],
 )
 def test_a_text_is_found_wherever_it_is(text: str, name: str, matched: str, state: State) -> None:
-    found = search_answer(state, text)[0]
+    found = search_answer(state, text)["items"][0]
     assert (found["name"], found["matched"], found["isFuzzy"]) == (name, matched, False)
 
 
 def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: State) -> None:
-    found = search_answer(state, "rides")
+    found = search_answer(state, "rides")["items"]
     assert [(each["name"], each["matched"]) for each in found] == [
         ("lake.rides", "name"),
         ("load_trips", "owner"),
     ]
-    assert [each["name"] for each in search_answer(state, "fare")] == ["lake.rides", "load_trips"]
-    assert len(search_answer(state, "fare", limit=1)) == 1
+    assert [each["name"] for each in search_answer(state, "fare")["items"]] == [
+        "lake.rides",
+        "load_trips",
+    ]
+    assert len(search_answer(state, "fare", limit=1)["items"]) == 1
 
 
 def test_a_slip_finds_the_word_that_was_meant_and_says_so(state: State) -> None:
-    (found,) = search_answer(state, "pickpu")
+    (found,) = search_answer(state, "pickpu")["items"]
     assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)
-    assert search_answer(state, "zzzzzz") == []
+    assert search_answer(state, "zzzzzz")["items"] == []
     with pytest.raises(ConfigError, match="expected a word"):
-        search_answer(state, "  ")
+        search_answer(state, "  ")["items"]

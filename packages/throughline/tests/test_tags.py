@@ -56,10 +56,10 @@ def test_a_tag_flows_to_what_is_made_of_a_column_and_says_where_it_came_from(bui
         makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)],
                                           "rides": [("rides", IDENTITY)]}),
     )  # fmt: skip
-    assert _told(tags_answer(state, "top")) == {
+    assert _told(tags_answer(state, "top")["items"]) == {
         "top.who pii < raw.email", "top.who tier < raw.email",
     }  # fmt: skip
-    assert _told(tags_answer(state, key="PII")) == {
+    assert _told(tags_answer(state, key="PII")["items"]) == {
         "raw.email pii < raw.email", "day.mail pii < raw.email", "top.who pii < raw.email",
     }  # fmt: skip
 
@@ -70,9 +70,10 @@ def test_masking_stops_pii_but_no_other_tag(build: Any) -> None:
         makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]}),
         makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)]}),
     )
-    assert _told(tags_answer(state, "top")) == {"top.who tier < raw.email"}
+    assert _told(tags_answer(state, "top")["items"]) == {"top.who tier < raw.email"}
     both = makes(build, "08", "raw", "day", {"mail": [("email", [MASKED, IDENTITY])]})
-    assert _told(tags_answer(build.state(tagged(build, "db|raw", *_PII), both), "day")) == {
+    state = build.state(tagged(build, "db|raw", *_PII), both)
+    assert _told(tags_answer(state, "day")["items"]) == {
         "day.mail pii < raw.email", "day.mail tier < raw.email",
     }  # fmt: skip
 
@@ -80,11 +81,11 @@ def test_masking_stops_pii_but_no_other_tag(build: Any) -> None:
 def test_masking_is_understood_in_the_first_form_of_the_facet_too(build: Any) -> None:
     made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
     state = build.state(tagged(build, "db|raw", *_PII), made)
-    assert "day.mail pii < raw.email" in _told(tags_answer(state, "day"))
+    assert "day.mail pii < raw.email" in _told(tags_answer(state, "day")["items"])
     told = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
     told["transformationType"] = "MASKED"
     state = build.state(tagged(build, "db|raw", *_PII), made)
-    assert _told(tags_answer(state, "day")) == {"day.mail tier < raw.email"}
+    assert _told(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
 
 
 def test_a_tag_of_a_dataset_is_one_of_each_of_its_columns(build: Any) -> None:
@@ -92,7 +93,7 @@ def test_a_tag_of_a_dataset_is_one_of_each_of_its_columns(build: Any) -> None:
         tagged(build, "db|raw", ("pii", "true")),
         makes(build, "08", "raw", "day", {"x": [("a", IDENTITY)], "y": [("b", MASKED)]}),
     )
-    assert _told(tags_answer(state, "day")) == {"day.x pii < raw"}
+    assert _told(tags_answer(state, "day")["items"]) == {"day.x pii < raw"}
 
 
 def test_what_is_written_without_column_lineage_may_hold_all_that_was_read(build: Any) -> None:
@@ -101,19 +102,19 @@ def test_what_is_written_without_column_lineage_may_hold_all_that_was_read(build
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
         makes(build, "09", "day", "model", None),
     )
-    assert _told(tags_answer(state, "model", "pii")) == {"model pii < raw.email"}
+    assert _told(tags_answer(state, "model", "pii")["items"]) == {"model pii < raw.email"}
     masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
     state = build.state(
         tagged(build, "db|raw", *_PII), masked, makes(build, "09", "day", "model", None)
     )
-    assert tags_answer(state, "model", "pii") == []
+    assert tags_answer(state, "model", "pii")["items"] == []
 
 
 def test_a_tag_that_says_no_is_no_pii_and_odd_facets_say_nothing(build: Any) -> None:
     odd = {"eventTime": "2025-11-21T06:00:00Z", "dataset": build.dataset("db|x", tags={"tags": 1})}
     masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
     state = build.state(tagged(build, "db|raw", ("pii", "false", "email")), odd, masked)
-    assert _told(tags_answer(state, "day")) == {"day.mail pii < raw.email"}
+    assert _told(tags_answer(state, "day")["items"]) == {"day.mail pii < raw.email"}
 
 
 def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
@@ -122,7 +123,7 @@ def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
         makes(build, "09", "day", "raw", {"email": [("mail", IDENTITY)]}),
     ]
-    expected = tags_answer(build.state(*events))
+    expected = tags_answer(build.state(*events))["items"]
     assert _told(expected) >= {"day.mail pii < raw.email"}
     for order in permutations(events):
-        assert tags_answer(build.state(*order, order[0])) == expected
+        assert tags_answer(build.state(*order, order[0]))["items"] == expected

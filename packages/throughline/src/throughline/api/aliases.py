@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from throughline.api.http import LiveState, answer, answered
 from throughline.graph.aliases import alias_entry, aliases
+from throughline.graph.pages import paged
 from throughline.projection.live import Batch
 
 router = APIRouter()
@@ -22,13 +23,16 @@ class NewAlias(BaseModel):
     is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
 
 
-_JOINED = [
-    {
-        "one": {"namespace": "hive://lake:9083", "name": "shop.orders"},
-        "other": {"namespace": "s3://lake", "name": "warehouse/orders"},
-        "since": "2025-11-21T09:00:00Z",
-    }
-]
+_JOINED = paged(
+    [
+        {
+            "one": {"namespace": "hive://lake:9083", "name": "shop.orders"},
+            "other": {"namespace": "s3://lake", "name": "warehouse/orders"},
+            "since": "2025-11-21T09:00:00Z",
+        }
+    ],
+    None,
+)
 
 
 @router.post(

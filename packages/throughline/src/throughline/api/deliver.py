@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from throughline.alerts import alerts_answer
-from throughline.api.http import Limit, LiveState, answer, answered
+from throughline.api.http import Cursor, LiveState, PageLimit, answer, answered
 from throughline.deliver import retry_answer, standings_answer
 
 router = APIRouter()
@@ -29,6 +29,6 @@ def retry_letters(live: LiveState, backend: str) -> Response:
 
 
 @router.get("/api/v2/alerts")
-def list_alerts(live: LiveState, limit: Limit = 100) -> Response:
+def list_alerts(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
     """The alerts that fired last, and whether everybody was told."""
-    return answer(alerts_answer(live.log, limit))
+    return answer(alerts_answer(live.log, limit, cursor))

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Query, Response
 
-from throughline.api.http import LARGEST, Limit, LiveState, Offset, answer
+from throughline.api.http import Cursor, Limit, LiveState, Offset, PageLimit, answer
 from throughline.errors import ConfigError
+from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.spec import identity_of, oddities, parse_time, to_micros
 
 router = APIRouter()
 
+_ODD = ("events/odd",)
 _LOOKED_AT = 2_000
 _MOST_ODDITIES = 20
 
@@ -38,10 +40,8 @@ def list_events(
 @router.get("/api/v2/events/odd")
 def list_odd(
     live: LiveState,
-    limit: Limit = 100,
-    cursor: Annotated[
-        int | None, Query(ge=1, le=LARGEST, description="`next` of the last answer.")
-    ] = None,
+    limit: PageLimit = 100,
+    cursor: Cursor = None,
 ) -> Response:
     """Events that were taken though something about them is odd, the last to arrive first.
 
@@ -49,18 +49,19 @@ def list_odd(
     on with `cursor` set to `next` until that is null. Of an event, the first 20 are named.
     """
     found: list[dict[str, Any]] = []
-    events = live.log.latest(cursor, _LOOKED_AT)
+    last = None if cursor is None else int(place_of(_ODD, cursor, (int,))[0])
+    events = live.log.latest(last, _LOOKED_AT)
     for seq, text in events:
         if len(found) == limit:
             break
-        cursor = seq
+        last = seq
         body = orjson.loads(text)
         odd = [each._asdict() for each in islice(oddities(body), _MOST_ODDITIES)]
         if odd:
             found.append({"hash": identity_of(body), **_about(body), "odd": odd})
     else:
-        cursor = cursor if len(events) == _LOOKED_AT else None
-    return answer({"events": found, "next": cursor})
+        last = last if len(events) == _LOOKED_AT else None
+    return answer(paged(found, None if last is None else cursor_of(_ODD, (last,))))
 
 
 def _about(body: dict[str, Any]) -> dict[str, Any]:

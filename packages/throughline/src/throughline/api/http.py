@@ -104,6 +104,11 @@ def _live(request: Request) -> Live:
 
 LiveState = Annotated[Live, Depends(_live)]
 Limit = Annotated[int, Query(ge=0, le=1_000)]
+PageLimit = Annotated[int, Query(ge=1, le=1_000)]
+Cursor = Annotated[
+    str | None,
+    Query(description="`next` of the last answer to the same question: what comes after."),
+]
 LARGEST = 2**63 - 1  # that a database can count to
 Offset = Annotated[int, Query(ge=0, le=LARGEST)]
 Depth = Annotated[

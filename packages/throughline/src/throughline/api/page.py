@@ -43,7 +43,7 @@ _INDEX = """<p>{jobs} jobs, {runs} runs, {datasets} datasets.</p>
 def index(live: LiveState) -> HTMLResponse:
     """What is there."""
     with live.reading() as state:
-        rows = "".join(_row(run) for run in runs_answer(state, None, 25))
+        rows = "".join(_row(run) for run in runs_answer(state, None, 25)["items"])
         html = _INDEX.format(
             jobs=len(state.jobs),
             runs=len(state.runs),

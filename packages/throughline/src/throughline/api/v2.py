@@ -8,8 +8,9 @@ from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request, Response
 
-from throughline.api.http import LiveState, Tagged, answer
+from throughline.api.http import Cursor, LiveState, PageLimit, Tagged, answer
 from throughline.graph.answers import run_answer
+from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.questions import QUESTIONS, Question, ask
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
 from throughline.wire import http_name
@@ -49,10 +50,14 @@ def get_run(live: LiveState, run_id: str) -> Response:
 
 
 @router.get("/api/v2/refused")
-def list_refused(live: LiveState) -> Response:
-    """Lines of spool files that could not be placed, and why."""
-    lines = live.log.refusals()
-    return answer([{"source": r.source, "reason": r.reason, "line": r.line} for r in lines])
+def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
+    """Lines of spool files that could not be placed, and why, the first that came first."""
+    about = ("refused",)
+    after = 0 if cursor is None else int(place_of(about, cursor, (int,))[0])
+    lines = live.log.refusals(after, limit + 1)
+    more = cursor_of(about, (lines[limit - 1].id,)) if len(lines) > limit else None
+    told = [{"source": r.source, "reason": r.reason, "line": r.line} for r in lines[:limit]]
+    return answer(paged(told, more))
 
 
 @router.get("/healthz")

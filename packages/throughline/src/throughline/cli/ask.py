@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from throughline.cli.source import open_source
+from throughline.cli.source import Source, every, open_source
 from throughline.config import Settings, resolve
 
 Url = Annotated[
@@ -19,6 +21,9 @@ Url = Annotated[
 ]
 Database = Annotated[
     str | None, typer.Option(help="Ask this log (file or SQLAlchemy URL) instead of a server.")
+]
+Cursor = Annotated[
+    str | None, typer.Option(help="What comes after an answer: its `next`, or what it named.")
 ]
 Key = Annotated[str | None, typer.Option(help="API key of the server.")]
 
@@ -34,6 +39,25 @@ _THEN = {
     ],
     "known_at": Annotated[str | None, typer.Option(help="By what had been heard by then: a time.")],
 }
+
+
+class LevelName(StrEnum):
+    """How fine to look."""
+
+    PIPELINE = "pipeline"
+    TASK = "task"
+    QUERY = "query"
+
+
+class Condition(StrEnum):
+    """How a run stands."""
+
+    NEW = "NEW"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    ABORTED = "ABORTED"
+    LOST = "LOST"
 
 
 @dataclass(frozen=True)
@@ -56,6 +80,8 @@ class Ask:
         """Print the answer to a question; return it."""
         answer = self.answer(what, params)
         self.show(what, answer)
+        if not self.as_json and isinstance(answer, dict) and answer.get("next"):
+            typer.echo(f"There are more: --limit, or --cursor {answer['next']}", err=True)
         return answer
 
     def answer(self, what: str, params: dict[str, Any]) -> Any:
@@ -63,8 +89,15 @@ class Ask:
         then = {"as_of": self.as_of, "known_at": self.known_at}
         params = params | {name: moment(text) for name, text in then.items() if text}
         given = {name: value for name, value in params.items() if value is not None}
-        ask = open_source(self.settings, is_local=self.database is not None)
-        return ask(what, given)
+        return self._source(what, given)
+
+    def every(self, what: str, params: dict[str, Any]) -> Iterator[Any]:
+        """All items of a question that is answered by pages."""
+        return every(self.answer, what, params)
+
+    @cached_property
+    def _source(self) -> Source:
+        return open_source(self.settings, is_local=self.database is not None)
 
     def show(self, what: str, answer: Any) -> None:
         """Print an answer."""

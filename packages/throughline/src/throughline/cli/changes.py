@@ -28,7 +28,7 @@ def print_diff(answer: dict[str, Any]) -> None:
         console.print("Nothing is different.")
     if answer["failed"]:
         console.print(Text("Failed in between:", "bold"))
-        print_runs(answer["failed"])
+        print_runs({"items": answer["failed"]})
 
 
 def _told(answer: dict[str, Any]) -> _Told:

@@ -35,7 +35,7 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
     except ConfigError as error:
         raise typer.BadParameter(named(file, error), param_hint="FILE") from None
     level = contract.level if contract else "task"
-    captured = captured_of(ask.answer("edges", {"level": level}))
+    captured = captured_of(ask.every("edges", {"level": level}))
     if write:
         import yaml
 

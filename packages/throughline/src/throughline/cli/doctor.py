@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from throughline.cli.render import duration_of, moment_of, new_console, print_json
-from throughline.cli.source import open_source, request
+from throughline.cli.source import every, open_source, request
 from throughline.config import Settings
 from throughline.errors import ServerError
 
@@ -64,8 +64,9 @@ def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     if lag:  # which may be what has just been written
         time.sleep(_LOOK_AGAIN)  # between two looks at the spool
         lag = request(settings, "/healthz")["spool"]["lagBytes"]
-    odd = request(settings, "/api/v2/events/odd?limit=1000")["events"]
-    return _intake(lag, request(settings, "/api/v2/refused")), len(odd)
+    odd = request(settings, "/api/v2/events/odd?limit=1000")["items"]
+    ask = open_source(settings, is_local=False)
+    return _intake(lag, list(every(ask, "refused", {}))), len(odd)
 
 
 def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from throughline.cli.diagram import graphviz, mermaid
-from throughline.cli.source import open_source, request
+from throughline.cli.source import every, open_source, request
 from throughline.config import Settings
 from throughline.errors import ConfigError
 
@@ -58,7 +58,7 @@ def run_export(
         print_json(ask("export", {}))
         return
     draw = mermaid if form is Format.MERMAID else graphviz
-    sys.stdout.write(draw(ask("edges", {"level": level, "kind": "data"})))
+    sys.stdout.write(draw(every(ask, "edges", {"level": level, "kind": "data"})))
 
 
 def events_of(settings: Settings, *, is_local: bool) -> Iterator[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,18 @@ import typer
 import typer.main
 
 from throughline.cli import keys
-from throughline.cli.ask import Ask, Database, Key, Url, asks, moment, settings_of
+from throughline.cli.ask import (
+    Ask,
+    Condition,
+    Cursor,
+    Database,
+    Key,
+    LevelName,
+    Url,
+    asks,
+    moment,
+    settings_of,
+)
 from throughline.cli.export import Format, run_export
 from throughline.config import resolve
 from throughline.errors import NotFoundError, ThroughlineError
@@ -28,25 +38,6 @@ app = typer.Typer(
 
 
 app.add_typer(keys.app, name="keys")
-
-
-class LevelName(StrEnum):
-    """How fine to look."""
-
-    PIPELINE = "pipeline"
-    TASK = "task"
-    QUERY = "query"
-
-
-class Condition(StrEnum):
-    """How a run stands."""
-
-    NEW = "NEW"
-    RUNNING = "RUNNING"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    ABORTED = "ABORTED"
-    LOST = "LOST"
 
 
 def main() -> None:
@@ -153,12 +144,13 @@ def search(
     ask: Ask,
     text: Annotated[str, typer.Argument(help="A word, or a part of one.")],
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
+    cursor: Cursor = None,
 ) -> None:
     """Find nodes by their names, columns, tags, owners, descriptions or queries; exit code 1: none.
 
     Example: throughline search pickup
     """
-    if not ask("search", {"text": text, "limit": limit}):
+    if not ask("search", {"text": text, "limit": limit, "cursor": cursor})["items"]:
         raise typer.Exit(1)
 
 
@@ -216,12 +208,13 @@ def history(
     ask: Ask,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many entries.")] = 20,
+    cursor: Cursor = None,
 ) -> None:
     """List what became of a dataset (versions, rows, checks, schemas) or a job (runs, changes).
 
     Example: throughline history yellow_taxi_raw
     """
-    ask("history", {"node": node, "limit": limit})
+    ask("history", {"node": node, "limit": limit, "cursor": cursor})
 
 
 @app.command()
@@ -230,12 +223,13 @@ def drift(
     ask: Ask,
     node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many changes.")] = 20,
+    cursor: Cursor = None,
 ) -> None:
     """List the changes of schemas, and the runs that brought them.
 
     Example: throughline drift yellow_taxi_staging
     """
-    ask("drift", {"node": node, "limit": limit})
+    ask("drift", {"node": node, "limit": limit, "cursor": cursor})
 
 
 @app.command()
@@ -244,12 +238,14 @@ def tags(
     ask: Ask,
     node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
     key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 1_000,
+    cursor: Cursor = None,
 ) -> None:
     """List the tags of datasets and columns, and which columns handed them on.
 
     Example: throughline tags --key pii
     """
-    ask("tags", {"node": node, "key": key})
+    ask("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor})
 
 
 @app.command()
@@ -326,6 +322,7 @@ def runs(
     ask: Ask,
     job: Annotated[str | None, typer.Argument(help="A job; without it the runs of all.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
+    cursor: Cursor = None,
     state: Annotated[
         Condition | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
     ] = None,
@@ -342,7 +339,8 @@ def runs(
         ask("runtree", {"run": root})
     else:
         condition = Condition.FAILED if failed else state
-        ask("runs", {"job": job, "limit": limit, "condition": condition})
+        what = {"job": job, "limit": limit, "condition": condition, "cursor": cursor}
+        ask("runs", what)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from throughline.cli.source import Source
+from throughline.cli.source import Source, every
 from throughline.errors import ConfigError
 from throughline.identity import canonical_name
 from throughline.spec import parse_time
@@ -106,7 +106,7 @@ def _run(run: Row) -> Row:
 
 def _edges(ask: Source) -> Iterator[Row]:
     for level in _LEVELS:
-        for edge in ask("edges", {"level": level, "kind": "data"}):
+        for edge in every(ask, "edges", {"level": level, "kind": "data"}):
             job, dataset = edge["job"], edge["dataset"]
             yield {
                 "level": level,

@@ -9,7 +9,7 @@ from typing import Any
 
 from throughline.cli.export import events_of
 from throughline.cli.render import print_json, print_line
-from throughline.cli.source import open_source
+from throughline.cli.source import every, open_source
 from throughline.config import Settings
 from throughline.errors import ServerError
 
@@ -46,7 +46,7 @@ def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
     for _ in range(_TRIES):
         bodies = [json.dumps(event).encode() for event in events_of(settings, is_local=is_local)]
         anew = project(entry_of(body).event for body in reversed(bodies))
-        pairs = [(each["one"], each["other"]) for each in ask("aliases", {})]
+        pairs = [(each["one"], each["other"]) for each in every(ask, "aliases", {})]
         anew.identity.join_by_hand({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
         after = _plain(ask("export", {}))
         if before == after:

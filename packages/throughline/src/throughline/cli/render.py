@@ -73,13 +73,14 @@ def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> No
             open_ += _branches(leaf["children"], below)
 
 
-def print_runs(answer: list[dict[str, Any]]) -> None:
+def print_runs(answer: dict[str, Any]) -> None:
     """One run a line, in columns; what can be long comes last, an error on a line of its own."""
     console = new_console()
-    times = [times_of(run) for run in answer]
+    runs = answer["items"]
+    times = [times_of(run) for run in runs]
     started = max((len(start) for start, _ in times), default=0)
     took = max((len(lasted) for _, lasted in times), default=0)
-    for run, (start, lasted) in zip(answer, times, strict=True):
+    for run, (start, lasted) in zip(runs, times, strict=True):
         line = Text.assemble(
             start.rjust(started),
             (f"  {run['state']:9}", STYLES.get(run["state"], "")),
@@ -91,7 +92,7 @@ def print_runs(answer: list[dict[str, Any]]) -> None:
         console.print(line)
         if error := _error(run):
             console.print(Text.assemble(" " * (started + 2), error))
-    if not answer:
+    if not runs:
         console.print("There is no such run.")
 
 
@@ -143,18 +144,19 @@ def print_impact(answer: dict[str, Any]) -> None:
         console.print(_ENDS["down"])
 
 
-def print_found(answer: list[dict[str, Any]]) -> None:
+def print_found(answer: dict[str, Any]) -> None:
     """A node a line, and what of it was found."""
     console = new_console()
-    if any(each["isFuzzy"] for each in answer):
+    found = answer["items"]
+    if any(each["isFuzzy"] for each in found):
         console.print(Text("Nothing has that in it; this comes near:", style="dim"))
-    for each in answer:
+    for each in found:
         line = Text(each["name"], "bold" if each["type"] == "job" else "cyan")
         line.append(f"  ({each['namespace']})", "dim")
         if each["matched"] != "name":
             line.append(f"  {each['matched']} {each['text']}", "yellow")
         console.print(line)
-    if not answer:
+    if not found:
         console.print("Nothing was found.")
 
 

@@ -39,21 +39,21 @@ def print_provenance(answer: dict[str, Any]) -> None:
         console.print("  none")
 
 
-def print_drift(answer: list[dict[str, Any]]) -> None:
+def print_drift(answer: dict[str, Any]) -> None:
     """A change a line: + added, - removed, ~ another type."""
     console = new_console()
-    for change in answer:
+    for change in answer["items"]:
         console.print(Text.assemble(_at(change), (change["name"], "cyan"), _fields(change)))
-    if not answer:
+    if not answer["items"]:
         console.print("No schema has changed.")
 
 
 def print_history(answer: dict[str, Any]) -> None:
     """An entry a line, the newest first."""
     console = new_console()
-    for each in answer["history"]:
+    for each in answer["items"]:
         console.print(Text.assemble(_at(each), _ENTRIES[each["done"]](each)))
-    if not answer["history"]:
+    if not answer["items"]:
         console.print("Nothing was recorded of it but its name.")
 
 
@@ -115,16 +115,16 @@ def _by(entry: dict[str, Any]) -> Text:
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")
 
 
-def print_tags(answer: list[dict[str, Any]]) -> None:
+def print_tags(answer: dict[str, Any]) -> None:
     """A tag a line, and the column that it came from, if that is another one."""
     console = new_console()
-    for each in answer:
+    for each in answer["items"]:
         line = _column(each).append(f"  {each['key']}", "yellow")
         line.append(f"={each['value']}" if each["value"] else "", "yellow")
         if _column(each["from"]).plain != _column(each).plain:
             line.append("  from ", "dim").append_text(_column(each["from"]))
         console.print(line)
-    if not answer:
+    if not answer["items"]:
         console.print("No tag is known.")
 
 
@@ -214,13 +214,13 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + rest
 
 
-def print_aliases(answer: list[dict[str, Any]]) -> None:
+def print_aliases(answer: dict[str, Any]) -> None:
     """One pair of names a line, with the day since when they are joined by hand."""
     console = new_console()
-    for each in answer:
+    for each in answer["items"]:
         pair = Text(" = ").join(_dataset({**each[key], "versions": ()}) for key in ("one", "other"))
         console.print(pair.append(f"  since {each['since'][:10]}", "dim"))
-    if not answer:
+    if not answer["items"]:
         console.print("No names are joined by hand.")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from throughline.config import Settings
@@ -16,6 +17,17 @@ Source = Callable[[str, dict[str, Any]], Any]
 def open_source(settings: Settings, *, is_local: bool) -> Source:
     """A function of a question's name and its parameters that answers decoded JSON."""
     return _log_source(settings) if is_local else _server_source(settings)
+
+
+def every(ask: Source, what: str, params: dict[str, Any]) -> Iterator[Any]:
+    """All items of a question that is answered by pages."""
+    more: dict[str, Any] = {}
+    while True:
+        page = ask(what, {**params, "limit": 1_000, **more})
+        yield from page["items"]
+        if page["next"] is None:
+            return
+        more = {"cursor": page["next"]}
 
 
 def _server_source(settings: Settings) -> Source:
@@ -75,11 +87,16 @@ def _log_source(settings: Settings) -> Source:
     from throughline.projection.live import Live
     from throughline.trust import answers  # noqa: F401 (all questions are noted by the import)
 
+    @cache
+    def live() -> Live:
+        return Live(EventLog(settings.database, must_exist=True), settings.lost_after)
+
     def ask_log(what: str, params: dict[str, Any]) -> Any:
-        log = EventLog(settings.database, must_exist=True)
+        known = live()
         try:
-            return ask(Live(log, settings.lost_after), QUESTIONS[what], params)
+            known.follow()
+            return ask(known, QUESTIONS[what], params)
         finally:
-            log.close()
+            known.log.close()
 
     return ask_log

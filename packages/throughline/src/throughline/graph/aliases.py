@@ -6,19 +6,26 @@ from typing import Any
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.nodes import find_dataset
+from throughline.graph.pages import cut, paged
 from throughline.identity import DatasetName, canonical_name
 from throughline.log import Entry, alias_of
 from throughline.projection import State
 from throughline.spec import shown_time
 
 
-def aliases(state: State) -> list[dict[str, Any]]:
-    """The pairs of names that were joined by hand, and since when."""
-    return [
-        {"one": one._asdict(), "other": other._asdict(), "since": shown_time(stamp.time)}
-        for (one, other), (stamp, is_joined) in sorted(state.aliases.items())
-        if is_joined
+def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> dict[str, Any]:
+    """A page of the pairs of names that were joined by hand, and since when."""
+    pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
+    found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
+    told = [
+        {
+            "one": one._asdict(),
+            "other": other._asdict(),
+            "since": shown_time(state.aliases[one, other][0].time),
+        }
+        for one, other in found
     ]
+    return paged(told, more)
 
 
 def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:

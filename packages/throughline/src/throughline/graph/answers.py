@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
@@ -15,23 +15,27 @@ from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
-from throughline.graph.history import history
+from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.made import Made
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id
+from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
 from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
-from throughline.graph.tags import Tags, shown
-from throughline.graph.walk import condition_of, tree
+from throughline.graph.search import shown as shown_hit
+from throughline.graph.tags import Held, Tags, shown
+from throughline.graph.walk import condition_of, place_of_run, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
-from throughline.projection.derived import begin_of, descendants_of, version_of
+from throughline.projection.derived import descendants_of, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef
+
+_Edge = tuple[JobRef, str, DatasetName]
 
 MOST_STEPS = 100
 """A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
@@ -41,7 +45,8 @@ Name = Annotated[
 ]
 Field = Annotated[str | None, "A column of the dataset."]
 Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "How many steps along edges to walk."]
-Limit = Annotated[int, Ge(0), Le(1_000), "How many at most."]
+Limit = Annotated[int, Ge(1), Le(1_000), "How many at most."]
+Cursor = Annotated[str | None, "`next` of the last answer to the same question: what comes after."]
 LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
 Direction = Literal["up", "down", "both"]
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
@@ -131,12 +136,18 @@ def impact_answer(
 
 @question("search")
 def search_answer(
-    state: State, text: Annotated[str, "A word, or a part of one."], limit: Limit = 20
-) -> list[dict[str, Any]]:
+    state: State,
+    text: Annotated[str, "A word, or a part of one."],
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
     if not text.strip():
         raise ConfigError("text: received nothing, expected a word or a part of one")
-    return search(state, text.strip(), limit)
+    text = text.strip()
+    hits = search(state, text)
+    found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
+    return paged([shown_hit(hit) for hit in found], more)
 
 
 @question("path", Times.THEN)
@@ -161,10 +172,12 @@ def provenance_answer(
 
 
 @question("history", Times.THEN)
-def history_answer(state: State, node: Name, limit: Limit = 20) -> dict[str, Any]:
+def history_answer(
+    state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
+) -> dict[str, Any]:
     """What became of a node, the newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
-    return {"node": node_id(found), "history": history(state, found, limit)}
+    return {"node": node_id(found), **history(state, found, limit, cursor)}
 
 
 @question("drift", Times.THEN)
@@ -172,16 +185,17 @@ def drift_answer(
     state: State,
     node: Annotated[str | None, "A dataset; without it all."] = None,
     limit: Limit = 20,
-) -> list[dict[str, Any]]:
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """The newest changes of the schema of a dataset, or of all, and the runs that told them."""
     if node is None:
         names = list(state.identity)
     else:
         found = find_dataset(state, node)
         names = [DatasetName(found.namespace, found.name)]
-    changes = [change for name in names for change in drift(state, name)]
-    changes.sort(key=lambda change: (change["at"], change["id"]), reverse=True)
-    return changes[:limit]
+    changes = (change for name in names for change in drift(state, name))
+    about = ("drift", node)
+    return paged(*cut(about, changes, place_of_entry, limit, cursor, newest_first=True))
 
 
 @question("tags", Times.THEN)
@@ -189,7 +203,9 @@ def tags_answer(
     state: State,
     node: Annotated[str | None, "A dataset; without it all."] = None,
     key: Annotated[str | None, "Only tags of this key, in upper or lower case."] = None,
-) -> list[dict[str, Any]]:
+    limit: Limit = 1_000,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """The tags of datasets and columns, own and handed on by what they are made of."""
     known = generations_of(state)
     names, generations = set(state.identity), known.present
@@ -197,25 +213,36 @@ def tags_answer(
         found = find_dataset(state, node)
         names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
     tags = Tags(state, generations)
-    held = [each for name in sorted(names) for each in tags.of(name)]
-    return [shown(each) for each in held if key is None or each.tag.key.lower() == key.lower()]
+    wanted = None if key is None else key.lower()
+    all_ = (each for name in names for each in tags.of(name))
+    held = (each for each in all_ if wanted in (None, each.tag.key.lower()))
+    chosen, more = cut(("tags", node, wanted), held, Held.place, limit, cursor)
+    return paged([shown(each) for each in chosen], more)
 
 
 @question("aliases", Times.THEN)
-def aliases_answer(state: State) -> list[dict[str, Any]]:
+def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> dict[str, Any]:
     """The pairs of names that were joined by hand, and since when."""
-    return aliases(state)
+    return aliases(state, limit, cursor)
 
 
 @question("edges", Times.THEN)
 def edges_answer(
-    state: State, level: LevelName = "task", kind: Literal["data", "control"] = "data"
-) -> list[dict[str, Any]]:
+    state: State,
+    level: LevelName = "task",
+    kind: Literal["data", "control"] = "data",
+    limit: Limit = 1_000,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """Every edge of the graph at a level."""
+    about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        return _data_edges(state, level_of(level))
-    pairs = sorted(control_edges(state, level_of(level)))
-    return [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in pairs]
+        edges, more = cut(about, _data_edges(state, chosen), _place_of_edge, limit, cursor)
+        return paged([_edge(state, *edge) for edge in edges], more)
+    pairs = control_edges(state, chosen)
+    found, more = cut(about, pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
+    told = [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in found]
+    return paged(told, more)
 
 
 @question("runs")
@@ -224,7 +251,8 @@ def runs_answer(
     job: Annotated[str | None, "A job; without it the runs of all."] = None,
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
-) -> list[dict[str, Any]]:
+    cursor: Cursor = None,
+) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
         runs = [run for run in state.runs.values() if run.is_known]
@@ -234,9 +262,10 @@ def runs_answer(
             raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
-    runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
-    return [told_of(state, run) for run in islice(fitting, limit)]
+    about, place = ("runs", job, condition), partial(place_of_run, state)
+    found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
+    return paged([told_of(state, run) for run in found], more)
 
 
 @question("runtree")
@@ -280,19 +309,18 @@ def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict
     ]
 
 
-def _data_edges(state: State, level: Level) -> list[dict[str, Any]]:
-    graph = graph_of(state, level)
-    answer: list[dict[str, Any]] = []
-    for ref in sorted(graph.jobs):
-        for direction, names in (
-            ("reads", graph.jobs[ref].reads),
-            ("writes", graph.jobs[ref].writes),
-        ):
-            answer += [_edge(state, ref, name, direction) for name in sorted(names)]
-    return answer
+def _data_edges(state: State, level: Level) -> Iterator[_Edge]:
+    for ref, edges in graph_of(state, level).jobs.items():
+        yield from ((ref, "reads", name) for name in edges.reads)
+        yield from ((ref, "writes", name) for name in edges.writes)
 
 
-def _edge(state: State, ref: JobRef, name: DatasetName, direction: str) -> dict[str, Any]:
+def _place_of_edge(edge: _Edge) -> tuple[str, ...]:
+    ref, direction, name = edge
+    return *ref, direction, *name
+
+
+def _edge(state: State, ref: JobRef, direction: str, name: DatasetName) -> dict[str, Any]:
     aliases = [alias._asdict() for alias in state.identity.names(name)[1:]]
     dataset = {**name._asdict(), "aliases": aliases}
     return {"job": ref._asdict(), "dataset": dataset, "direction": direction}

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from functools import partial
+from hashlib import blake2b
 from typing import Any
 
+import orjson
+
 from throughline.graph.nodes import Node
+from throughline.graph.pages import Place, cut, paged
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import checks_of, when
 from throughline.graph.schemas import drift
-from throughline.graph.walk import run_line
+from throughline.graph.walk import place_of_run, run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome, version_of
-from throughline.projection.derived import begin_of, descendants_of
+from throughline.projection.derived import descendants_of
 from throughline.spec import JobRef, shown_time
 
 _STATISTICS = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
 
 
-def history(state: State, node: Node, limit: int) -> list[dict[str, Any]]:
-    """What became of a node, the newest first.
+def history(state: State, node: Node, limit: int, cursor: str | None) -> dict[str, Any]:
+    """What became of a node, the newest first, as a page.
 
     Each entry says `at` which time what was `done`: of a dataset `wrote` (a version, with the
     statistics of its outputStatistics facet), `checked` (assertions and metrics) and `schema` (a
     change, see `drift`); of a job `ran`, with its code and what it and the runs below it read and
     wrote, and which of these were `changed` since the last completed run.
     """
+    about = ("history", node)
     if node.type == "job":
-        entries = _ran(state, JobRef(node.namespace, node.name), limit)
-    else:
-        name = DatasetName(node.namespace, node.name)
-        entries = _wrote(state, name) + _checked(state, name)
-        entries += [{"done": "schema", **change} for change in drift(state, name)]
-        entries.sort(key=lambda each: (each["at"], each["done"]), reverse=True)
-    return entries[:limit]
+        runs = [state.runs[key] for key in state.jobs[JobRef(node.namespace, node.name)].runs]
+        place = partial(place_of_run, state)
+        newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
+        return paged(_ran(state, newest, runs), more)
+    name = DatasetName(node.namespace, node.name)
+    entries = _wrote(state, name) + _checked(state, name)
+    entries += [{"done": "schema", **change} for change in drift(state, name)]
+    # A run that names a dataset by two of its names says the same twice.
+    entries = list({place_of_entry(each): each for each in entries}.values())
+    return paged(*cut(about, entries, place_of_entry, limit, cursor, newest_first=True))
+
+
+def place_of_entry(entry: dict[str, Any]) -> Place:
+    """The place of an entry among others: when it was, what was done, and all that it says."""
+    said = blake2b(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), digest_size=8)
+    return entry["at"].removesuffix("Z"), entry.get("done", ""), said.hexdigest()
 
 
 def _wrote(state: State, name: DatasetName) -> list[dict[str, Any]]:
@@ -69,13 +84,14 @@ def _checked(state: State, name: DatasetName) -> list[dict[str, Any]]:
     ]
 
 
-def _ran(state: State, ref: JobRef, limit: int) -> list[dict[str, Any]]:
-    runs = [state.runs[key] for key in state.jobs[ref].runs]
-    runs.sort(key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
+def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[dict[str, Any]]:
+    """Some runs of a job, which has more of them to compare the oldest of these with."""
     found: list[dict[str, Any]] = []
-    before: dict[str, Any] | None = None
-    older = (n for n, run in enumerate(runs[limit:], limit + 1) if _is_good(state, run))
-    for run in reversed(runs[: next(older, limit)]):  # to one that the last shown is compared to
+    last = place_of_run(state, newest_first[-1]) if newest_first else ()
+    older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))
+    compared = max(older, key=partial(place_of_run, state), default=None)
+    before = _did(state, compared) if compared else None
+    for run in reversed(newest_first):
         did = _did(state, run)
         line = run_line(state, run)
         changed = [key for key in did if before and before[key] != did[key]]

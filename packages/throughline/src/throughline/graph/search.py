@@ -18,21 +18,29 @@ _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a sli
 _SHOWN = 120  # characters of a long text
 
 
-class _Hit(NamedTuple):
+class Hit(NamedTuple):
+    """A node, and the best of the places at which a text is found."""
+
+    is_fuzzy: bool
     fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
     kind: int
     node: Node
     text: str
 
+    @property
+    def place(self) -> tuple[int | str, ...]:
+        """Its place among all hits."""
+        return (*self[:3], *self.node)
 
-def search(state: State, text: str, limit: int) -> list[dict[str, Any]]:
+
+def search(state: State, text: str) -> list[Hit]:
     """The nodes that have a text in a name, column, tag, owner, description or query, each once.
 
     The whole text comes before the beginning of a word, that before any other part. If there is
     none at all, words like it in names and columns are looked for (`isFuzzy`).
     """
     if found := _found(state, text):
-        return [_shown(hit, is_fuzzy=False) for hit in found[:limit]]
+        return found
     words = {
         word
         for node in _nodes(state)
@@ -42,13 +50,13 @@ def search(state: State, text: str, limit: int) -> list[dict[str, Any]]:
     }
     like = difflib.get_close_matches(text.casefold(), sorted(words), n=3, cutoff=_LIKENESS)
     hits = {hit.node: hit for word in reversed(like) for hit in _found(state, word)}
-    return [_shown(hit, is_fuzzy=True) for hit in sorted(hits.values())[:limit]]
+    return [hit._replace(is_fuzzy=True) for hit in hits.values()]
 
 
-def _found(state: State, text: str) -> list[_Hit]:
+def _found(state: State, text: str) -> list[Hit]:
     wanted = text.casefold()
     begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
-    best: dict[Node, _Hit] = {}
+    best: dict[Node, Hit] = {}
     for node in _nodes(state):
         for kind, each in _texts(state, node):
             held = each.casefold()
@@ -56,9 +64,9 @@ def _found(state: State, text: str) -> list[_Hit]:
                 continue
             is_whole = wanted in (held, re.split(r"[./:]", held)[-1])
             fit = 0 if is_whole else 1 if begins.search(held) else 2
-            hit = _Hit(fit, kind, node, _around(each, held.find(wanted)))
+            hit = Hit(False, fit, kind, node, _around(each, held.find(wanted)))
             best[node] = min(hit, best.get(node, hit))
-    return sorted(best.values())
+    return list(best.values())
 
 
 def _nodes(state: State) -> Iterator[Node]:
@@ -100,7 +108,8 @@ def _around(text: str, at: int) -> str:
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
 
 
-def _shown(hit: _Hit, *, is_fuzzy: bool) -> dict[str, Any]:
+def shown(hit: Hit) -> dict[str, Any]:
+    """A hit as JSON."""
     return {
         "id": node_id(hit.node),
         "type": hit.node.type,
@@ -108,5 +117,5 @@ def _shown(hit: _Hit, *, is_fuzzy: bool) -> dict[str, Any]:
         "name": hit.node.name,
         "matched": _KINDS[hit.kind],
         "text": hit.text,
-        "isFuzzy": is_fuzzy,
+        "isFuzzy": hit.is_fuzzy,
     }

@@ -42,6 +42,11 @@ class Held(NamedTuple):
     tag: Tag
     origin: Column
 
+    def place(self) -> tuple[str, ...]:
+        """Its place among all tags."""
+        of, origin = ((*each.dataset, each.field) for each in (self.column, self.origin))
+        return *of, *self.tag, *origin
+
 
 class Tags:
     """The tags of all that some generations read and wrote."""

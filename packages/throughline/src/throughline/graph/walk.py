@@ -178,7 +178,12 @@ def newest_run(state: State, ref: JobRef) -> Run | None:
     """The run of a job that started last."""
     job = state.jobs.get(ref)
     runs = [state.runs[key] for key in job.runs] if job else []
-    return max(runs, key=lambda run: (begin_of(state, run) or 0, run.key), default=None)
+    return max(runs, key=lambda run: place_of_run(state, run), default=None)
+
+
+def place_of_run(state: State, run: Run) -> tuple[int | str, ...]:
+    """The place of a run among others, by when it began."""
+    return begin_of(state, run) or 0, run.key.run_id, *run.key.job
 
 
 def condition_of(state: State, run: Run) -> RunState:

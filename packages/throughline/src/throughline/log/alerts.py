@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select, tuple_, update
 
 from throughline.log import schema
 from throughline.log.store import EventLog
@@ -86,10 +86,13 @@ class Alerts:
         with self._log.reading() as connection:
             return [_fired(row) for row in connection.execute(query)]
 
-    def newest(self, limit: int) -> list[Fired]:
-        """The alerts that fired last, the last one first."""
+    def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[Fired]:
+        """The alerts that fired last, the last one first; `before` a time, a rule and a cause."""
         table = schema.alerts
-        query = select(table).where(table.c.cause != "").order_by(table.c.fired_at.desc())
+        order = (table.c.fired_at, table.c.rule, table.c.cause)
+        query = select(table).where(table.c.cause != "").order_by(*(c.desc() for c in order))
+        if before is not None:
+            query = query.where(tuple_(*order) < tuple_(*before))
         with self._log.reading() as connection:
             return [_fired(row) for row in connection.execute(query.limit(limit))]
 

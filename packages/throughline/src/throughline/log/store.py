@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Refusal:
     source: str
     reason: str
     line: str
+    id: int = field(default=0, compare=False)  # in the order of arrival, once it is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +196,13 @@ class EventLog:
             rows = connection.execute(select(schema.offsets)).all()
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
-    def refusals(self) -> list[Refusal]:
-        """The lines that could not be placed."""
+    def refusals(self, after: int = 0, limit: int | None = None) -> list[Refusal]:
+        """The lines that could not be placed, with their ids; those after one."""
         table = schema.refused
+        query = select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
         with self.reading() as connection:
-            rows = connection.execute(select(table).order_by(table.c.id)).all()
-        return [Refusal(row.source, row.reason, row.line) for row in rows]
+            rows = connection.execute(query).all()
+        return [Refusal(row.source, row.reason, row.line, row.id) for row in rows]
 
     def forget_offset(self, path: str) -> None:
         """Drop the offset of a spool file that is gone."""

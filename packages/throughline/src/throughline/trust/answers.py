@@ -6,8 +6,9 @@ import json
 from typing import Annotated, Any
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import generations_of
+from throughline.graph.answers import Cursor, Limit, generations_of
 from throughline.graph.nodes import find_dataset
+from throughline.graph.pages import Place, cut, paged
 from throughline.graph.questions import Times, question
 from throughline.projection import State
 from throughline.trust.completeness import completeness
@@ -25,9 +26,14 @@ def health_answer(state: State) -> dict[str, Any]:
 
 
 @question("freshness", Times.THEN)
-def freshness_answer(state: State) -> list[dict[str, Any]]:
-    """The jobs that are late against their own rhythm, or have stopped."""
-    return late(state, state.jobs)
+def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> dict[str, Any]:
+    """The jobs that are late against their own rhythm, or have stopped, by when they were due."""
+    slow = late(state, state.jobs)
+    return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
+
+
+def _place_of_late(late: dict[str, Any]) -> Place:
+    return late["dueAt"].removesuffix("Z"), *late["job"].values()
 
 
 @question("completeness", Times.THEN)

@@ -1,0 +1,105 @@
+"""Pages of what has no bound: so many at once, and a cursor to what comes after them.
+
+A cursor is the place of the last item in the order of the answer, not a count: what arrives between
+two pages moves nothing. All pages together have once each what was there at the first and is still
+at its place. What found another place in the meantime (a run whose START came late) is met there,
+if that is still ahead.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from heapq import nlargest, nsmallest
+from typing import Any, TypeVar
+
+import orjson
+
+from throughline import deadline
+from throughline.errors import ConfigError, shown
+
+Item = TypeVar("Item")
+Place = tuple[int | str, ...]
+_LARGEST = 2**63 - 1  # that a database can count to
+
+
+def cut(
+    about: tuple[object, ...],
+    items: Iterable[Item],
+    place: Callable[[Item], Place],
+    limit: int,
+    cursor: str | None,
+    *,
+    newest_first: bool = False,
+) -> tuple[list[Item], str | None]:
+    """The next items in the order of their places, and the cursor to those after them.
+
+    `about` is the question with its parameters, for which alone a cursor holds. Every place must be
+    another, so that none is passed over.
+    """
+    items = _looking(items)
+    if cursor is not None:
+        last = place_of(about, cursor)
+        try:
+            items = [each for each in items if _is_after(place(each), last, newest_first)]
+        except TypeError:
+            raise _wrong(cursor) from None
+    found = (nlargest if newest_first else nsmallest)(limit + 1, items, key=place)
+    more = cursor_of(about, place(found[limit - 1])) if len(found) > limit else None
+    return found[:limit], more
+
+
+def paged(items: list[Any], cursor: str | None) -> dict[str, Any]:
+    """A page as JSON: `next` is the cursor to the page after it, null if this is the last."""
+    return {"items": items, "next": cursor}
+
+
+def cursor_of(about: tuple[object, ...], place: Place) -> str:
+    """The cursor to what comes after a place."""
+    return urlsafe_b64encode(orjson.dumps([_mark(about), *place])).decode().rstrip("=")
+
+
+def place_of(
+    about: tuple[object, ...], cursor: str, kinds: tuple[type, ...] | None = None
+) -> Place:
+    """The place that a cursor tells; `kinds` are the types of its parts, where a database is asked.
+
+    Raises:
+        ConfigError: it is none, or one of another question.
+    """
+    try:
+        mark, *place = orjson.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError):
+        raise _wrong(cursor) from None
+    is_fit = all(_is_part(part) for part in place)
+    if mark != _mark(about) or not is_fit or kinds not in (None, tuple(map(type, place))):
+        raise _wrong(cursor)
+    return tuple(place)
+
+
+def _is_after(place: Place, last: Place, newest_first: bool) -> bool:
+    return place < last if newest_first else place > last
+
+
+def _is_part(part: object) -> bool:
+    if isinstance(part, int):
+        return 0 <= part <= _LARGEST
+    return isinstance(part, str) and "\x00" not in part
+
+
+def _mark(about: tuple[object, ...]) -> str:
+    return blake2b(repr(about).encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _wrong(cursor: str) -> ConfigError:
+    return ConfigError(
+        f"cursor: received {shown(cursor)}, expected `next` of an answer to the same question with"
+        " the same parameters"
+    )
+
+
+def _looking(items: Iterable[Item]) -> Iterator[Item]:
+    for each in items:
+        deadline.check()
+        yield each

@@ -1,0 +1,229 @@
+"""Pages: together they are everything, each item once, whatever arrives in between."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.alerts import Watch, alerts_answer, read_rules
+from throughline.api import make_app
+from throughline.api.document import document
+from throughline.errors import ConfigError
+from throughline.graph.answers import aliases_answer
+from throughline.graph.pages import cut
+from throughline.graph.questions import QUESTIONS
+from throughline.identity import DatasetName
+from throughline.log import EventLog, Refusal, alias_of
+from throughline.projection import State, project
+from throughline.projection.live import Batch, Live
+
+from .conftest import Call
+from .test_health import at
+
+_PAGED = {
+    name
+    for name, question in QUESTIONS.items()
+    if "cursor" in {each.name for each in question.parameters}
+}
+_ASKED: dict[str, dict[str, Any]] = {
+    "runs": {},
+    "search": {"text": "d"},
+    "edges": {},
+    "tags": {},
+    "drift": {},
+    "freshness": {},
+}
+_HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}
+
+
+def _moved(item: dict[str, Any]) -> str:
+    """What stands of an item: a run at its time, anything else as a whole."""
+    run = item if "startedAt" in item else item.get("run") if item.get("done") == "ran" else None
+    return json.dumps([run["runId"], run["job"], run["startedAt"]] if run else item, sort_keys=True)
+
+
+def _event(build: Any, told: tuple[int, str, int, int, int, str]) -> Any:
+    number, type_, hour, of, made, field = told
+    time = f"{hour:02}:{number:02}:00"
+    event = build.run(type_, f"r{number}", f"d{made}", time, reads=(f"db|d{of}",))
+    lineage = {"inputFields": [{"namespace": "db", "name": f"d{of}", "field": field}]}
+    facets = {
+        "schema": {"fields": [{"name": field, "type": "int"}]},
+        "tags": {"tags": [{"key": "k", "value": str(hour), "field": field}]},
+        "columnLineage": {"fields": {field: lineage}},
+    }
+    event["outputs"] = [build.dataset(f"db|d{made}", **facets)]
+    return event
+
+
+_TOLD = st.tuples(
+    st.integers(0, 7),
+    st.sampled_from(("START", "COMPLETE", "FAIL")),
+    st.integers(8, 12),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from("xy"),
+)
+
+
+@pytest.mark.parametrize("name", [*sorted(_ASKED), *_HISTORIES])
+@settings(max_examples=40, deadline=None)
+@given(
+    there=st.lists(_TOLD, min_size=4, max_size=12), later=st.lists(_TOLD, max_size=6),
+    limit=st.integers(1, 4),
+)  # fmt: skip
+def test_all_pages_have_once_each_what_was_there_at_the_first_and_still_stands(
+    name: str, there: list[Any], later: list[Any], limit: int, build: Any
+) -> None:
+    events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
+    events += [_event(build, each) for each in (*there, *later)]
+    question = QUESTIONS["history" if name in _HISTORIES else name]
+    asked = {"node": _HISTORIES[name]} if name in _HISTORIES else _ASKED[name]
+    known = 1 + len(there)
+
+    def state() -> State:
+        return at(build.state(*events[:known]), "2025-11-21T23:00:00Z")
+
+    def ask(**more: Any) -> Any:
+        return question.answer(state(), **asked, **more)
+
+    first = ask(limit=1_000)["items"]
+    page = ask(limit=limit)
+    seen = list(page["items"])
+    while page["next"]:
+        known += 1  # beyond the last event nothing arrives any more
+        page = ask(limit=limit, cursor=page["next"])
+        assert len(page["items"]) <= limit
+        seen += page["items"]
+    last = {_moved(each) for each in ask(limit=1_000)["items"]}
+    told = [_moved(each) for each in seen]
+    assert {each for each in map(_moved, first) if each in last} <= set(told)
+    assert len(told) == len(set(told))
+    if not later:
+        assert seen == first
+
+
+def test_names_joined_by_hand_are_listed_by_pages() -> None:
+    names = [DatasetName("db", f"n{number}") for number in range(6)]
+    pairs = list(zip(names, names[1:], strict=False))
+    state = project(alias_of(*pair, 1, is_removed=False).event for pair in pairs)
+    page = aliases_answer(state, limit=2)
+    found = page["items"]
+    while page["next"]:
+        page = aliases_answer(state, limit=2, cursor=page["next"])
+        found += page["items"]
+    assert [(each["one"]["name"], each["other"]["name"]) for each in found] == [
+        (one.name, other.name) for one, other in pairs
+    ]
+
+
+def test_whatever_question_has_a_cursor_is_tested_here() -> None:
+    assert {*_ASKED, "history", "aliases"} == _PAGED
+
+
+@pytest.fixture
+def client(tmp_path: Path, build: Any) -> Iterator[TestClient]:
+    """Over a log with three of everything that is kept beside the events."""
+    live = Live(EventLog(str(tmp_path / "log.db")))
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
+    watch = Watch(read_rules(rules), live)
+    watch.look()
+    for number in range(3):
+        failed = build.run("FAIL", f"r{number}", f"j{number}", "08:00:00", writes=("db|d1",))
+        refusal = Refusal(f"f:{number}", "why", str(number))
+        live.take(Batch([build.entry(failed)], [refusal]))
+    watch.look()
+    assert len(alerts_answer(live.log, 10)["items"]) == 3
+    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+        yield client
+    live.log.close()
+
+
+_ROUTES = ("alerts", "refused", "events/odd", *sorted(_PAGED))
+
+
+def _path(route: str) -> str:
+    needed = {"search": "text=d", "history": "node=dataset:db:d1"}
+    return f"/api/v2/{route}?{needed.get(route, '')}"
+
+
+@pytest.mark.parametrize("route", ["alerts", "refused", "events/odd"])
+def test_what_the_database_keeps_is_listed_by_pages(route: str, client: TestClient) -> None:
+    whole = client.get(_path(route)).json()
+    page = client.get(f"{_path(route)}limit=1").json()
+    found = page["items"]
+    while page["next"]:
+        page = client.get(f"{_path(route)}limit=1&cursor={page['next']}").json()
+        assert len(page["items"]) <= 1
+        found += page["items"]
+    assert (found, whole["next"], len(found)) == (whole["items"], None, 3)
+
+
+@pytest.mark.parametrize("route", _ROUTES)
+def test_a_cursor_that_is_none_or_of_another_question_is_a_400_that_says_so(
+    route: str, client: TestClient
+) -> None:
+    mine = client.get("/api/v2/runs?condition=FAILED&limit=1").json()["next"]
+    for cursor in ("x", "é", "", "W10", "bnVsbA", mine):
+        answer = client.get(_path(route), params={**_params(route), "cursor": cursor})
+        message = f"cursor: received {cursor!r}, expected `next`"
+        assert (answer.status_code, answer.json()["message"][: len(message)]) == (400, message)
+    again = client.get("/api/v2/runs", params={"condition": "FAILED", "limit": 1, "cursor": mine})
+    assert (again.status_code, len(again.json()["items"])) == (200, 1)
+
+
+def _params(route: str) -> dict[str, str]:
+    pairs = (each.split("=") for each in _path(route).partition("?")[2].split("&") if each)
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("place", [["a"], [None], [[1]], [{}], [1.5], [-1], [2**63], ["a\x00"]])
+def test_a_cursor_with_a_place_that_cannot_be_is_wrong_as_well(place: list[Any]) -> None:
+    _, cursor = cut(("q",), [3, 4], lambda each: (each, "x"), 1, None)
+    assert cursor is not None
+    mark = orjson.loads(bytes(_decoded(cursor)))[0]
+    forged = urlsafe_b64encode(json.dumps([mark, *place]).encode()).decode()
+    with pytest.raises(ConfigError, match="cursor: received"):
+        cut(("q",), [3, 4], lambda each: (each, "x"), 1, forged)
+
+
+def _decoded(cursor: str) -> bytes:
+    from base64 import urlsafe_b64decode
+
+    return urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+
+
+def test_every_list_of_our_own_api_is_a_page(client: TestClient) -> None:
+    app: Any = client.app
+    bare = {
+        path
+        for path, item in document(app)["paths"].items()
+        if path.startswith("/api/v2/") and "get" in item
+        for content in [item["get"]["responses"]["200"].get("content", {})]
+        if content.get("application/json", {}).get("schema", {}).get("type") == "array"
+    }
+    assert bare == {"/api/v2/keys", "/api/v2/deliver"}  # as many as somebody set up
+
+
+def test_the_command_line_says_that_there_is_more_and_goes_on_from_there(
+    client: TestClient, tmp_path: Path, call: Call
+) -> None:
+    del client
+    where = ("--database", str(tmp_path / "log.db"))
+    page = orjson.loads(call("runs", "--limit", "2", "--json", *where).stdout)
+    assert (len(page["items"]), call("runs", *where).stderr) == (2, "")
+    told = call("runs", "--limit", "2", *where).stderr
+    assert told == f"There are more: --limit, or --cursor {page['next']}\n"
+    rest = orjson.loads(call("runs", "--cursor", page["next"], "--json", *where).stdout)
+    assert (len(rest["items"]), rest["next"]) == (1, None)
+    assert call("search", "d", "--cursor", page["next"], *where).returncode == 1
