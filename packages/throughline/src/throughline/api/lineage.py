@@ -13,8 +13,8 @@ from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
-from throughline.graph import LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import graph_of, level_of, made_of_columns
+from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
+from throughline.graph.answers import graph_of, latest_of, level_of, made_of_columns
 from throughline.graph.columns import Column, Told
 from throughline.graph.made import Made
 from throughline.graph.nodes import find_field
@@ -44,7 +44,7 @@ def get_lineage(
     `level` is an extension: without it each job stands for itself, as in Marquez.
     """
     with live.reading() as state:
-        graph = graph_of(state, level_of(level) if level else None)
+        graph = graph_of(state, level_of(level)) if level else latest_of(state)
         root = _root(state, node)
         jobs = _jobs_around(graph, root, depth)
         names = {name for ref in jobs for name in _datasets_of(graph, ref)}
@@ -158,8 +158,7 @@ def _columns(state: State, made: Made, node: str) -> set[Column]:
     root = _root(state, node)
     names = {DatasetName(root.namespace, root.name)}
     if root.type == "job":
-        edges = graph_of(state, None).jobs.get(JobRef(root.namespace, root.name))
-        names = edges.writes if edges else set()
+        names = latest_of(state).edges_of(JobRef(root.namespace, root.name)).writes
     return {column for name in names for column in made.columns(name)}
 
 
@@ -174,7 +173,7 @@ def _root(state: State, node: str) -> Node:
         return find_node(state, unversioned)
 
 
-def _jobs_around(graph: LevelGraph, root: Node, depth: int) -> set[JobRef]:
+def _jobs_around(graph: Latest | LevelGraph, root: Node, depth: int) -> set[JobRef]:
     if root.type == "job":
         found = {JobRef(root.namespace, root.name)}
     else:
@@ -189,29 +188,29 @@ def _jobs_around(graph: LevelGraph, root: Node, depth: int) -> set[JobRef]:
     return found
 
 
-def _datasets_of(graph: LevelGraph, ref: JobRef) -> set[DatasetName]:
+def _datasets_of(graph: Latest | LevelGraph, ref: JobRef) -> set[DatasetName]:
     deadline.check()
-    edges = graph.jobs.get(ref)
-    return edges.reads | edges.writes if edges else set()
+    edges = graph.edges_of(ref)
+    return edges.reads | edges.writes
 
 
-def _jobs_of(graph: LevelGraph, name: DatasetName) -> set[JobRef]:
-    return graph.readers.get(name, set()) | graph.writers.get(name, set())
+def _jobs_of(graph: Latest | LevelGraph, name: DatasetName) -> set[JobRef]:
+    return graph.readers_of(name) | graph.writers_of(name)
 
 
 def _dataset(
-    shapes: Shapes, graph: LevelGraph, name: DatasetName, jobs: set[JobRef]
+    shapes: Shapes, graph: Latest | LevelGraph, name: DatasetName, jobs: set[JobRef]
 ) -> dict[str, Any]:
     own = node_id(Node.of_dataset(name))
-    makers = [node_id(Node.of_job(r)) for r in sorted(graph.writers.get(name, set()) & jobs)]
-    users = [node_id(Node.of_job(r)) for r in sorted(graph.readers.get(name, set()) & jobs)]
+    makers = [node_id(Node.of_job(r)) for r in sorted(graph.writers_of(name) & jobs)]
+    users = [node_id(Node.of_job(r)) for r in sorted(graph.readers_of(name) & jobs)]
     return _node(own, "DATASET", shapes.dataset_node(name), makers, users)
 
 
-def _job(shapes: Shapes, graph: LevelGraph, job: Job) -> dict[str, Any]:
-    edges = graph.jobs.get(job.ref)
-    reads = [node_id(Node.of_dataset(name)) for name in sorted(edges.reads if edges else ())]
-    writes = [node_id(Node.of_dataset(name)) for name in sorted(edges.writes if edges else ())]
+def _job(shapes: Shapes, graph: Latest | LevelGraph, job: Job) -> dict[str, Any]:
+    edges = graph.edges_of(job.ref)
+    reads = [node_id(Node.of_dataset(name)) for name in sorted(edges.reads)]
+    writes = [node_id(Node.of_dataset(name)) for name in sorted(edges.writes)]
     return _node(node_id(Node.of_job(job.ref)), "JOB", shapes.job_node(job), reads, writes)
 
 

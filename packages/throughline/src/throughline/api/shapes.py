@@ -14,10 +14,9 @@ from throughline.api.versions import (
     runs_of,
     uuid_of,
 )
-from throughline.graph import LevelGraph
-from throughline.graph.answers import graph_of
+from throughline.graph import Latest
+from throughline.graph.answers import latest_of
 from throughline.graph.columns import columns_told
-from throughline.graph.generations import Edges
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
 from throughline.projection.derived import begin_of, children_of, parent_of
@@ -37,8 +36,8 @@ class Shapes:
         self.versions = Versions(state)
 
     @cached_property
-    def _graph(self) -> LevelGraph:
-        return graph_of(self._state, None)
+    def _graph(self) -> Latest:
+        return latest_of(self._state)
 
     def job(self, job: Job) -> dict[str, Any]:
         """A job with its latest runs and facets."""
@@ -62,7 +61,7 @@ class Shapes:
     def _job(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
         latest = newest_first[0] if newest_first else None
         above = parent_job(self._state, latest) if latest else None
-        edges = self._graph.jobs.get(job.ref, Edges())
+        edges = self._graph.edges_of(job.ref)
         processing = str(job.facets.get("jobType").get("processingType")).upper()
         return {
             "id": job.ref._asdict(),

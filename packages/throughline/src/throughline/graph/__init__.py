@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from throughline.graph.control import control_edges
-from throughline.graph.edges import LevelGraph
+from throughline.graph.edges import Latest, LevelGraph
 from throughline.graph.generations import Edges, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id
@@ -12,6 +12,7 @@ from throughline.graph.walk import tree
 __all__ = [
     "Edges",
     "Generations",
+    "Latest",
     "Level",
     "LevelGraph",
     "Levels",

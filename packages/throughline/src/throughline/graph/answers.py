@@ -13,7 +13,7 @@ from throughline.graph.aliases import aliases
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
-from throughline.graph.edges import LevelGraph
+from throughline.graph.edges import Latest, LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
@@ -61,17 +61,21 @@ def level_of(text: str) -> Level:
         raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
 
 
-def graph_of(state: State, level: Level | None) -> LevelGraph:
-    """What all that is there at present comes from, at a level, or what each job did last.
-
-    Built once for each revision of the state.
-    """
+def graph_of(state: State, level: Level) -> LevelGraph:
+    """What all that is there at present comes from, at a level; built once for each revision."""
     return _graph(_ById(state), state.revision, level)
 
 
+def latest_of(state: State) -> Latest:
+    """What each job did last."""
+    return Latest(generations_of(state))
+
+
 def generations_of(state: State) -> Generations:
-    """The generations of a state, found once for each revision."""
-    return _generations(_ById(state), state.revision)
+    """The generations of a state, up to its newest event."""
+    known = _generations(_ById(state))
+    known.refresh()
+    return known
 
 
 @question("tree", Times.THEN)
@@ -346,15 +350,15 @@ def made_of_columns(state: State) -> Made:
 
 @lru_cache(maxsize=2)
 def _made(key: _ById, revision: int) -> Made:
-    return Made(_generations(key, revision))
+    return Made(generations_of(key.state))
 
 
 @lru_cache(maxsize=8)
-def _graph(key: _ById, revision: int, level: Level | None) -> LevelGraph:
-    known = _generations(key, revision)
-    return LevelGraph.build(known, level, known.current() if level is None else known.present)
+def _graph(key: _ById, revision: int, level: Level) -> LevelGraph:
+    known = generations_of(key.state)
+    return LevelGraph.build(known, level, known.present)
 
 
-@lru_cache(maxsize=4)
-def _generations(key: _ById, revision: int) -> Generations:
+@lru_cache(maxsize=6)  # the present, and what throughline.projection.past keeps
+def _generations(key: _ById) -> Generations:
     return Generations(key.state)

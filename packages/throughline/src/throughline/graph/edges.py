@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from throughline.graph.generations import Edges, Generation, Generations
-from throughline.graph.levels import Level, Levels
+from throughline.graph.levels import Level
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
@@ -45,6 +45,18 @@ class LevelGraph:
                 graph._add(known.state, owner, edges)
         return graph
 
+    def edges_of(self, ref: JobRef) -> Edges:
+        """What a job reads and writes."""
+        return self.jobs.get(ref) or Edges()
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """The jobs that read a dataset."""
+        return self.readers.get(name) or set()
+
+    def writers_of(self, name: DatasetName) -> set[JobRef]:
+        """The jobs that write a dataset."""
+        return self.writers.get(name) or set()
+
     def _add(self, state: State, owner: Run | JobRef, edges: Edges) -> None:
         ref = owner if isinstance(owner, JobRef) else owner.key.job
         self.jobs.setdefault(ref, Edges()).add(edges)
@@ -58,6 +70,37 @@ class LevelGraph:
                 self.runs[ref] = owner
 
 
+class Latest:
+    """What the events of each job said last, which is Marquez's graph; found as it is asked for."""
+
+    def __init__(self, known: Generations) -> None:
+        self._known = known
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """What a job reads and writes."""
+        found = Edges()
+        if ref in self._known.state.jobs:
+            for owner in self._known.owners(ref) or (ref,):
+                found.add(self._of(owner).edges_of(ref))
+        return found
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """The jobs that read a dataset."""
+        owners = self._known.readers(name)
+        return {ref for owner in owners for ref in self._of(owner).readers_of(name)}
+
+    def writers_of(self, name: DatasetName) -> set[JobRef]:
+        """The jobs that write a dataset."""
+        owners = self._known.writers(name)
+        return {ref for owner in owners for ref in self._of(owner).writers_of(name)}
+
+    def _of(self, owner: JobRef) -> LevelGraph:
+        def build(_: list[Generation]) -> LevelGraph:
+            return LevelGraph.build(self._known, None, self._known.counting(owner))
+
+        return self._known.derived(owner, "latest", build)
+
+
 def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
     return outcome(state, run).state is RunState.COMPLETED, start_of(run) or 0, run.key
 
@@ -68,15 +111,15 @@ def _rolled_up(
     counting = list(counting)
     current = [run for generation in counting for run in generation.runs]
     yield from ((g.job, g.edges) for g in counting if not g.runs)
-    own, levels = known.own, known.levels
+    levels = known.levels
     if level is None:
-        yield from ((run, own[run.key]) for run in current)
+        yield from ((run, known.own(run)) for run in current)
         return
     if level is Level.QUERY:
         current = _without_shells(known.state, current)
-    below = _accounted_below(levels, own, current)
+    below = _accounted_below(known, current)
     for run in current:
-        edges = own[run.key]
+        edges = known.own(run)
         owner = levels.owner(run, level)
         if levels.of(owner.key.job) > level and run.key in below:
             edges = _left_over(edges, below[run.key])
@@ -93,14 +136,12 @@ def _left_over(edges: Edges, lower: Edges) -> Edges:
     return Edges(edges.reads if writes else reads, edges.writes if reads else writes)
 
 
-def _accounted_below(
-    levels: Levels, own: dict[RunKey, Edges], current: list[Run]
-) -> dict[RunKey, Edges]:
+def _accounted_below(known: Generations, current: list[Run]) -> dict[RunKey, Edges]:
     """For every run with runs below it, the edges of those."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run in current:
-        for above in levels.lineage(run)[1:]:
-            below[above.key].add(own[run.key])
+        for above in known.levels.lineage(run)[1:]:
+            below[above.key].add(known.own(run))
     return below
 
 

@@ -20,11 +20,13 @@ is taken to replace the dataset.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import Any, TypeVar
 
+from throughline import deadline
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName
 from throughline.projection import (
@@ -37,8 +39,10 @@ from throughline.projection import (
     start_of,
     version_of,
 )
-from throughline.projection.derived import parent_of
+from throughline.projection.derived import descendants_of, parent_of
 from throughline.spec import JobRef
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
@@ -71,32 +75,142 @@ class Generation:
         return self.order[0]
 
 
+@dataclass(slots=True)
+class _OfJob:
+    """What is known of one job's generations, until one of them changes."""
+
+    oldest_first: list[Generation]
+    writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
+    derived: dict[str, Any] = field(default_factory=dict)
+
+
 class Generations:
-    """Every generation of a state, and how they feed one another."""
+    """Every generation of a state, and how they feed one another.
+
+    Each is found when somebody asks for it and kept until an event changes it, so that the work
+    grows with the question and with what happened since the last one. An event that puts known runs
+    in another place, gives a job another level or joins names has all found anew.
+    """
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.levels = Levels(state)
-        self.own = {
-            key: own_edges(state, run)
-            for key, run in state.runs.items()
-            if run.inputs or run.outputs
-        }
-        self._of = self._all()
-        self._writers: dict[DatasetName, list[JobRef]] = defaultdict(list)
-        for ref, generations in self._of.items():
-            for name in {name for g in generations for name in g.edges.writes}:
-                self._writers[name].append(ref)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._revision = self.state.revision
+        self._shape = self.state.shape
+        self.state.touched.clear()
+        self.levels = Levels(self.state)
+        self._own: dict[RunKey, Edges] = {}
+        self._owners: dict[JobRef, set[JobRef]] = {}
+        self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
+        self._units: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}
+        self._described: dict[tuple[JobRef, RunKey], Generation] = {}
+        self._of: dict[JobRef, _OfJob] = {}
+        self._jobs: dict[JobRef, bool] | None = None
+        self._present: list[Generation] | None = None
+
+    def refresh(self) -> None:
+        """Take in the events that were applied to the state since."""
+        state = self.state
+        if state.shape != self._shape:
+            self._forget()
+        elif state.revision != self._revision:
+            for key in state.touched:
+                self._renew(state.runs[key])
+            state.touched.clear()
+            self._present = None
+            self._revision = state.revision
+
+    def _renew(self, run: Run) -> None:
+        """An event told something of a run: forget what followed from it, note what is new."""
+        self._own.pop(run.key, None)
+        # The end of a run is also that of the runs below it that never told theirs.
+        changed = [run, *descendants_of(self.state, run)] if run.end else [run]
+        for each in changed:
+            for above in self.levels.lineage(each):
+                self._described.pop((above.key.job, self._unit_of(above)), None)
+                self._of.pop(above.key.job, None)
+        if not (run.inputs or run.outputs):
+            return
+        owner = self.levels.owner(run, Level.TASK)
+        ref = owner.key.job
+        if ref in self._units:
+            self._units[ref].setdefault(self._unit_of(owner), {})[run.key] = run
+        if run.key.job in self._owners:
+            self._owners[run.key.job].add(ref)
+        if self._jobs is not None:
+            self._jobs[ref] = self._jobs.get(ref, False) or not run.inputs
+        edges = self.own(run)
+        for side, names in (("readers", edges.reads), ("writers", edges.writes)):
+            for name in names:
+                if (side, name) in self._using:
+                    self._using[side, name].add(ref)
+
+    def own(self, run: Run) -> Edges:
+        """What the events of a run itself said."""
+        edges = self._own.get(run.key)
+        if edges is None:
+            edges = self._own[run.key] = own_edges(self.state, run)
+        return edges
+
+    def owners(self, ref: JobRef) -> set[JobRef]:
+        """The tasks that answer for the runs of a job which read or wrote something."""
+        if ref not in self._owners:
+            self._owners[ref] = {
+                self.levels.owner(run, Level.TASK).key.job
+                for run in map(self.state.runs.__getitem__, self.state.jobs[ref].runs)
+                if run.inputs or run.outputs
+            }
+        return self._owners[ref]
+
+    def jobs(self) -> dict[JobRef, bool]:
+        """All tasks that have generations, and whether a run of one named outputs only."""
+        if self._jobs is None:
+            self._jobs = {}
+            for run in self.state.runs.values():
+                deadline.check()
+                if run.inputs or run.outputs:
+                    ref = self.levels.owner(run, Level.TASK).key.job
+                    self._jobs[ref] = self._jobs.get(ref, False) or not run.inputs
+            for job in self.state.jobs.values():
+                if job.declared is not None:
+                    self._jobs.setdefault(job.ref, not job.declared.inputs)
+        return self._jobs
+
+    def readers(self, name: DatasetName) -> list[JobRef]:
+        """The tasks that may have read a dataset at some time."""
+        return self._users("readers", name)
+
+    def writers(self, name: DatasetName) -> list[JobRef]:
+        """The tasks that may have written a dataset at some time."""
+        return self._users("writers", name)
+
+    def counting(self, ref: JobRef) -> list[Generation]:
+        """What a job did last: its newest finished generation, and the unfinished ones after it."""
+        return self.derived(ref, "counting", _counting)
+
+    def derived(
+        self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
+    ) -> Answer:
+        """What follows from the generations of one task (oldest first), found once for them."""
+        of_job = self._of_job(ref)
+        if name not in of_job.derived:
+            of_job.derived[name] = derive(of_job.oldest_first)
+        answer: Answer = of_job.derived[name]
+        return answer
 
     def current(self) -> list[Generation]:
         """What every job did last: Marquez's view."""
-        return [g for generations in self._of.values() for g in _counting(generations)]
+        return [g for ref in self.jobs() for g in self.counting(ref)]
 
-    @cached_property
+    @property
     def present(self) -> list[Generation]:
         """What every job did last, and all that the present contents of any dataset come from."""
-        living = [g for generations in self._of.values() for g in _living(generations)]
-        return self.behind([*self.current(), *living])
+        if self._present is None:
+            living = [g for ref in self.jobs() for g in self.derived(ref, "living", _living)]
+            self._present = self.behind([*self.current(), *living])
+        return self._present
 
     def writing(self, name: DatasetName) -> list[Generation]:
         """Those that count for the present contents of a dataset, before `sources` of them."""
@@ -107,8 +221,8 @@ class Generations:
         primary = self.state.identity.primary
         return [
             generation
-            for ref in self._writers.get(name, ())
-            for generation in self._of[ref]
+            for ref in self.writers(name)
+            for generation in self._of_job(ref).oldest_first
             if any(
                 primary(spelled) == name and version_of(run, use) == version
                 for run in generation.runs
@@ -130,6 +244,7 @@ class Generations:
         while open_:
             generation = open_.pop()
             if generation not in found:
+                deadline.check()
                 found[generation] = None
                 open_ += self.sources(generation)
         return list(found)
@@ -138,6 +253,7 @@ class Generations:
         """The roots and those of the living that they led to."""
         led: dict[Generation, list[Generation]] = defaultdict(list)
         for generation in living:
+            deadline.check()
             for source in self.sources(generation):
                 led[source].append(generation)
         found: dict[Generation, None] = {}
@@ -149,6 +265,19 @@ class Generations:
                 open_ += led[generation]
         return list(found)
 
+    def _users(self, side: str, name: DatasetName) -> list[JobRef]:
+        if (side, name) not in self._using:
+            found: set[JobRef] = set()
+            for spelled in self.state.identity.names(name):
+                record = self.state.datasets.get(spelled)
+                if record is not None:
+                    keys = record.readers if side == "readers" else record.writers
+                    runs = map(self.state.runs.__getitem__, keys)
+                    found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
+                    found |= record.declaring
+            self._using[side, name] = found
+        return sorted(self._using[side, name])
+
     def _writing(
         self, name: DatasetName, reader: Generation | None, *, is_cut: bool = False
     ) -> list[Generation]:
@@ -158,43 +287,72 @@ class Generations:
         its first one counts, so that the walk does not end, unless `is_cut`.
         """
         found: list[Generation] = []
-        for ref in self._writers.get(name, ()):
-            writing = [g for g in self._of[ref] if name in g.edges.writes and g is not reader]
-            before = [g for g in writing if reader is None or g.started <= reader.started]
-            found += _counting(before or ([] if is_cut else writing[:1]))
+        for ref in self.writers(name):
+            of_job = self._of_job(ref)
+            writing = of_job.writing.get(name)
+            if writing is None:
+                writing = [g for g in of_job.oldest_first if name in g.edges.writes]
+                of_job.writing[name] = writing
+            end = len(writing)
+            if reader is not None:
+                end = bisect_right(writing, reader.started, key=lambda g: g.started)
+            counted = []
+            for generation in reversed(writing[:end]):
+                if generation is not reader:
+                    counted.append(generation)
+                    if generation.is_complete:
+                        break
+            if not counted and not is_cut:
+                counted = [g for g in writing[:2] if g is not reader][:1]
+            found += counted
         return found
 
-    def _all(self) -> dict[JobRef, list[Generation]]:
-        """The generations of every task, oldest first."""
-        members: dict[RunKey, list[Run]] = defaultdict(list)
-        for key in self.own:
-            run = self.state.runs[key]
-            members[self.levels.owner(run, Level.TASK).key].append(run)
-        units: dict[JobRef, dict[RunKey, list[RunKey]]] = defaultdict(lambda: defaultdict(list))
-        for key in members:
-            parent = parent_of(self.state, self.state.runs[key])
-            units[key.job][parent.key if parent else key].append(key)
-        found: dict[JobRef, list[Generation]] = {}
-        for ref, of_job in units.items():
-            described = [self._describe(ref, members, heads) for heads in of_job.values()]
-            found[ref] = sorted(described, key=lambda g: g.order)
-        told = {key.job for key in self.own}
-        for job in self.state.jobs.values():
-            if job.declared is not None and job.ref not in told and job.ref not in found:
-                found[job.ref] = [_declared(self.state, job)]
-        return found
+    def _of_job(self, ref: JobRef) -> _OfJob:
+        """The generations of a task, oldest first."""
+        held = self._of.get(ref)
+        if held is None:
+            members = self._members(ref)
+            found = [self._describe(ref, unit, runs) for unit, runs in members.items()]
+            job = self.state.jobs[ref]
+            if not found and job.declared is not None and not self.owners(ref):
+                found = [_declared(self.state, job)]
+            found.sort(key=lambda g: g.order)
+            held = self._of[ref] = _OfJob(found)
+        return held
 
-    def _describe(
-        self, ref: JobRef, members: dict[RunKey, list[Run]], keys: list[RunKey]
-    ) -> Generation:
-        heads = [self.state.runs[key] for key in keys]
-        runs = [run for key in keys for run in members[key]]
-        outcomes = [outcome(self.state, head) for head in heads]
+    def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
+        """The runs that a task answers for and that read or wrote something, unit by unit."""
+        if ref not in self._units:
+            units: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
+            is_above = self.levels.of(ref) > Level.TASK  # it answers for nothing below it
+            for key in self.state.jobs[ref].runs:
+                run = self.state.runs[key]
+                for each in [run] if is_above else [run, *descendants_of(self.state, run)]:
+                    if not (each.inputs or each.outputs):
+                        continue
+                    owner = self.levels.owner(each, Level.TASK)
+                    if owner.key.job == ref:
+                        units[self._unit_of(owner)][each.key] = each
+            self._units[ref] = dict(units)
+        return self._units[ref]
+
+    def _unit_of(self, head: Run) -> RunKey:
+        """What the runs of one task are united under: their parent, or each is alone."""
+        parent = parent_of(self.state, head)
+        return parent.key if parent else head.key
+
+    def _describe(self, ref: JobRef, unit: RunKey, members: dict[RunKey, Run]) -> Generation:
+        if (ref, unit) in self._described:
+            return self._described[ref, unit]
+        runs = list(members.values())
+        heads = {head.key: head for run in runs if (head := self.levels.owner(run, Level.TASK))}
+        outcomes = [outcome(self.state, head) for head in heads.values()]
         edges = Edges()
         for run in runs:
-            edges.add(self.own[run.key])
-        started = min(moment for run in (*heads, *runs) if (moment := start_of(run)) is not None)
-        return Generation(
+            edges.add(self.own(run))
+        times = map(start_of, (*heads.values(), *runs))
+        started = min(moment for moment in times if moment is not None)
+        generation = self._described[ref, unit] = Generation(
             job=ref,
             order=(started, min(run.key for run in runs)),
             is_complete=all(ended is not None for _, ended in outcomes)
@@ -203,6 +361,7 @@ class Generations:
             kept=_kept(self.state, runs),
             runs=tuple(runs),
         )
+        return generation
 
 
 def own_edges(state: State, run: Run) -> Edges:

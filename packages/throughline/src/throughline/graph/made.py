@@ -6,13 +6,15 @@ Only the facets of the datasets that a walk comes by are decoded: work grows wit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from throughline import deadline
 from throughline.graph.columns import Column, Told, columns_told, fields_of_run
 from throughline.graph.generations import Generations
 from throughline.identity import DatasetName
 from throughline.projection import Run
+from throughline.spec import JobRef
 
 Inputs = dict[Column, Told]
 
@@ -21,14 +23,10 @@ class Made:
     """Which columns each column was made of, or decided on its rows, and what is made of it."""
 
     def __init__(self, known: Generations) -> None:
+        self._known = known
         self._state = known.state
-        self._writing: dict[DatasetName, list[Run]] = defaultdict(list)
-        self._reading: dict[DatasetName, set[DatasetName]] = defaultdict(set)
         self._up: dict[DatasetName, dict[Column, Inputs]] = {}
         self._down: dict[DatasetName, dict[Column, set[Column]]] = {}
-        for generation in known.current():
-            for run in generation.runs:
-                self._note(run, known)
 
     def columns(self, dataset: DatasetName) -> set[Column]:
         """The columns of a dataset that are made of others, or others of them."""
@@ -44,22 +42,34 @@ class Made:
         found = _within(self.of, starts, depth)
         return found | _within(self._made_of, starts, depth - 1) if downstream else found
 
-    def _note(self, run: Run, known: Generations) -> None:
-        edges = known.own.get(run.key)
-        reads = set(edges.reads) if edges else set()
-        for name in edges.writes if edges else ():
-            self._writing[name].append(run)
-        if not reads:  # a producer that names its inputs in the columns only
-            for _, _, told in fields_of_run(self._state, run):
-                inputs = columns_told(self._state, {"fields": {"": told}})
-                reads |= {column.dataset for _, _, listed in inputs for column in listed}
-        for name in reads:
-            self._reading[name] |= edges.writes if edges else set()
+    @cached_property
+    def _named_in_columns(self) -> dict[DatasetName, set[DatasetName]]:
+        """What was made of a dataset by producers that name their inputs in the columns only."""
+        found: dict[DatasetName, set[DatasetName]] = defaultdict(set)
+        for ref in (ref for ref, names_no_input in self._known.jobs().items() if names_no_input):
+            for run in self._counting(ref):
+                for _, _, told in fields_of_run(self._state, run) if not run.inputs else ():
+                    for _, _, listed in columns_told(self._state, {"fields": {"": told}}):
+                        for column in listed:
+                            found[column.dataset] |= self._known.own(run).writes
+        return found
+
+    def _counting(self, ref: JobRef) -> Iterator[Run]:
+        deadline.check()
+        return (run for generation in self._known.counting(ref) for run in generation.runs)
+
+    def _made_from(self, dataset: DatasetName) -> set[DatasetName]:
+        """The datasets that were written by those that read one."""
+        own = self._known.own
+        runs = (run for ref in self._known.readers(dataset) for run in self._counting(ref))
+        found = {name for run in runs if dataset in own(run).reads for name in own(run).writes}
+        return found | self._named_in_columns.get(dataset, set())
 
     def _made(self, dataset: DatasetName) -> dict[Column, Inputs]:
         if dataset not in self._up:
             found: dict[Column, Inputs] = defaultdict(dict)
-            for run in self._writing.get(dataset, ()):
+            writing = (run for ref in self._known.writers(dataset) for run in self._counting(ref))
+            for run in writing:
                 for name, use in run.outputs.items():
                     if self._state.identity.primary(name) != dataset:
                         continue
@@ -72,7 +82,7 @@ class Made:
     def _makes(self, dataset: DatasetName) -> dict[Column, set[Column]]:
         if dataset not in self._down:
             found: dict[Column, set[Column]] = defaultdict(set)
-            for written in self._reading.get(dataset, ()):
+            for written in self._made_from(dataset):
                 for column, inputs in self._made(written).items():
                     for each in inputs:
                         if each.dataset == dataset:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import Any
 
 from throughline import deadline
@@ -21,13 +20,11 @@ def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
     """The nodes one step up or down."""
     deadline.check()
     if node.type == "job":
-        edges = graph.jobs.get(JobRef(node.namespace, node.name))
-        names: Iterable[DatasetName] = ()
-        if edges is not None:
-            names = edges.reads if direction == "up" else edges.writes
+        edges = graph.edges_of(JobRef(node.namespace, node.name))
+        names = edges.reads if direction == "up" else edges.writes
         return sorted(Node.of_dataset(name) for name in names)
-    side = graph.writers if direction == "up" else graph.readers
-    return sorted(Node.of_job(r) for r in side.get(DatasetName(node.namespace, node.name), ()))
+    users = graph.writers_of if direction == "up" else graph.readers_of
+    return sorted(Node.of_job(ref) for ref in users(DatasetName(node.namespace, node.name)))
 
 
 def tree(

@@ -23,6 +23,7 @@ class Identity:
         self._told: dict[DatasetName, int] = {}
         self._symlinks: set[tuple[DatasetName, DatasetName]] = set()
         self._by_hand: Set[tuple[DatasetName, DatasetName]] = frozenset()
+        self.changes = 0  # how often the shown name of a known name may have changed
         self._clear()
 
     def _clear(self) -> None:
@@ -51,6 +52,7 @@ class Identity:
     def join_by_hand(self, pairs: Set[tuple[DatasetName, DatasetName]]) -> None:
         """Join these pairs, and no others, besides those that symlinks join."""
         if not self._by_hand <= pairs:
+            self.changes += 1
             self._clear()
             for name, rank in self._told.items():
                 self._place(name, rank)
@@ -86,17 +88,23 @@ class Identity:
             return
         self._rank[name] = min(rank, self._rank[name])
         root = self._find(name)
-        self._primary[root] = min(self._primary[root], name, key=self._order)
+        self._show(root, min(self._primary[root], name, key=self._order))
 
     def _join(self, one: DatasetName, other: DatasetName) -> None:
         big, small = self._find(one), self._find(other)
         if big == small:
             return
+        self.changes += 1
         if len(self._members[big]) < len(self._members[small]):
             big, small = small, big
         self._parent[small] = big
         self._members[big] += self._members.pop(small)
         self._primary[big] = min(self._primary[big], self._primary.pop(small), key=self._order)
+
+    def _show(self, root: DatasetName, name: DatasetName) -> None:
+        if name != self._primary[root]:
+            self.changes += 1
+            self._primary[root] = name
 
     def _find(self, name: DatasetName) -> DatasetName:
         root = name

@@ -30,6 +30,8 @@ from throughline.spec import (
     run_id_of,
 )
 
+_MOST_TOUCHED = 10_000  # beyond it, to find all anew is cheaper
+
 _TOLD = ("schema", "dataQualityAssertions", "dataQualityMetrics")  # also kept of inputs, a run each
 
 
@@ -72,12 +74,17 @@ def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
         state.datasets[name].declaring.add(event.job)
     if job.declared is None or stamp > job.declared.stamp:
         job.declared = Declared(stamp, inputs, outputs)
+        state.moves += 1
 
 
 def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     job = _own_job(state, event.job, event.job_facets, stamp)
     run = _known_run(state, RunKey(event.run_id, job.ref))  # the job's own: one object for all
+    _touch(state, run)
     job.runs.add(run.key)
+    is_new = not run.is_known
+    if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
+        state.moves += 1  # whoever named it, or its id, may mean another run now
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
     if event.type is EventType.START:
@@ -88,7 +95,7 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     run.facets.put(event.run_facets, stamp)
     if location := event.job_facets.get("sourceCodeLocation"):
         run.code.put({"sourceCodeLocation": location}, stamp)
-    _place(state, run, event.run_facets.get("parent", {}), stamp)
+    _place(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
     _depend(run, event.run_facets.get("jobDependencies", {}))
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says
     # of a table it writes is truer than what it says of the same table as an input.
@@ -136,30 +143,43 @@ def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     return name
 
 
-def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp) -> None:
+def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp, *, is_new: bool) -> None:
     """Put the run under its parent, and a parent that is silent so far under the root."""
     above = _reference(facet)
     if above is None or above == run.key:
         return
     if run.parent is None or stamp > run.parent[0]:
+        if run.parent is None or run.parent[1] != above:
+            state.moves += bool(not is_new or run.children)
         run.parent = (stamp, above)
     parent = _known_run(state, above)
-    _add_child(parent, run.key)
-    _named_job(state, run.key.job).parents.add(above.job)
-    _named_job(state, above.job).children.add(run.key.job)
+    _add_child(state, parent, run.key)
     root = _reference(facet.get("root"))
     if root is None or root in (above, run.key):
         return
     if parent.hint is None or stamp > parent.hint[0]:
+        if parent.hint is None or parent.hint[1] != root:
+            state.moves += bool((parent.children or set()) - {run.key})
         parent.hint = (stamp, root)
-    _add_child(_known_run(state, root), above)
-    _named_job(state, above.job).hints.add(root.job)
-    _named_job(state, root.job).children.add(above.job)
+    _add_child(state, _known_run(state, root), above, is_hint=True)
 
 
-def _add_child(run: Run, child: RunKey) -> None:
+def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) -> None:
     run.children = run.children or set()
     run.children.add(child)
+    above, below = _named_job(state, run.key.job), _named_job(state, child.job)
+    named = below.hints if is_hint else below.parents
+    if above.ref not in named or below.ref not in above.children:
+        state.moves += 1  # the level of a job may follow from those around it
+        named.add(above.ref)
+        above.children.add(below.ref)
+
+
+def _touch(state: State, run: Run) -> None:
+    state.touched.add(run.key)
+    if len(state.touched) > _MOST_TOUCHED:
+        state.touched.clear()
+        state.moves += 1
 
 
 def _depend(run: Run, facet: dict[str, Any]) -> None:
@@ -197,9 +217,13 @@ def _run_reference(facet: Any) -> str | None:
 
 def _own_job(state: State, ref: JobRef, facets: dict[str, Any], stamp: Stamp) -> Job:
     job = _named_job(state, ref)
+    kind = job.facets.get("jobType")
+    if job.first is None and job.children:
+        state.moves += 1  # it needs no hint any more of where it stands
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
+    state.moves += job.facets.get("jobType") != kind
     _namespace(state, ref.namespace, stamp)
     return job
 

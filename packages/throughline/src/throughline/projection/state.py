@@ -124,3 +124,14 @@ class State:
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it
     derived: dict[tuple[str, RunKey], Any] = field(default_factory=dict)  # until the next event
+    touched: set[RunKey] = field(
+        default_factory=set, compare=False
+    )  # by events since somebody emptied it
+    moves: int = field(
+        default=0, compare=False
+    )  # how often an event changed the place of what was known before
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Equal as long as no event moved a known run, changed a job's level or joined names."""
+        return self.moves, self.identity.changes
