@@ -39,6 +39,7 @@ def run_server(settings: Settings) -> None:
     listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
     gc.freeze()  # what is known stays: no collection needs to look through it again
+    gc.set_threshold(50_000, 20, 100)  # events and answers are trees, which go without its help
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
