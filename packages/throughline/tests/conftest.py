@@ -220,5 +220,5 @@ def serve() -> Iterator[Callable[..., Server]]:
 
     yield start
     for server in servers:
-        if server.process.poll() is None:
+        if server.is_running:
             server.stop(signal.SIGKILL)

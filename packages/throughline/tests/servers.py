@@ -1,11 +1,11 @@
-"""Real server processes, for several tests."""
+"""Real processes of the command, for several tests."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,17 +16,54 @@ from urllib.request import Request, urlopen
 
 import orjson
 
-COMMAND = [sys.executable, "-c", "from throughline.cli import main; main()"]
+# Everything is imported once, by a process that each command is then a fork of.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["throughline.cli.serve"])
+_MAIN = """
+import os, sys
+os.dup2(stdout.fileno(), 1)
+os.environ.clear()
+os.environ.update(environment)
+sys.argv = ["throughline", *arguments]
+from throughline.cli import main
+main()
+"""
 
 
-class Server:
+class Command:
+    """A command in a process of its own; what it prints is read from `stdout`."""
+
+    def __init__(self, *arguments: str) -> None:
+        reader, writer = _FORKS.Pipe(duplex=False)
+        given = {"stdout": writer, "environment": dict(os.environ), "arguments": arguments}
+        self._process = _FORKS.Process(target=exec, args=(_MAIN, given), daemon=True)
+        self._process.start()
+        writer.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self.stdout = os.fdopen(os.dup(reader.fileno()))
+        reader.close()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was neither ended nor waited for."""
+        return self._process.is_alive()
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal; answers the exit code, or the signal's number below zero."""
+        os.kill(self.pid, number)
+        self._process.join(20)
+        self.stdout.close()
+        assert self._process.exitcode is not None, "it does not end"
+        return self._process.exitcode
+
+
+class Server(Command):
     """A `throughline serve` process on a free port."""
 
     def __init__(self, database: Path | str, *options: str) -> None:
-        command = [*COMMAND, "serve", "--port", "0", "--database", str(database), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.greeting = self.process.stdout.readline()
+        super().__init__("serve", "--port", "0", "--database", str(database), *options)
+        self.greeting = self.stdout.readline()
         self.url = self.greeting.split()[3].rstrip(",")
 
     def get(self, path: str) -> Any:
@@ -46,13 +83,6 @@ class Server:
             with error:
                 return error.code, error.headers
         raise AssertionError(f"acknowledged with {status}")
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=15)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
 
 
 def until(condition: Callable[[], bool], seconds: float = 10) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
-from urllib.request import Request, urlopen
 
 import orjson
 import pytest
@@ -23,6 +21,7 @@ from throughline.errors import ConfigError
 from throughline.projection.live import Batch, Live
 from throughline.spec import parse_time, to_micros
 
+from .servers import Server
 from .sinks import Sink, serving
 
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
@@ -264,26 +263,19 @@ def _at(sink: Sink, value: Any) -> Any:
 
 @pytest.mark.server
 def test_the_server_alerts_and_after_a_restart_not_again(
-    tmp_path: Path, sink: Sink, build: Any
+    serve: Callable[..., Server], tmp_path: Path, sink: Sink, build: Any
 ) -> None:
     action = {"type": "webhook", "url": sink.url}
     rules = _rules(tmp_path, {"name": "x", "kind": "failed", "actions": [action]})
-    options = ["--port", "0", "--database", str(tmp_path / "log.db"), "--alerts", str(rules)]
     for run in ("first", "second"):
-        process = subprocess.Popen([*_MAIN, "serve", *options], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[3].rstrip(",")
-        body = orjson.dumps(build.run("FAIL", run, "j", "08:00:00"))
-        urlopen(Request(f"{url}/api/v1/lineage", data=body), timeout=10).close()
+        server = serve(tmp_path / "log.db", "--alerts", str(rules))
+        server.post(build.run("FAIL", run, "j", "08:00:00"))
         sink.wait(lambda: sink.taken[-1:] != [] and sink.taken[-1]["runId"] == run)  # noqa: B023
         alert: dict[str, Any] = {"isPending": True}
         while alert["isPending"]:  # until it is crossed out, a crash would repeat it
-            with urlopen(f"{url}/api/v2/alerts?limit=1", timeout=10) as answer:
-                (alert,) = orjson.loads(answer.read())["items"]
+            (alert,) = server.get("/api/v2/alerts?limit=1")["items"]
         assert alert["runId"] == run
-        process.send_signal(signal.SIGKILL if run == "first" else signal.SIGTERM)
-        process.wait(20)
-        process.stdout.close()
+        server.stop(signal.SIGKILL if run == "first" else signal.SIGTERM)
     assert [alert["runId"] for alert in sink.taken] == ["first", "second"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -149,19 +150,16 @@ def test_a_gate_that_nobody_answers_exits_with_3_and_a_policy_that_is_none_with_
 
 @pytest.mark.server
 def test_a_server_answers_a_gate_for_many_datasets_and_refuses_a_bad_policy_by_name(
-    database: str, tmp_path: Path, call: Call
+    serve: Callable[..., Server], database: str, tmp_path: Path, call: Call
 ) -> None:
-    server = Server(Path(database))
-    try:
-        policy = tmp_path / "policy.yaml"
-        policy.write_text("sources: ['hive:*']\nno_failed_runs: false\n")
-        there = ("--policy", str(policy), "--url", server.url)
-        found = call("gate", "model", "forecast", *there)
-        assert (found.returncode, found.stdout.count("PASSED")) == (0, 2)
-        with pytest.raises(HTTPError) as refused:
-            server.get("/api/v2/gate?dataset=model&policy=%7B%22fresh%22%3A1%7D")
-        with refused.value as answer:
-            assert answer.code in (400, 422)
-            assert b"fresh: received 1, expected true or false" in answer.read()
-    finally:
-        server.stop()
+    server = serve(database)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("sources: ['hive:*']\nno_failed_runs: false\n")
+    there = ("--policy", str(policy), "--url", server.url)
+    found = call("gate", "model", "forecast", *there)
+    assert (found.returncode, found.stdout.count("PASSED")) == (0, 2)
+    with pytest.raises(HTTPError) as refused:
+        server.get("/api/v2/gate?dataset=model&policy=%7B%22fresh%22%3A1%7D")
+    with refused.value as answer:
+        assert answer.code in (400, 422)
+        assert b"fresh: received 1, expected true or false" in answer.read()

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import orjson
 import pytest
@@ -17,11 +13,10 @@ import pytest
 from throughline.log import EventLog
 
 from .conftest import Call
+from .servers import Command, Server, until
 from .sinks import Sink, serving
 
 pytestmark = pytest.mark.server
-
-_MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
 
 @pytest.fixture
@@ -92,11 +87,9 @@ def test_a_process_that_is_ended_half_way_loses_nothing_and_keeps_the_order(
     number: int, tmp_path: Path, filled: Path, sink: Sink, call: Call
 ) -> None:
     config = _config(tmp_path, sink)
-    command = [*_MAIN, "deliver", "--config", config, "--database", str(filled)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    command = Command("deliver", "--config", config, "--database", str(filled))
     sink.wait(lambda: len(sink.taken) >= 150)
-    process.send_signal(number)
-    assert process.wait(20) == (0 if number == signal.SIGTERM else -number)
+    assert command.stop(number) == (0 if number == signal.SIGTERM else -number)
     before = len(sink.taken)
     assert before < 400
     call("deliver", "--config", config, "--once", "--database", str(filled))
@@ -107,26 +100,14 @@ def test_a_process_that_is_ended_half_way_loses_nothing_and_keeps_the_order(
 
 
 def test_the_server_delivers_what_it_takes_and_tells_how_it_stands(
-    tmp_path: Path, build: Any, sink: Sink, call: Call
+    serve: Callable[..., Server], tmp_path: Path, build: Any, sink: Sink, call: Call
 ) -> None:
     sink.answer = lambda body, nth: (429, {"Retry-After": "0"}) if nth == 0 else 201
-    options = ["--port", "0", "--database", str(tmp_path / "log.db")]
-    command = [*_MAIN, "serve", *options, "--deliver", _config(tmp_path, sink)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[3].rstrip(",")
-        body = orjson.dumps(build.run("COMPLETE", "a", "j", "08:00:00"))
-        urlopen(Request(f"{url}/api/v1/lineage", data=body), timeout=10).close()
-        sink.wait(lambda: sink.runs() == ["a"])
-        where = ("--url", url)
-        while "lag 0" not in call("deliver", "--status", *where).stdout:
-            threading.Event().wait(0.02)
-        retried = call("deliver", "--retry", "sink", *where).stdout
-        assert retried.startswith("sink: 0 dead letters")
-        assert "known are: sink" in call("deliver", "--retry", "a/b", *where).stderr
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-        assert process.stdout is not None
-        process.stdout.close()
+    server = serve(tmp_path / "log.db", "--deliver", _config(tmp_path, sink))
+    server.post(build.run("COMPLETE", "a", "j", "08:00:00"))
+    sink.wait(lambda: sink.runs() == ["a"])
+    where = ("--url", server.url)
+    until(lambda: "lag 0" in call("deliver", "--status", *where).stdout)
+    assert call("deliver", "--retry", "sink", *where).stdout.startswith("sink: 0 dead letters")
+    assert "known are: sink" in call("deliver", "--retry", "a/b", *where).stderr
+    assert server.stop() == 0

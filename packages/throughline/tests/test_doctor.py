@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 from throughline.projection import State
 from throughline.spec import parse_time, to_micros
 from throughline.trust.doctor import doctor
+
+from .conftest import Call
 
 _NIGHT = to_micros(parse_time("2025-11-22T00:00:00Z"))
 _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
@@ -142,15 +143,8 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
     ]
 
 
-def _doctor(*arguments: str) -> tuple[int, str]:
-    main = [sys.executable, "-c", "from throughline.cli import main; main()", "doctor"]
-    found = subprocess.run([*main, *arguments], capture_output=True, text=True)
-    assert found.stderr == ""
-    return found.returncode, found.stdout
-
-
 def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
-    tmp_path: Path, build: Any
+    tmp_path: Path, build: Any, call: Call
 ) -> None:
     from throughline.collect import SpoolTail
     from throughline.log import EventLog
@@ -162,24 +156,24 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     (spool / "p.jsonl").write_text(json.dumps(good) + "\n")
     log = EventLog(database)
     SpoolTail(Live(log), spool).poll()
-    well = ("--database", database, "--spool", str(spool))
-    code, text = _doctor(*well)
-    assert code == 0
+    well = ("doctor", "--database", database, "--spool", str(spool))
+    code, text, errors = astuple(call(*well))
+    assert (code, errors) == (0, "")
     assert text.endswith("Nothing is wrong.\n")
     with (spool / "p.jsonl").open("a") as file:
         file.write("broken\n")
-    code, text = _doctor(*well)
+    code, text, _ = astuple(call(*well))
     assert (code, "the spool folder  7 bytes are not taken in" in text) == (1, True)
     SpoolTail(Live(log), spool).poll()
-    code, text = _doctor(*well, "--json")
+    code, text, _ = astuple(call(*well, "--json"))
     (finding,) = json.loads(text)["findings"]
     assert (code, finding["kind"]) == (1, "refused")
     assert finding["seen"] == f"1 lines could not be placed, of {spool / 'p.jsonl'}"
     log.close()
 
 
-def test_a_server_that_is_not_there_is_the_finding() -> None:
-    code, text = _doctor("--url", "http://127.0.0.1:9", "--json")
+def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
+    code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
     (finding,) = json.loads(text)["findings"]
     assert (code, finding["kind"], finding["about"]) == (1, "endpoint", "http://127.0.0.1:9")
     assert "no server answers" in finding["seen"]

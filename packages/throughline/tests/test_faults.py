@@ -40,7 +40,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_all_goes_on_when_there_is_ro
     spooled = build.run("START", "spooled", "j", "08:00:02")
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     # No file of the server can grow: what a process gets of a disk without room.
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
     status, headers = server.refusal(lost)
     assert (status, headers["Retry-After"]) == (503, "5")
     spool.write_bytes(orjson.dumps(spooled) + b"\n")
@@ -49,7 +49,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_all_goes_on_when_there_is_ro
     health = server.get("/healthz")
     assert (health["runs"], health["spool"]["lagBytes"]) == (1, spool.stat().st_size)
     assert _held(str(database)) == {"before"}
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, unlimited)
     assert server.post(lost) == 201
     until(lambda: bool(server.get("/healthz")["runs"] == 3))
     assert server.stop() == 0

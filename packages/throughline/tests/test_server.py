@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import subprocess
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,8 @@ import pytest
 
 from throughline.log import EventLog
 
-from .servers import COMMAND, Server, until
+from .conftest import Call
+from .servers import Server, until
 
 pytestmark = pytest.mark.server
 
@@ -75,38 +76,31 @@ def _append(path: Path, build: Any, run: str) -> None:
         file.write(orjson.dumps(build.run("COMPLETE", run, "j", "08:00:00")) + b"\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_the_server_with_exit_code_0(
-    number: int, serve: Callable[..., Server], tmp_path: Path, build: Any
-) -> None:
-    server = serve(tmp_path / "log.db")
-    server.post(build.run("START", "r", "j", "08:00:00"))
-    assert server.stop(number) == 0
-
-
-def test_a_taken_port_is_named_with_the_option_to_change_it(
+def test_a_signal_stops_the_server_with_exit_code_0_however_early_it_comes(
     serve: Callable[..., Server], tmp_path: Path
 ) -> None:
-    port = serve(tmp_path / "a.db").url.rsplit(":", 1)[1]
-    second = subprocess.run(
-        [*COMMAND, "serve", "--port", port, "--database", str(tmp_path / "b.db")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert second.returncode == 1
-    assert f"cannot listen on port {port}" in second.stderr
-    assert "--port" in second.stderr
+    for number in (signal.SIGTERM, signal.SIGINT):
+        assert serve(tmp_path / "log.db").stop(number) == 0
+
+
+def test_a_taken_port_is_named_with_the_option_to_change_it(tmp_path: Path, call: Call) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        found = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
+    assert found.returncode == 1
+    assert f"cannot listen on port {port}" in found.stderr
+    assert "--port" in found.stderr
 
 
 def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
-    serve: Callable[..., Server], tmp_path: Path, build: Any
+    serve: Callable[..., Server], tmp_path: Path, build: Any, call: Call
 ) -> None:
     server = serve(tmp_path / "log.db")
     _append(tmp_path / "events.jsonl", build, "r")
-    command = [*COMMAND, "ingest", str(tmp_path / "events.jsonl"), "--database"]
-    subprocess.run([*command, str(tmp_path / "log.db")], check=True, capture_output=True)
+    command = ("ingest", str(tmp_path / "events.jsonl"))
+    assert call(*command, "--database", str(tmp_path / "log.db")).returncode == 0
     until(lambda: server.get("/healthz")["runs"] == 1)
-    command[-1:] = ["--url", server.url]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = call(*command, "--url", server.url)
     assert found.stdout == "taken 0, repeated 1, odd 1, refused 0\n"
 
 
@@ -138,7 +132,7 @@ def test_reads_are_answered_while_events_arrive(
 
 
 def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
-    serve: Callable[..., Server], tmp_path: Path, build: Any
+    serve: Callable[..., Server], tmp_path: Path, build: Any, call: Call
 ) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
@@ -149,8 +143,7 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
 
     def doctor(*options: str) -> tuple[int, Any]:
-        command = [*COMMAND, "doctor", "--url", server.url, "--json", *options]
-        found = subprocess.run(command, capture_output=True)
+        found = call("doctor", "--url", server.url, "--json", *options)
         return found.returncode, orjson.loads(found.stdout)
 
     code, answer = doctor(*key)
@@ -162,11 +155,10 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
 
 
 def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
-    serve: Callable[..., Server], tmp_path: Path, build: Any
+    serve: Callable[..., Server], tmp_path: Path, build: Any, call: Call
 ) -> None:
     server = serve(tmp_path / "log.db")
     for nth in range(3):
         server.post(build.run("START", "1", "a", f"0{nth}:00:00", writes=(f"db|t{nth}",)))
-    command = [*COMMAND, "rebuild", "--url", server.url]
-    found = subprocess.run(command, capture_output=True, text=True)
+    found = call("rebuild", "--url", server.url)
     assert found.stdout == "3 events: 1 jobs, 1 runs, 3 datasets, equal\n"

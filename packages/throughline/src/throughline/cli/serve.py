@@ -52,17 +52,22 @@ def run_server(settings: Settings) -> None:
     stopping = threading.Event()
     follower = threading.Thread(target=_follow, args=(live, tail, stopping), daemon=True)
     follower.start()
-    # uvicorn raises the signal it caught once more when it is done: it must find us alive.
+    app = make_app(
+        live, access, tail.lag if tail else None, settings.largest_body, settings.longest_query
+    )
+    server = Server(app)
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn listens to signals only once it runs, and raises what it caught once more at its end.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, stop)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
-        app = make_app(
-            live, access, tail.lag if tail else None, settings.largest_body, settings.longest_query
-        )
-        Server(app).run(sockets=[listener])
+        server.run(sockets=[listener])
     finally:
         stopping.set()
         follower.join()
