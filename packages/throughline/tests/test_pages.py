@@ -101,8 +101,9 @@ def test_all_pages_have_once_each_what_was_there_at_the_first_and_still_stands(
     seen = list(page["items"])
     while page["next"]:
         known += 1  # beyond the last event nothing arrives any more
-        page = ask(limit=limit, cursor=page["next"])
+        before, page = page, ask(limit=limit, cursor=page["next"])
         assert len(page["items"]) <= limit
+        assert page["next"] != before["next"]
         seen += page["items"]
     last = {_moved(each) for each in ask(limit=1_000)["items"]}
     told = [_moved(each) for each in seen]
