@@ -47,8 +47,8 @@ class FacetBook:
 
     __slots__ = ("_facets",)
 
-    def __init__(self) -> None:
-        self._facets: dict[str, tuple[Stamp, bytes]] | None = None
+    def __init__(self, facets: dict[str, tuple[Stamp, bytes]] | None = None) -> None:
+        self._facets = facets
 
     def put(self, facets: Facets, stamp: Stamp) -> None:
         """Note the facets of one event."""

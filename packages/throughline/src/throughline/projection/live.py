@@ -22,6 +22,7 @@ from throughline.errors import EventError, LogError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
+from throughline.projection.snapshot import restored
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -58,8 +59,8 @@ class Live:
     def __init__(self, log: EventLog, lost_after: float = DAY_SECONDS) -> None:
         self.log = log
         self._lost_after = lost_after
-        self._state = State()
-        self._seq = 0
+        self._state, self.restored = restored(log)  # up to which `seq` by a snapshot
+        self._seq = self.restored
         self._lock = threading.RLock()
         self._past = Past(log)
         self._past_lock = threading.RLock()

@@ -2,7 +2,8 @@
 
 Two times are kept of each event: its own (`as_of`) and that of its arrival (`known_at`). A state of
 the past is projected from the events up to both, which is the very state that a server with no
-other events would have. The last few are kept, and take in what comes late of their time.
+other events would have, or from a snapshot that holds no others and what came after it. The last
+few are kept, and take in what comes late of their time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
 from throughline.projection.apply import apply
+from throughline.projection.snapshot import restored
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -46,7 +48,8 @@ class Past:
 
     def at(self, moment: Moment, newest: int) -> State:
         """The state at a moment, of a log that ends with the `seq` `newest`."""
-        state, seen = self._states.get(moment, (State(is_past=True), 0))
+        state, seen = self._states.get(moment) or restored(self._log, moment.as_of, moment.known_at)
+        state.is_past = True
         if seen < newest:
             entries = self._log.entries(seen, as_of=moment.as_of, known_at=moment.known_at)
             for event in _readable(entries):
