@@ -167,15 +167,16 @@ class Generations:
     def jobs(self) -> dict[JobRef, bool]:
         """All tasks that have generations, and whether a run of one named outputs only."""
         if self._jobs is None:
-            self._jobs = {}
+            found: dict[JobRef, bool] = {}  # not kept unless it is whole: a check may end it
             for run in self.state.runs.values():
                 deadline.check()
                 if run.inputs or run.outputs:
                     ref = self.levels.owner(run, Level.TASK).key.job
-                    self._jobs[ref] = self._jobs.get(ref, False) or not run.inputs
+                    found[ref] = found.get(ref, False) or not run.inputs
             for job in self.state.jobs.values():
                 if job.declared is not None:
-                    self._jobs.setdefault(job.ref, not job.declared.inputs)
+                    found.setdefault(job.ref, not job.declared.inputs)
+            self._jobs = found
         return self._jobs
 
     def readers(self, name: DatasetName) -> list[JobRef]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome
 from throughline.spec import Facets
@@ -29,6 +30,7 @@ class Check(NamedTuple):
 
 def checks_of(state: State, name: DatasetName) -> list[Check]:
     """Every check of a dataset, under whichever of its names, the oldest first."""
+    deadline.check()
     found = [
         Check(time, run, version, assertions, metrics)
         for time, run, version, facets in _told(state, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, Stamp, State, Use, unpack
@@ -49,6 +50,7 @@ def drift(state: State, name: DatasetName) -> list[dict[str, Any]]:
     found = []
     last: Told | None = None
     of_producer: dict[str, Told] = {}
+    deadline.check()
     for told in sorted(_told(state, name), key=lambda each: each.stamp):
         change = _change(last, of_producer.get(told.producer), told) if last else {}
         if any(change.values()):

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.columns import Column, fields_of_run, inputs_of
 from throughline.graph.generations import Generation
 from throughline.graph.nodes import Node, facets_of, node_id
@@ -78,6 +79,7 @@ class Tags:
 
     def _note(self, generation: Generation) -> set[DatasetName]:
         """Note the column edges of a generation; answers what it wrote without any."""
+        deadline.check()
         covered: set[DatasetName] = set()
         for run in generation.runs:
             for name, field, told in fields_of_run(self._state, run):
@@ -105,6 +107,7 @@ class Tags:
         found = {column}
         open_ = [column]
         while open_:
+            deadline.check()
             each = open_.pop()
             above = self._above[each] | {Column(each.dataset, _WHOLE)}
             new = (above | self._masked[each] if is_masked_too else above) - found
