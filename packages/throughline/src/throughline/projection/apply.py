@@ -104,6 +104,30 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         told = _only(item.facets, _TOLD)
         _use(state, run.inputs, item, told, stamp).readers.add(run.key)
+    for name in _named_in_columns(event) - run.inputs.keys():
+        run.in_columns = run.in_columns or set()
+        run.in_columns.add(name)
+        state.in_columns.setdefault(name, set()).add(run.key)
+
+
+def _named_in_columns(event: RunEvent) -> set[DatasetName]:
+    """The datasets whose columns those of the outputs are told to be made of."""
+    named: set[tuple[str, str]] = set()
+    for item in event.outputs:
+        fields = item.facets.get("columnLineage", {}).get("fields")
+        for told in fields.values() if isinstance(fields, dict) else ():
+            listed = told.get("inputFields") if isinstance(told, dict) else None
+            for each in listed if isinstance(listed, list) else ():
+                namespace, name = _names_of(each)
+                if isinstance(namespace, str) and isinstance(name, str):
+                    named.add((namespace, name))
+    return {canonical_name(*each) for each in named if all(each)}
+
+
+def _names_of(reference: Any) -> tuple[Any, Any]:
+    if not isinstance(reference, dict):
+        return None, None
+    return reference.get("namespace"), reference.get("name")
 
 
 def _use(
@@ -200,10 +224,7 @@ def _reference(facet: Any) -> RunKey | None:
 
 
 def _job_reference(facet: Any) -> JobRef | None:
-    job = facet.get("job") if isinstance(facet, dict) else None
-    if not isinstance(job, dict):
-        return None
-    namespace, name = job.get("namespace"), job.get("name")
+    namespace, name = _names_of(facet.get("job") if isinstance(facet, dict) else None)
     if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
         return JobRef(namespace, name)
     return None

@@ -63,6 +63,9 @@ class Run:
     code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
+    in_columns: set[DatasetName] | None = field(default=None, compare=False)
+    """Datasets that perhaps only the column lineage of its outputs names: where to look for them,
+    and no more, as the order of events decides."""
 
     @property
     def is_known(self) -> bool:
@@ -116,6 +119,7 @@ class State:
     runs: dict[RunKey, Run] = field(default_factory=dict)
     runs_by_id: dict[str, set[RunKey]] = field(default_factory=dict)
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
+    in_columns: dict[DatasetName, set[RunKey]] = field(default_factory=dict, compare=False)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     now: int = 0  # when it is looked at, in microseconds
