@@ -69,6 +69,11 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 4)) == 0:
         other, table = draw(st.sampled_from(_DATASETS)).split("|")
         facets["symlinks"] = {"identifiers": [{"namespace": other, "name": table, "type": "TABLE"}]}
+    if draw(st.booleans()):
+        other, table = draw(st.sampled_from(_DATASETS)).split("|")
+        made_of = {"namespace": other, "name": table, "field": draw(st.sampled_from("xy"))}
+        fields = {draw(st.sampled_from("xy")): {"inputFields": [made_of]}}
+        facets["columnLineage"] = {"fields": fields}
     return {"namespace": namespace, "name": name, "facets": facets}
 
 

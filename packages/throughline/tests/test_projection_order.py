@@ -2,13 +2,20 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.graph.answers import edges_answer, latest_of, tree_answer
+from throughline.graph.answers import (
+    columns_answer,
+    edges_answer,
+    latest_of,
+    made_of_columns,
+    tree_answer,
+)
+from throughline.graph.nodes import Node, node_id
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project
 from throughline.projection.apply import apply
@@ -22,16 +29,23 @@ def _canonical(events: list[Logged]) -> bytes:
     return canonical(project(events))
 
 
+WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
+
+
 def _answers(state: State) -> dict[str, Any]:
-    """What the graph of a state says: edges at each level, what each job did last, trees."""
+    """What the graph of a state says: edges at each level, what jobs did last, trees, columns."""
     latest = latest_of(state)
+    made = made_of_columns(state)
     names = sorted(set(state.identity))
+    nodes = [node_id(Node.of_dataset(name)) for name in names]
     return {
         "edges": [edges_answer(state, level) for level in ("query", "task", "pipeline")],
         "latest": {ref: latest.edges_of(ref) for ref in state.jobs},
         "readers": {name: latest.readers_of(name) for name in names},
         "writers": {name: latest.writers_of(name) for name in names},
-        "trees": [tree_answer(state, f"dataset:{'|'.join(n)}".replace("|", ":")) for n in names],
+        "made": {column: made.of(column) for name in names for column in made.columns(name)},
+        "trees": [tree_answer(state, node, "both") for node in nodes],
+        "columns": [columns_answer(state, n, direction=way) for n in nodes for way in WAYS],
     }
 
 
