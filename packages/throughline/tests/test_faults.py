@@ -115,6 +115,7 @@ def test_what_was_not_stored_does_not_show_in_the_projection(tmp_path: Path, bui
     log.close()
 
 
+@pytest.mark.each_database
 def test_who_gave_up_waiting_does_not_stop_the_writer(live: Live, build: Any) -> None:
     first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
     with live._writing:  # the writer is busy

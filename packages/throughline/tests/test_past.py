@@ -18,6 +18,8 @@ from throughline.projection import State, export, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 
+pytestmark = pytest.mark.each_database
+
 DAY = "2025-11-21T"
 
 
