@@ -90,6 +90,7 @@ class Server(uvicorn.Server):
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=10,
+            ws="none",
             proxy_headers=False,  # nothing here asks who called
             server_header=False,
         )
