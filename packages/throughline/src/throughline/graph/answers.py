@@ -27,7 +27,7 @@ from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
-from throughline.graph.tags import Held, Tags, shown
+from throughline.graph.tags import Held, Tags, around, shown
 from throughline.graph.walk import condition_of, place_of_run, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
@@ -113,10 +113,17 @@ def columns_answer(
     *,
     indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
 ) -> dict[str, Any]:
-    """What the columns of a dataset, or one of them, are made of or make."""
+    """What the columns of a dataset, or one of them, are made of or make; and their tags."""
     found = find_dataset(state, node)
     known = generations_of(state)
-    return columns(known, found, field, direction, depth=depth, indirect=indirect)
+    told = columns(known, found, field, direction, depth=depth, indirect=indirect)
+    tags = around(known, found, direction, Level.TASK)
+    open_ = [told[direction]]
+    while open_:
+        leaf = open_.pop()
+        leaf["tags"] = tags.told(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
+        open_ += leaf["children"]
+    return told
 
 
 @question("impact", Times.THEN)
@@ -127,14 +134,14 @@ def impact_answer(
     level: LevelName = "task",
     depth: Depth = 20,
 ) -> dict[str, Any]:
-    """What a change of a node, or of one column of a dataset, reaches."""
+    """What a change of a node, or of one column of a dataset, reaches; with its tags."""
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
     answer: dict[str, Any] = {"node": node_id(found), "depth": depth}
     if field is None:
         chosen = level_of(level)
-        reached = impact(known, found, chosen, depth)
-        return {**answer, "level": chosen.name.lower(), "affected": reached}
+        affected = impact(known, found, chosen, depth)
+        return {**answer, "level": chosen.name.lower(), "affected": affected}
     return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
 
 
@@ -216,7 +223,7 @@ def tags_answer(
     if node is not None:
         found = find_dataset(state, node)
         names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
-    tags = Tags(state, generations)
+    tags = Tags(known, generations)
     wanted = None if key is None else key.lower()
     all_ = (each for name in names for each in tags.of(name))
     held = (each for each in all_ if wanted in (None, each.tag.key.lower()))
