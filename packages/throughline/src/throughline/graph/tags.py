@@ -69,6 +69,7 @@ class Tags:
         self._known = known
         self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
         self._made: dict[DatasetName, _Made] = {}
+        self._found: dict[Column, set[tuple[Tag, Column]]] = {}
         self._writing: dict[DatasetName, list[Generation]] = defaultdict(list)
         self._reading: dict[DatasetName, list[Run]] = defaultdict(list)
         records = known.state.datasets.values()
@@ -139,29 +140,46 @@ class Tags:
         return is_told
 
     def _held(self, column: Column) -> Iterator[Held]:
-        open_ = self._reached(column, is_masked_too=False)
-        masked = self._reached(column, is_masked_too=True) - open_
-        for each in open_ | masked:
-            for tag in self._own_of(each.dataset).get(each.field, ()):
-                if each in open_ or not tag.is_pii:
-                    yield Held(column, tag, each)
+        if column not in self._found:
+            self._found |= self._handed(column)
+        yield from (Held(column, tag, origin) for tag, origin in self._found[column])
 
-    def _reached(self, column: Column, *, is_masked_too: bool) -> set[Column]:
-        found = {column}
+    def _handed(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
+        """Of a column, and of all behind it that were not looked at yet, the tags with origins."""
+        held: dict[Column, set[tuple[Tag, Column]]] = {}
+        feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
         while open_:
             deadline.check()
             each = open_.pop()
-            made = self._made_of(each.dataset)
-            above = made.above.get(each.field, set()) | {Column(each.dataset, _WHOLE)}
-            if is_masked_too:
-                above |= made.masked.get(each.field, set())
-            if each.field == _WHOLE:
-                above |= {Column(name, field) for name in made.bare for field in self._all_of(name)}
-            new = above - found
-            found |= new
-            open_ += new
-        return found
+            if each not in held and each not in self._found:
+                own = self._own_of(each.dataset).get(each.field, ())
+                held[each] = {(tag, each) for tag in own}
+                for above, is_masked in self._inputs(each):
+                    feeds[above].append((each, is_masked))
+                    open_.append(above)
+        open_ = list(feeds)  # the farthest last: what it hands on goes all the way down first
+        while open_:
+            deadline.check()
+            above = open_.pop()
+            tags = held[above] if above in held else self._found[above]
+            for each, is_masked in feeds[above]:
+                handed = {(t, origin) for t, origin in tags if not t.is_pii} if is_masked else tags
+                if not handed <= held[each]:
+                    held[each] |= handed
+                    open_.append(each)
+        return held
+
+    def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
+        """What a column is made of, and whether its value was masked on the way."""
+        made = self._made_of(column.dataset)
+        yield from ((above, False) for above in made.above.get(column.field, ()))
+        yield from ((above, True) for above in made.masked.get(column.field, ()))
+        if column.field != _WHOLE:
+            yield Column(column.dataset, _WHOLE), False
+            return
+        for name in made.bare:
+            yield from ((Column(name, field), False) for field in self._all_of(name))
 
 
 def around(known: Generations, root: Node, way: str, level: Level) -> Tags:
