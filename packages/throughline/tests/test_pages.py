@@ -38,6 +38,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "runs": {},
     "search": {"text": "d"},
     "edges": {},
+    "nodes": {},
     "tags": {},
     "drift": {},
     "freshness": {},

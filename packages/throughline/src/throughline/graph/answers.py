@@ -19,7 +19,7 @@ from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.made import Made
-from throughline.graph.nodes import Node, find_dataset, find_node, node_id
+from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
@@ -28,7 +28,7 @@ from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
 from throughline.graph.tags import Held, Tags, around, shown
-from throughline.graph.walk import condition_of, place_of_run, tree
+from throughline.graph.walk import condition_of, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
 from throughline.projection.derived import descendants_of, version_of
@@ -256,12 +256,40 @@ def edges_answer(
     return paged(told, more)
 
 
+@question("nodes", Times.THEN)
+def nodes_answer(
+    state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
+) -> dict[str, Any]:
+    """Every node of the graph at a level, with its owners, a job with the run its edges are of."""
+    graph = graph_of(state, level_of(level))
+    nodes = {Node.of_job(ref) for ref in graph.jobs}
+    nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
+    found, more = cut(("nodes", level), nodes, tuple, limit, cursor)
+    told = []
+    for node in found:
+        run = graph.runs.get(JobRef(node.namespace, node.name)) if node.type == "job" else None
+        names = state.identity.names(DatasetName(node.namespace, node.name))[1:]
+        told.append(
+            {
+                "id": node_id(node),
+                **node._asdict(),
+                "owners": owners_of(state, node),
+                "aliases": [] if node.type == "job" else [name._asdict() for name in names],
+                "run": run_line(state, run) if run else None,
+            }
+        )
+    return paged(told, more)
+
+
 @question("runs")
 def runs_answer(
     state: State,
     job: Annotated[str | None, "A job; without it the runs of all."] = None,
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
+    counting: Annotated[
+        LevelName | None, "Only runs that the graph at this level is made of."
+    ] = None,
     cursor: Cursor = None,
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
@@ -274,7 +302,12 @@ def runs_answer(
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
-    about, place = ("runs", job, condition), partial(place_of_run, state)
+    if counting is not None:
+        known, level = generations_of(state), level_of(counting)
+        members = (run for generation in known.present for run in generation.runs)
+        keys = {known.levels.owner(run, level).key for run in members}
+        fitting = (run for run in fitting if run.key in keys)
+    about, place = ("runs", job, condition, counting), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
     return paged([told_of(state, run) for run in found], more)
 

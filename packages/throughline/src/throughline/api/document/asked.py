@@ -153,6 +153,7 @@ def _own() -> Asked:
         "/api/v2/history": nodes,
         "/api/v2/drift": [{}],
         "/api/v2/tags": [{}],
+        "/api/v2/nodes": [{}],
         "/api/v2/edges": [{}, {"kind": "control"}],
         "/api/v2/runs": [{"limit": 2}, {}],
         "/api/v2/runs/{run_id}": [{"run_id": run_id(1)}],
