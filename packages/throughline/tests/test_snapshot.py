@@ -100,6 +100,18 @@ def test_either_database_gives_a_snapshot_back_whole_in_parts(
         assert connection.execute(select(func.max(schema.snapshots.c.part))).scalar_one() > 0
 
 
+def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: Any) -> None:
+    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    with live.reading() as state:
+        canonical(state)
+        assert state.derived
+        state.is_past = True
+    _keep(live)
+    state, _ = restored(live.log)
+    assert (state.now, state.silent_before, state.is_past) == (0, 0, False)
+    assert (state.derived, state.touched) == ({}, set())
+
+
 def test_what_is_thinned_out_leaves_the_newest_and_fewer_the_farther_back(log: EventLog) -> None:
     for seq in range(1, 101):
         Snapshots(log).add(seq, "f", b"x")
@@ -218,6 +230,22 @@ def test_the_format_changes_with_the_code_that_makes_a_state(
         copy.write_bytes(copy.read_bytes() + b"#")
         found.add(snapshot._format.__wrapped__())
     assert len(found) == 1 + len(files)
+
+
+def test_a_snapshot_is_due_each_tenth_and_sooner_while_nothing_comes() -> None:
+    begun: list[int] = []
+
+    class Noting(Snapshotter):
+        def _begin(self) -> None:
+            begun.append(self._reached)
+
+    snapshotter = Noting("nowhere", 500)
+    for newest in (1_500, 2_499, 10_499, 10_500, 11_499, 11_499, 11_500, 11_500, 200_000, 222_000):
+        snapshotter.poll(newest)
+    assert begun == [10_500, 11_500, 200_000]
+    for newest in (222_223, 224_400, 224_400, 224_494, 224_494):
+        snapshotter.poll(newest)
+    assert begun == [10_500, 11_500, 200_000, 222_223, 224_494]
 
 
 @pytest.mark.server

@@ -22,7 +22,7 @@ from throughline.errors import EventError, LogError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
-from throughline.projection.snapshot import restored
+from throughline.projection.snapshot import restored, uncollected
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -68,7 +68,8 @@ class Live:
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._listeners: set[Callable[[], None]] = set()
-        self.follow()
+        with uncollected():
+            self.follow()
 
     def start(self) -> None:
         """Start the writer; without it every `take` is its own transaction."""

@@ -17,7 +17,7 @@ from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
 from throughline.projection.apply import apply
-from throughline.projection.snapshot import restored
+from throughline.projection.snapshot import restored, uncollected
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -52,8 +52,9 @@ class Past:
         state.is_past = True
         if seen < newest:
             entries = self._log.entries(seen, as_of=moment.as_of, known_at=moment.known_at)
-            for event in _readable(entries):
-                apply(state, event)
+            with uncollected():
+                for event in _readable(entries):
+                    apply(state, event)
         self._states[moment] = state, newest
         self._states.move_to_end(moment)
         while len(self._states) > _KEPT:

@@ -12,6 +12,8 @@ import hashlib
 import io
 import logging
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -38,6 +40,21 @@ _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
 _MADE_OF = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Dependency, DatasetName, JobRef)
 _CLASSES = {(class_.__module__, class_.__qualname__): class_ for class_ in (*_MADE_OF, EventType)}
 _ROOMS = ("spec", "identity", "projection")  # all that is between the text of an event and a state
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Have no garbage looked for while a state is made: of all that comes hardly anything goes.
+
+    It would take longer than the rest, as each time all that is there is looked through.
+    """
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_collecting:
+            gc.enable()
 
 
 def save(log: EventLog, state: State, seq: int) -> None:
@@ -76,15 +93,9 @@ def restored(
 
 
 def _unpacked(data: bytes) -> State:
-    is_collecting = gc.isenabled()
-    gc.disable()  # millions of objects come and none goes: looking for some takes longer than all
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            state = _Reader(file).load()
-            file.read()  # to the end, where the checksum is
-    finally:
-        if is_collecting:
-            gc.enable()
+    with uncollected(), gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        state = _Reader(file).load()
+        file.read()  # to the end, where the checksum is
     if not isinstance(state, State):
         raise pickle.UnpicklingError(f"it holds a {type(state).__name__}")
     return state
