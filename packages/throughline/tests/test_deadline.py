@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from contextvars import copy_context
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
+from fastapi.testclient import TestClient
 
 from throughline import deadline
+from throughline.api import make_app
 from throughline.errors import DeadlineError
 from throughline.graph.questions import QUESTIONS, Times
 from throughline.identity import DatasetName
-from throughline.log import alias_of
+from throughline.log import EventLog, alias_of
 from throughline.projection import State, project
+from throughline.projection.live import Batch, Live
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
 
 from .test_health import at
@@ -47,8 +51,8 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
 _EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]
 
 
-def _state(build: Any) -> State:
-    """A chain of datasets, a job that ran often on one, a run above all of them, and aliases."""
+def _events(build: Any) -> list[Any]:
+    """A chain of datasets, a job that ran often on one, and a run above all of them."""
     named = {"tags": {"tags": [{"key": "run_id", "value": "dag_41"}]}}
     events = [build.run("COMPLETE", "top", "top", "07:00:00", kind="AIRFLOW/DAG", facets=named)]
     for n in range(_COUNT):
@@ -66,9 +70,16 @@ def _state(build: Any) -> State:
         fields = [{"name": f"f{n}", "type": "int"}]
         often["outputs"] = [build.dataset("db|hub", schema={"fields": fields})]
         events += [event, often]
+    return events
+
+
+def _state(build: Any) -> State:
+    """What the events tell, and as many names joined by hand."""
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
     joined = [alias_of(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
-    state = project([build.entry(body).event for body in events] + [each.event for each in joined])
+    state = project(
+        [build.entry(body).event for body in _events(build)] + [each.event for each in joined]
+    )
     return at(state, "2025-11-23T00:00:00Z")
 
 
@@ -96,6 +107,30 @@ def test_a_question_is_stopped_as_it_goes_and_answers_the_same_when_asked_again(
         with pytest.raises(DeadlineError, match=f"longer than {ticks} s"):
             copy_context().run(hasty)
     assert _answer(state, build, name, asked) == _answer(_state(build), build, name, asked)
+
+
+_MARQUEZ = (
+    *(f"stats/{what}?period=DAY" for what in ("lineage-events", "jobs", "datasets", "sources")),
+    *("search?q=d", "sources", "tags", "lineage?nodeId=dataset:db:d20"),
+    f"column-lineage?nodeId=dataset:db:d{_COUNT}&depth=100",
+    f"runlineage/upstream?runId=r{_COUNT - 1}&depth=100",
+)
+
+
+@pytest.mark.parametrize("path", _MARQUEZ)
+def test_what_marquez_answers_is_stopped_as_well_with_a_400(
+    path: str, build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    live = Live(EventLog(str(tmp_path / "log.db")))
+    live.take(Batch([build.entry(body) for body in _events(build)]))
+    looks = iter(range(1_000_000))
+    with TestClient(make_app(live, longest_query=_COUNT // 2)) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+            stopped = client.get(f"/api/v1/{path}")
+        assert (stopped.status_code, "longer than 20 s" in stopped.text) == (400, True)
+        assert client.get(f"/api/v1/{path}").status_code == 200
+    live.log.close()
 
 
 def test_every_question_there_is_is_stopped_here() -> None:
