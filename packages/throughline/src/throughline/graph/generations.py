@@ -277,7 +277,7 @@ class Generations:
                 keys: set[RunKey] = set()
                 if record is not None:
                     keys = record.readers if side == "reading" else record.writers
-                    found |= record.declaring
+                    found |= record.declaring or set()
                 if side == "reading":
                     keys = keys | state.in_columns.get(spelled, set())
                 runs = map(state.runs.__getitem__, keys)

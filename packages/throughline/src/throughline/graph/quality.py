@@ -50,7 +50,9 @@ def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, st
         record = state.datasets.get(each)
         if record is None:
             continue
-        yield from ((stamp.time, None, None, facets) for stamp, facets in record.told.items())
+        yield from (
+            (stamp.time, None, None, facets) for stamp, facets in (record.told or {}).items()
+        )
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
                 use = getattr(run, side)[each]

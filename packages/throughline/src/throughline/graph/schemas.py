@@ -66,7 +66,7 @@ def _told(state: State, name: DatasetName) -> list[Told]:
         record = state.datasets.get(each)
         if record is None:
             continue
-        apart = ((stamp, facets.get("schema")) for stamp, facets in record.told.items())
+        apart = ((stamp, facets.get("schema")) for stamp, facets in (record.told or {}).items())
         found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
         written += _told_by(
             [(state.runs[key], state.runs[key].outputs) for key in record.writers], each

@@ -35,7 +35,7 @@ def _job(state: State, job: Job) -> dict[str, Any]:
         "last": shown_time(job.last),
         "facets": _facets(job.facets),
         "runs": [key.run_id for key in sorted(job.runs)],
-        "parents": sorted(job.parents or job.hints),
+        "parents": sorted(job.parents or job.hints or ()),
         "declaredInputs": _shown(state, declared.inputs if declared else frozenset()),
         "declaredOutputs": _shown(state, declared.outputs if declared else frozenset()),
     }

@@ -106,7 +106,7 @@ class _Writer(pickle.Pickler):
     # is a dict of its fields, which takes more than the object; so it is a call with their values.
     dispatch_table = {
         **dict.fromkeys(_BY_FIELDS, lambda value: _by_fields(value)),
-        FacetBook: lambda book: (FacetBook, (book.stamped(),) if book.stamped() else ()),
+        FacetBook: lambda book: (FacetBook, (book.flat,) if book.flat else ()),
     }
 
 
