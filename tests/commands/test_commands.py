@@ -55,6 +55,13 @@ def test_the_readme_names_every_command() -> None:
         assert re.search(rf"`\./run [^`]*{re.escape(name)}\b|`[^`]*{re.escape(name)}", readme), name
 
 
+def test_the_help_of_lineage_names_the_command_that_was_typed() -> None:
+    command = [sys.executable, "-m", "commands", "lineage", "tree", "--help"]
+    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("Usage: ./run lineage tree")
+    assert "Example: ./run lineage tree" in told.stdout
+
+
 def test_a_taken_port_is_named_together_with_its_setting() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
