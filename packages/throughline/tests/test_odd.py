@@ -149,6 +149,7 @@ def _bodies(file: Path, form: str = "jsonl") -> list[Any]:
     return [each for body in bodies for each in (body if isinstance(body, list) else [body])]
 
 
+@pytest.mark.replay
 def test_every_shared_event_is_taken_or_refused_and_never_a_5xx(
     shared: Path, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ _BOUNDED = settings(
 )
 
 
+@pytest.mark.replay
 def test_nothing_that_the_document_allows_gives_a_5xx_or_an_answer_that_it_does_not_tell(
     schema: Any,
 ) -> None:
