@@ -61,7 +61,7 @@ def demo(
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """All tests; --fast: those without Spark, Airflow, servers, replays or a browser; -k and so on pass."""
+    """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
