@@ -79,6 +79,7 @@ def run_server(settings: Settings) -> None:
         for each in beside:
             each.stop()
         event_log.close()
+        gc.freeze()  # nor does an end need to: its collections would take seconds
 
 
 class Server(uvicorn.Server):
