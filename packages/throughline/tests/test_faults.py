@@ -139,6 +139,7 @@ def test_an_error_of_the_store_shows_nothing_of_what_was_to_be_stored(
     log.close()
 
 
+@pytest.mark.postgresql
 def test_a_connection_that_is_not_answered_is_given_up(postgresql: str) -> None:
     log = EventLog(postgresql)
     assert log._engine.url.query["connect_timeout"] == "10"
