@@ -277,7 +277,7 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
     from throughline.projection.facets import FacetBook
 
     def last_wins(self: Any, facets: Any, stamp: Any) -> None:
-        self._facets = {"late": (stamp, b"{}")}
+        self._flat = ("late", stamp, b"{}")
 
     monkeypatch.setattr(FacetBook, "put", last_wins)  # a projection that order matters to
     found = call("rebuild", "--database", database)
