@@ -141,12 +141,15 @@ def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no pre
 
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
-    """throughline's command line, on this server: tree, search, impact, path, columns, diff."""
+    """throughline's command line, on this server: serve, tree, search, impact, columns, diff ..."""
     from commands.environment import script
+    from commands.services import throughline_environ
 
+    settings = load_settings()
     environ = {
-        "THROUGHLINE_URL": load_settings().throughline_url,
-        "THROUGHLINE_START_HINT": "./run airflow",
+        **throughline_environ(settings),
+        "THROUGHLINE_URL": settings.throughline_url,
+        "THROUGHLINE_START_HINT": "./run lineage serve",
         "THROUGHLINE_PROGRAM": "./run lineage",
     }
     become([script("throughline"), *context.args], environ | os.environ)

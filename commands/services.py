@@ -77,14 +77,20 @@ def _told(source: str) -> str:
 
 def start_throughline(settings: Settings) -> Service:
     """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
-    command = [
-        *(script("throughline"), "serve"),
-        *("--host", "127.0.0.1", "--port", str(settings.throughline_port)),
-        *("--database", f"sqlite:///{settings.state_dir / 'throughline.db'}"),
-        *("--spool", str(settings.spool_dir)),
-    ]
+    environ = {**child_environ(settings), **throughline_environ(settings)}
     log = settings.state_dir / "logs" / "throughline.log"
-    return Service("The lineage server", [command], child_environ(settings), log)
+    return Service("The lineage server", [[script("throughline"), "serve"]], environ, log)
+
+
+def throughline_environ(settings: Settings) -> dict[str, str]:
+    """What has `throughline serve` serve the lineage of this project."""
+    return {
+        "THROUGHLINE_HOST": "127.0.0.1",
+        "THROUGHLINE_PORT": str(settings.throughline_port),
+        "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
+        "THROUGHLINE_SPOOL": str(settings.spool_dir),
+        "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",
+    }
 
 
 def lineage_ready(settings: Settings) -> bool:

@@ -37,7 +37,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     found = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
     assert found.stdout == "taken 3, repeated 3, odd 6, refused 2\n"
     assert "events.jsonl:4: $: received 'broken', expected JSON" in found.stderr
-    assert found.returncode == 0
+    assert found.returncode == 1  # as something was refused
     return str(tmp_path / "log.db")
 
 

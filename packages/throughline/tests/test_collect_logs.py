@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import logging
@@ -76,6 +77,23 @@ def test_a_folder_of_logs_is_taken_and_what_is_torn_is_named(
     nothing = call("ingest", "-", *where, stdin=b"nothing of lineage\n")
     assert nothing.stdout == "taken 0, repeated 0, odd 0, refused 0\n"
     assert nothing.stderr == "no event was found in -\n"
+    codes = [each.returncode for each in (found, again, nothing)]
+    assert codes == [1, 0, 1]
+
+
+def test_files_zipped_with_gzip_are_read_and_a_torn_one_is_named(
+    call: Any, tmp_path: Path, build: Any
+) -> None:
+    zipped = gzip.compress(_event(build, "1").encode() + b"\n" + _event(build, "2").encode())
+    for name in ("a.jsonl.gz", "b.json.gz", "c.log.gz"):
+        (tmp_path / name).write_bytes(zipped)
+    where = ("--database", str(tmp_path / "log.db"))
+    found = call("ingest", str(tmp_path), *where)
+    assert (found.stdout, found.returncode) == ("taken 2, repeated 4, odd 6, refused 0\n", 0)
+    (tmp_path / "d.json.gz").write_bytes(zipped[:40])
+    torn = call("ingest", str(tmp_path / "d.json.gz"), *where)
+    assert torn.returncode != 0
+    assert "d.json.gz: it is not a whole gzip file" in torn.stderr
 
 
 def test_what_the_real_console_transport_logs_is_taken(call: Any, tmp_path: Path) -> None:

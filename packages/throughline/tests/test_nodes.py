@@ -23,6 +23,16 @@ def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
     assert node_id(find_node(state, "dataset:postgres://h:5432:a.b")).endswith(":a.b")
 
 
+def test_an_id_may_lack_its_first_part(build: Any) -> None:
+    run = build.run("COMPLETE", "r", "report", "08:00:00", reads=("pg://h:1|shop.raw",))
+    run["outputs"] = [build.dataset("demo|report")]
+    state = build.state(run)
+    assert node_id(find_node(state, "pg://h:1:shop.raw")) == "dataset:pg://h:1:shop.raw"
+    assert node_id(find_node(state, "demo:report", "job")) == "job:demo:report"
+    with pytest.raises(AmbiguousError, match="'demo:report' is a job and a dataset"):
+        find_node(state, "demo:report")
+
+
 def test_a_job_does_not_hide_the_table_that_it_is_named_after(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "r", "rides", "08:00:00", writes=("db|nyc.rides",)))
     with pytest.raises(AmbiguousError) as caught:

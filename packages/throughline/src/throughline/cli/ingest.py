@@ -19,8 +19,11 @@ from throughline.projection.live import Batch, Live
 from throughline.spec import oddities
 
 
-def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> None:
-    """Take all events of the files and say what became of them; on a terminal also meanwhile."""
+def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> bool:
+    """Take all events of the files and say what became of them; on a terminal also meanwhile.
+
+    The answer is whether there were any and all could be placed.
+    """
     use_rules(settings.redact)
     counts = Counter(taken=0, repeated=0, odd=0, refused=0)
     refused: list[str] = []
@@ -44,6 +47,7 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> N
         print_line(f"  {line}", is_error=True)
     if not counts.total():
         print_line(f"no event was found in {', '.join(paths)}", is_error=True)
+    return counts.total() > 0 and not counts["refused"]
 
 
 def _summary(counts: Counter[str]) -> str:

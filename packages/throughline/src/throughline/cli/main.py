@@ -375,11 +375,14 @@ def ingest(
 ) -> None:
     """Take the events of files: JSON Lines, single events, arrays, or logs with events in them.
 
+    Files may be zipped with gzip. The exit code is 1 if there was no event, or one was refused.
+
     Example: throughline ingest events/ --database lineage.db
     """
     from throughline.cli.ingest import run_ingest
 
-    run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None)
+    if not run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,23 +21,32 @@ _SUFFIXES = (".json", ".jsonl", ".log")
 def read_files(paths: Iterable[str]) -> Iterator[tuple[str, Lines]]:
     """Each file with what it holds, in portions; `-` is the standard input.
 
-    Of a folder, all *.json, *.jsonl and *.log in it. In a log, lines without an event are nothing.
+    Of a folder, all *.json, *.jsonl and *.log in it, and the same with .gz. In a log, lines without
+    an event are nothing.
     """
     for path in paths:
         if path == "-":
             yield from _read("-", *_documents(sys.stdin.buffer.read()))
             continue
         for file in _files(Path(path)):
-            if file.suffix not in (".jsonl", ".log"):
-                yield from _read(str(file), *_documents(file.read_bytes()))
-                continue
-            with file.open("rb") as lines:
-                yield from _read(str(file), lines, file.suffix == ".log")
+            suffix = _unzipped(file).suffix
+            with gzip.open(file) if _unzipped(file) != file else file.open("rb") as lines:
+                try:
+                    is_whole = suffix not in (".jsonl", ".log")
+                    found = _documents(lines.read()) if is_whole else (lines, suffix == ".log")
+                    yield from _read(str(file), *found)
+                except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                    raise ConfigError(f"{file}: it is not a whole gzip file: {error}") from None
+
+
+def _unzipped(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix == ".gz" else path
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
+        found = (file for file in path.rglob("*") if _unzipped(file).suffix in _SUFFIXES)
+        return sorted(file for file in found if file.is_file())
     if path.is_file():
         return [path]
     raise ConfigError(f"PATH: received {str(path)!r}, expected a file, a folder or -")

@@ -296,7 +296,7 @@ def runs_answer(
     if job is None:
         runs = [run for run in state.runs.values() if run.is_known]
     else:
-        node = find_node(state, job)
+        node = find_node(state, job, "job")
         if node.type != "job":
             raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
         ref = JobRef(node.namespace, node.name)

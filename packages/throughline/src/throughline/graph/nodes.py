@@ -13,6 +13,8 @@ from throughline.projection import State
 from throughline.projection.facets import FacetBook
 from throughline.spec import JobRef
 
+_KINDS = ("dataset", "job")
+
 
 class Node(NamedTuple):
     """A job or a dataset."""
@@ -60,17 +62,22 @@ def owners_of(state: State, node: Node) -> list[str]:
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
     """The node of an id, or of a short name that fits one node only (of a type, if one is given).
 
+    An id may lack its first part: NAMESPACE:NAME is enough where it is not both job and dataset.
     Short names are tried from the most exact: the whole name of a job or of any name of a dataset,
     then what follows a dot, slash or colon in it.
     """
     kind, _, rest = text.partition(":")
-    if kind in ("job", "dataset") and rest:
+    if kind in _KINDS and rest:
         node = _by_id(state, kind, rest)
         if node is not None:
             return node
         then = " at that moment" if state.is_past else ""
         raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
-    return _by_short_name(state, text, type_)
+    kinds = (type_,) if type_ else _KINDS
+    found = [node for each in kinds if (node := _by_id(state, each, text))]
+    if len(found) == len(_KINDS):
+        raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
+    return found[0] if found else _by_short_name(state, text, type_)
 
 
 def find_dataset(state: State, text: str) -> Node:
