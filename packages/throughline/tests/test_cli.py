@@ -227,7 +227,7 @@ def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
     assert lines[0].endswith("dag  manual__1  month=2025-11")
     assert lines[2].strip() == "disk full"
     assert call("runs", "--state", "completed", *log).stdout.count("\n") == 1
-    assert call("runs", "--state", "lost", *log).stdout == "There is no such run.\n"
+    assert call("runs", "--state", "lost", *log).stdout == "No such run was recorded.\n"
     assert call("runs", "--state", "odd", *log).returncode == 2
     tree = call("runs", "--tree", "manual__1", *log).stdout
     tree = re.sub(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  [\d.]+ s", "", tree)

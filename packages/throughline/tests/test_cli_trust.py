@@ -105,7 +105,7 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
         "day.mail  pii=true  from raw.email",
         "raw.email  pii=true",
     ]
-    assert call("tags", "day", "--key", "tier", *there).stdout == "No tag is known.\n"
+    assert call("tags", "day", "--key", "tier", *there).stdout == "No such tag was recorded.\n"
 
 
 def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(

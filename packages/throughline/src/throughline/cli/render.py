@@ -27,6 +27,10 @@ _NO_COLUMNS = {
     "up": "No column lineage of it was recorded. Its tree tells what the whole of it comes from.",
     "down": "No column was recorded to be made of it. Its tree (--down) tells what it leads to.",
 }
+_NO_COLUMN_BELOW = (
+    "No column was recorded to be made of it: `impact` without the column tells what the whole of"
+    " its dataset reaches."
+)
 _LEAST = 10  # characters of a name; fewer say nothing
 
 
@@ -93,7 +97,7 @@ def print_runs(answer: dict[str, Any]) -> None:
         if error := _error(run):
             console.print(Text.assemble(" " * (started + 2), error))
     if not runs:
-        console.print("There is no such run.")
+        console.print("No such run was recorded.")
 
 
 def print_runtree(answer: dict[str, Any]) -> None:
@@ -141,7 +145,7 @@ def print_impact(answer: dict[str, Any]) -> None:
         owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
         console.print(Text.assemble((f"{each['distance']:>3}  ", "dim"), leaf, (owned, "yellow")))
     if not answer["affected"]:
-        console.print(_ENDS["down"])
+        console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
 
 
 def print_found(answer: dict[str, Any]) -> None:

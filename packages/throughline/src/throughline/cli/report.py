@@ -125,7 +125,7 @@ def print_tags(answer: dict[str, Any]) -> None:
             line.append("  from ", "dim").append_text(_column(each["from"]))
         console.print(line)
     if not answer["items"]:
-        console.print("No tag is known.")
+        console.print("No such tag was recorded.")
 
 
 def _column(told: dict[str, Any]) -> Text:
