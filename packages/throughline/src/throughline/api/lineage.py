@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
@@ -14,7 +15,7 @@ from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import graph_of, latest_of, level_of, made_of_columns
+from throughline.graph.answers import graph_of, latest_of, level_of, made_of_columns, once_an_event
 from throughline.graph.columns import Column, Told
 from throughline.graph.made import Made
 from throughline.graph.nodes import find_field
@@ -23,6 +24,8 @@ from throughline.projection import Job, State
 from throughline.spec import JobRef
 
 router = APIRouter(route_class=Tagged)
+
+_shapes_of = once_an_event(Shapes)
 
 NodeId = Annotated[
     str,
@@ -50,7 +53,7 @@ def get_lineage(
         names = {name for ref in jobs for name in _datasets_of(graph, ref)}
         if root.type == "dataset":
             names.add(DatasetName(root.namespace, root.name))
-        shapes = Shapes(state)
+        shapes = _shapes_of(state)
         nodes = [_dataset(shapes, graph, name, jobs) for name in deadline.watched(sorted(names))]
         nodes += [_job(shapes, graph, state.jobs[ref]) for ref in deadline.watched(sorted(jobs))]
         return answer({"graph": nodes})
@@ -215,7 +218,7 @@ def _job(shapes: Shapes, graph: Latest | LevelGraph, job: Job) -> dict[str, Any]
 
 
 def _node(
-    own: str, type_: str, data: dict[str, Any], before: list[str], after: list[str]
+    own: str, type_: str, data: orjson.Fragment, before: list[str], after: list[str]
 ) -> dict[str, Any]:
     return {
         "id": own,

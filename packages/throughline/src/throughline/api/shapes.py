@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import orjson
+
 from throughline.api.facets import fields_of, location_of, tags_of, text_of
+from throughline.api.http import fragment
 from throughline.api.versions import (
     DatasetVersion,
     JobVersion,
@@ -14,7 +17,7 @@ from throughline.api.versions import (
     runs_of,
     uuid_of,
 )
-from throughline.graph import Latest
+from throughline.graph import Latest, Node
 from throughline.graph.answers import latest_of
 from throughline.graph.columns import columns_told
 from throughline.identity import DatasetName, is_location
@@ -33,6 +36,7 @@ class Shapes:
     def __init__(self, state: State) -> None:
         self._state = state
         self._shown_runs: dict[RunKey, dict[str, Any]] = {}
+        self._nodes: dict[Node, orjson.Fragment] = {}
         self.versions = Versions(state)
 
     @cached_property
@@ -53,10 +57,14 @@ class Shapes:
             "tags": tags_of(job.facets.get("tags")).get(None, []),
         }
 
-    def job_node(self, job: Job) -> dict[str, Any]:
+    def job_node(self, job: Job) -> orjson.Fragment:
         """A job as a node of the graph."""
-        runs = runs_of(self._state, job)
-        return {**self._job(job, runs), "currentRunUuid": runs[0].key.run_id if runs else None}
+        node = Node.of_job(job.ref)
+        if node not in self._nodes:
+            runs = runs_of(self._state, job)
+            current = runs[0].key.run_id if runs else None
+            self._nodes[node] = fragment({**self._job(job, runs), "currentRunUuid": current})
+        return self._nodes[node]
 
     def _job(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
         latest = newest_first[0] if newest_first else None
@@ -166,9 +174,13 @@ class Shapes:
             "deleted": _change(facets) == "DROP",
         }
 
-    def dataset_node(self, name: DatasetName) -> dict[str, Any]:
+    def dataset_node(self, name: DatasetName) -> orjson.Fragment:
         """A dataset as a node of the graph."""
-        return self._dataset(name, dataset_facets(self._state, name, _SHOWN))
+        node = Node.of_dataset(name)
+        if node not in self._nodes:
+            shape = self._dataset(name, dataset_facets(self._state, name, _SHOWN))
+            self._nodes[node] = fragment(shape)
+        return self._nodes[node]
 
     def _dataset(self, name: DatasetName, facets: Facets) -> dict[str, Any]:
         names = self._state.identity.names(name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import Ge, Le
 
@@ -40,6 +40,8 @@ _Edge = tuple[JobRef, str, DatasetName]
 MOST_STEPS = 100
 """A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
 
+Answer = TypeVar("Answer")
+
 Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
 ]
@@ -61,9 +63,30 @@ def level_of(text: str) -> Level:
         raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
 
 
+def once_an_event(make: Callable[[State], Answer]) -> Callable[[State], Answer]:
+    """Have something made of a state only once until the next event."""
+
+    @wraps(make)
+    def made(state: State) -> Answer:
+        if make not in state.derived:
+            state.derived[make] = make(state)
+        answer: Answer = state.derived[make]
+        return answer
+
+    return made
+
+
 def graph_of(state: State, level: Level) -> LevelGraph:
-    """What all that is there at present comes from, at a level; built once for each revision."""
-    return _graph(_ById(state), state.revision, level)
+    """What all that is there at present comes from, at a level; built once until the next event."""
+    return _GRAPHS[level](state)
+
+
+def _built(level: Level, state: State) -> LevelGraph:
+    known = generations_of(state)
+    return LevelGraph.build(known, level, known.present)
+
+
+_GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
 
 
 def latest_of(state: State) -> Latest:
@@ -73,9 +96,17 @@ def latest_of(state: State) -> Latest:
 
 def generations_of(state: State) -> Generations:
     """The generations of a state, up to its newest event."""
-    known = _generations(_ById(state))
+    known = state.generations
+    if not isinstance(known, Generations):
+        known = state.generations = Generations(state)
     known.refresh()
     return known
+
+
+@once_an_event
+def made_of_columns(state: State) -> Made:
+    """The column lineage of what every job did last."""
+    return Made(generations_of(state))
 
 
 @question("tree", Times.THEN)
@@ -368,37 +399,3 @@ def _edge(state: State, ref: JobRef, direction: str, name: DatasetName) -> dict[
     aliases = [alias._asdict() for alias in state.identity.names(name)[1:]]
     dataset = {**name._asdict(), "aliases": aliases}
     return {"job": ref._asdict(), "dataset": dataset, "direction": direction}
-
-
-class _ById:
-    """A state as a key: the same object, at the revision given beside it."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-
-    def __hash__(self) -> int:
-        return id(self.state)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.state is self.state
-
-
-def made_of_columns(state: State) -> Made:
-    """The column lineage of what every job did last, found once for each revision."""
-    return _made(_ById(state), state.revision)
-
-
-@lru_cache(maxsize=2)
-def _made(key: _ById, revision: int) -> Made:
-    return Made(generations_of(key.state))
-
-
-@lru_cache(maxsize=8)
-def _graph(key: _ById, revision: int, level: Level) -> LevelGraph:
-    known = generations_of(key.state)
-    return LevelGraph.build(known, level, known.present)
-
-
-@lru_cache(maxsize=6)  # the present, and what throughline.projection.past keeps
-def _generations(key: _ById) -> Generations:
-    return Generations(key.state)

@@ -63,4 +63,5 @@ class Past:
             len(self._states) > _MOST_STATES
             or sum(len(state.runs) for state, _ in self._states.values()) > _MOST_RUNS
         ):
-            self._states.popitem(last=False)
+            _, (state, _) = self._states.popitem(last=False)
+            state.generations = None  # which knows the state: neither would ever go by itself

@@ -59,7 +59,8 @@ def uncollected() -> Iterator[None]:
 
 def save(log: EventLog, state: State, seq: int) -> None:
     """Keep the state of all events up to `seq`, without what depends on when it is looked at."""
-    plain = replace(state, now=0, silent_before=0, is_past=False, derived={}, touched=set())
+    plain = replace(state, now=0, silent_before=0, is_past=False)
+    plain = replace(plain, derived={}, touched=set(), generations=None)
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
         _Writer(file, protocol=5).dump(plain)

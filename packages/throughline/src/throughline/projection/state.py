@@ -128,7 +128,8 @@ class State:
     is_past: bool = False  # it is as of a moment: what it lacks may be there now
     silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
     revision: int = 0  # grows with every event applied; caches key on it
-    derived: dict[tuple[str, RunKey], Any] = field(default_factory=dict)  # until the next event
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # until the next event
+    generations: Any = field(default=None, compare=False)  # what throughline.graph makes of it
     touched: set[RunKey] = field(
         default_factory=set, compare=False
     )  # by events since somebody emptied it
