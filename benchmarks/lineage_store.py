@@ -1,16 +1,18 @@
 """What throughline takes a second, and what its answers cost, beside a server that does nothing.
 
-    .venv/bin/python benchmarks/lineage_store.py [SECONDS] [JOBS ...]
+    .venv/bin/python benchmarks/lineage_store.py [SECONDS] [--jobs N ...] [--log EVENTS ...]
 
 First 8 connections post pairs of START and COMPLETE (8.5 kB each, 3 inputs, 10 columns with column
 lineage) for SECONDS (20) each to a server that only answers 201 and to `throughline serve` on
-SQLite. Then, for each number of JOBS (1000), a new store gets that many jobs in layers of 50 and is
-asked the same questions again and again; times are CPU seconds of the server for an answer. The
-client is a process of its own and runs beside the server.
+SQLite; then to one that has so many EVENTS in its log already. For each number of jobs (1000) a new
+store gets that many jobs in layers of 50 and is asked: once, again and again while nothing happens,
+and each time after one more event. Times are CPU seconds of the server for an answer. The client is
+a process of its own and runs beside the server.
 """
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import multiprocessing
@@ -25,11 +27,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import psutil
+
+from throughline.log import EventLog, entry_of
 
 CONNECTIONS, WIDTH, FAN, COLUMNS = 8, 50, 3, 10
 NOTHING = """
@@ -176,8 +181,8 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def ask(server: Server, path: str, **params: Any) -> str:
-    """The CPU seconds of the first answer and, on average, of up to twenty after it; its size."""
+def ask(server: Server, path: str, after: Iterator[bytes], **params: Any) -> str:
+    """CPU seconds of the first answer, of one again and of one `after` an event; its size."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
 
     def one() -> tuple[float, int]:
@@ -189,11 +194,24 @@ def ask(server: Server, path: str, **params: Any) -> str:
         return server.cpu() - before, size
 
     first, size = one()
-    until, before, count = time.monotonic() + 10, server.cpu(), 0
-    while count < 20 and time.monotonic() < until:
-        one()
-        count += 1
-    return f"{(server.cpu() - before) / count:7.3f} CPU-s (the first {first:.2f}), {size:,} bytes"
+    until, again = time.monotonic() + 10, [one()[0]]
+    while len(again) < 10 and time.monotonic() < until:
+        again.append(one()[0])
+    later = []
+    for body in islice(after, 5):
+        connection.request("POST", "/api/v1/lineage", body, {"Content-Type": "application/json"})
+        connection.getresponse().read()
+        later.append(one()[0])
+    mean = [sum(each) / len(each) for each in (again, later)]
+    return (
+        f"{first:7.3f} CPU-s, again {mean[0]:6.3f}, after an event {mean[1]:6.3f}, {size:,} bytes"
+    )
+
+
+def settled(server: Server) -> None:
+    """Wait until the server's child has made its snapshot."""
+    while server.process.children():
+        time.sleep(0.1)
 
 
 def graph(jobs: int, folder: Path) -> None:
@@ -216,25 +234,50 @@ def graph(jobs: int, folder: Path) -> None:
         times: Any = multiprocessing.Queue()
         post(server.port, (event("COMPLETE", job, run, job) for job, run in runs), times)
         for name, (path, params) in questions.items():
-            say(f"{jobs:6} jobs  {name:28} {ask(server, path, **params)}")
-        say(f"{jobs:6} jobs  {'resident':28} {server.process.memory_info().rss / 2**20:7.0f} MB")
+            more = (event("COMPLETE", jobs // 2, str(uuid.uuid4()), jobs) for _ in range(5))
+            say(f"{jobs:6} jobs  {name:28} {ask(server, path, more, **params)}")
+        settled(server)
     begun = time.monotonic()
     with serving(*throughline(database)) as server:
-        ask(server, f"/api/v1/namespaces/bench/jobs/{quote('job0')}")
-        took = time.monotonic() - begun
-        say(f"{jobs:6} jobs  {'ready again after a restart':28} {took:7.1f} s")
+        one = (event("COMPLETE", 0, str(uuid.uuid4()), jobs) for _ in range(1))
+        ask(server, "/api/v1/namespaces/bench/jobs/job0", one)
+        took, memory = time.monotonic() - begun, server.process.memory_info().rss / 2**20
+        say(f"{jobs:6} jobs  ready again after a restart in {took:.1f} s, {memory:.0f} MB resident")
+
+
+def grown(events: int, folder: Path, seconds: float) -> None:
+    """Load a server that has many events in its log."""
+    database = folder / f"log{events}.db"
+    log, run = EventLog(str(database)), str(uuid.UUID(int=0))
+    made = [[event(kind, job, run) for kind in ("START", "COMPLETE")] for job in range(500)]
+    for _ in range(0, events, 1_000):
+        runs = [str(uuid.uuid4()).encode() for _ in made]
+        pairs = zip(made, runs, strict=True)
+        log.append(
+            [entry_of(body.replace(run.encode(), own)) for pair, own in pairs for body in pair]
+        )
+    log.close()
+    with serving(*throughline(database)) as server:
+        settled(server)
+        say(f"  {events:7} in its log    {load(server, seconds)}")
 
 
 def main() -> None:
     """Measure and print."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("seconds", type=float, nargs="?", default=20.0)
+    parser.add_argument("--jobs", type=int, nargs="*", default=[1_000])
+    parser.add_argument("--log", type=int, nargs="*", default=[])
+    given = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as work:
         with serving(sys.executable, "-c", NOTHING) as server:
-            say(f"a server that does nothing   {load(server, seconds)}")
+            say(f"a server that does nothing   {load(server, given.seconds)}")
         with serving(*throughline(Path(work, "load.db"))) as server:
-            say(f"throughline                  {load(server, seconds)}")
-        for jobs in map(int, sys.argv[2:] or ["1000"]):
+            say(f"throughline                  {load(server, given.seconds)}")
+        for events in given.log:
+            grown(events, Path(work), given.seconds)
+        for jobs in given.jobs:
             graph(jobs, Path(work))
 
 
