@@ -131,6 +131,21 @@ def training_flow_datazone(context: typer.Context) -> None:
 
 
 @app.command()
+def page(
+    types: Annotated[
+        bool, typer.Option("--types", help="Write web/src/api/schema.ts from the API's document.")
+    ] = False,
+) -> None:
+    """Build the page of the lineage server, if its sources changed."""
+    from commands.page import TYPES, ensure_page, write_types
+
+    if types:
+        write_types()
+        typer.echo(f"{TYPES} is written.")
+    typer.echo("The page is built." if ensure_page() else "The page was built of these sources.")
+
+
+@app.command()
 def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no prefix.")]) -> None:
     """Run a query on the lakehouse's tables with Spark and print its rows."""
     from commands.sql import run_sql

@@ -10,6 +10,7 @@ from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
+from throughline.graph.around import around
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -27,11 +28,12 @@ from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
+from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, shown
-from throughline.graph.walk import condition_of, place_of_run, tree
+from throughline.graph.walk import condition_of, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
-from throughline.projection.derived import descendants_of, version_of
+from throughline.projection.derived import descendants_of, lineage_of, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef
 
@@ -93,6 +95,28 @@ def tree_answer(
     found = find_node(state, node)
     chosen = _fitting(state, found) if level is None else level_of(level)
     return tree(generations_of(state), found, direction, depth, chosen)
+
+
+@question("graph", Times.THEN)
+def graph_answer(
+    state: State,
+    node: Name,
+    up: Depth = 1,
+    down: Depth = 1,
+    level: LevelName = "task",
+    *,
+    columns: Annotated[bool, "Also the columns of the datasets, and what they are made of."] = False,
+) -> dict[str, Any]:
+    """The graph around a node, with what is known of each node in few words."""
+    found, chosen = find_node(state, node), level_of(level)
+    known, graph = generations_of(state), graph_of(state, chosen)
+    return around(known, graph, found, (up, down), chosen, with_columns=columns)
+
+
+@question("node", Times.THEN)
+def node_answer(state: State, node: Name) -> dict[str, Any]:
+    """Everything that was said of a node last."""
+    return Summaries(generations_of(state)).in_full(find_node(state, node))
 
 
 @question("diff", Times.BETWEEN)
@@ -291,10 +315,18 @@ def _fitting(state: State, node: Node) -> Level:
 
 
 def run_answer(state: State, run_id: str) -> dict[str, Any]:
-    """A run with its parameters, code and dataset versions, and every run below it likewise."""
+    """A run with its parameters, code and dataset versions, and every run below it likewise.
+
+    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself.
+    """
     run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
-    return {**_run_in_full(state, run), "below": [_run_in_full(state, each) for each in below]}
+    return {
+        **_run_in_full(state, run),
+        "facets": run.facets.plain(),
+        "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
+        "below": [_run_in_full(state, each) for each in below],
+    }
 
 
 def _run_in_full(state: State, run: Run) -> dict[str, Any]:

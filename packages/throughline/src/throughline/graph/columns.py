@@ -101,6 +101,19 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
     return found
 
 
+def column_steps(
+    known: Generations, generations: Iterable[Generation]
+) -> set[tuple[Column, Column, str, bool]]:
+    """Each column, one that it is made of, how, and whether directly."""
+    found: set[tuple[Column, Column, str, bool]] = set()
+    for generation in generations:
+        for run in generation.runs:
+            direct = {pair[:2] for pair in _made(known.state, run, indirect=False)}
+            for made, of, how in _made(known.state, run, indirect=True):
+                found.add((made, of, how, (made, of) in direct))
+    return found
+
+
 def columns_told(state: State, facet: dict[str, Any]) -> list[tuple[str, Told, list[Column]]]:
     """The fields of a columnLineage facet: each with how it is made, and of which columns."""
     return [

@@ -107,7 +107,7 @@ def _leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -
 
 
 def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:
-    """Every node within `depth` steps, with the number of steps."""
+    """Every node within `depth` steps, or at whatever distance with -1, with the number of steps."""
     steps = {root: 0}
     open_ = deque([root])
     while open_:

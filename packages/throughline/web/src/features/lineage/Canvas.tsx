@@ -1,0 +1,88 @@
+import "./canvas.css";
+import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge } from "@xyflow/react";
+import { useEffect, useRef, type ReactNode } from "react";
+import { Icon, type IconName } from "../../components/Icon";
+import type { NodeId } from "../../graph/types";
+import { ActionsContext, type Actions } from "./actions";
+import type { FlowNode } from "./flow";
+import { NODE_TYPES } from "./nodes";
+
+const FIT = { padding: 0.16, maxZoom: 1.1, minZoom: 0.15 };
+
+interface Props {
+  nodes: FlowNode[];
+  edges: Edge[];
+  actions: Actions;
+  /** The node that keeps its place on the screen when others come and go. */
+  anchor: NodeId | null;
+  /** Another text, another graph: it is fitted into the window anew. */
+  about: string;
+  onNowhere: () => void;
+}
+
+export function Canvas(props: Props): ReactNode {
+  return (
+    <ActionsContext value={props.actions}>
+      <ReactFlowProvider>
+        <Stage {...props} />
+      </ReactFlowProvider>
+    </ActionsContext>
+  );
+}
+
+function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
+  const flow = useReactFlow<FlowNode>();
+  const before = useRef<{ about: string; places: Map<string, { x: number; y: number }> } | null>(null);
+  useEffect(() => {
+    if (nodes.length === 0) return;
+    const places = new Map(nodes.map((node) => [node.id, node.position]));
+    const was = before.current;
+    before.current = { about, places };
+    const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
+    if (was?.about !== about) {
+      void flow.fitView(FIT);
+    } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
+    }
+  }, [nodes, about, anchor, flow]);
+  return (
+    <div className="canvas" role="region" aria-label="Lineage graph">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        onlyRenderVisibleElements={nodes.length > 200}
+        minZoom={0.05}
+        maxZoom={2}
+        onPaneClick={onNowhere}
+        onError={ignore}
+        ariaLabelConfig={{ "minimap.ariaLabel": "Overview of the graph" }}
+      >
+        <Background gap={24} size={1.4} />
+        <MiniMap pannable zoomable position="bottom-right" nodeClassName={(node) => node.type ?? ""} nodeBorderRadius={20} nodeColor="var(--line-strong)" maskColor="light-dark(#5d616d22, #00000066)" style={{ width: 168, height: 112 }} />
+        <Panel position="bottom-left" className="zoom">
+          <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
+          <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
+          <Tool icon="fit" text="Fit everything into the window" onClick={() => void flow.fitView(FIT)} />
+        </Panel>
+      </ReactFlow>
+    </div>
+  );
+}
+
+/** React Flow complains of edges to columns that are on another page: these are not drawn, as meant. */
+function ignore(): void {}
+
+function Tool({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {
+  return (
+    <button type="button" className="button bare square" aria-label={text} title={text} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
