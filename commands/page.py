@@ -40,7 +40,7 @@ def ensure_page() -> bool:
         mark = BUILT / ".digest"
         if mark.exists() and mark.read_text() == wanted:
             return False
-        _install()
+        install()
         fresh = WEB / ".built"
         npm("run", "build", "--", "--outDir", str(fresh), "--emptyOutDir")
         (fresh / ".digest").write_text(wanted)
@@ -49,7 +49,7 @@ def ensure_page() -> bool:
         return True
 
 
-def page_beside(log: Path) -> None:
+def page_beside(log: Path) -> threading.Thread:
     """Build the page while other things start; what goes wrong is in the log, and the page says so.
 
     The lineage server serves it as soon as it is there.
@@ -62,7 +62,9 @@ def page_beside(log: Path) -> None:
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(f"{error}\n")
 
-    threading.Thread(target=build, daemon=True).start()
+    thread = threading.Thread(target=build, daemon=True)
+    thread.start()
+    return thread
 
 
 def digest() -> str:
@@ -83,7 +85,7 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _install() -> None:
+def install() -> None:
     """Node's packages, as the lock has them."""
     mark = WEB / "node_modules" / ".lock-digest"
     wanted = sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
@@ -138,7 +140,7 @@ def write_types() -> None:
     made = document(make_app(live))
     live.log.close()
     (WEB / ".openapi.json").write_text(json.dumps(_asked(made)))
-    _install()
+    install()
     npm("run", "api")
 
 
@@ -172,5 +174,7 @@ def _bare(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     words = {k for k, v in value.items() if k in ("example", "examples", "title")}
-    words |= {k for k in ("description",) if isinstance(value.get(k), str) and "content" not in value}
+    words |= {
+        k for k in ("description",) if isinstance(value.get(k), str) and "content" not in value
+    }
     return {key: _bare(each) for key, each in value.items() if key not in words}

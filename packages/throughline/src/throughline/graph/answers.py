@@ -30,10 +30,10 @@ from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
 from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, shown
-from throughline.graph.walk import condition_of, place_of_run, run_line, tree
+from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
-from throughline.projection.derived import descendants_of, lineage_of, version_of
+from throughline.projection.derived import descendants_of, lineage_of, parent_of, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef
 
@@ -105,11 +105,16 @@ def graph_answer(
     down: Depth = 1,
     level: LevelName = "task",
     *,
-    columns: Annotated[bool, "Also the columns of the datasets, and what they are made of."] = False,
+    columns: Annotated[
+        bool, "Also the columns of the datasets, and what they are made of."
+    ] = False,
 ) -> dict[str, Any]:
     """The graph around a node, with what is known of each node in few words."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), graph_of(state, chosen)
+    if chosen is Level.PIPELINE:
+        graph = LevelGraph.build(known, chosen, known.present)  # one of its own, to be changed
+        leave_out_inner(graph, known.present, found)
     return around(known, graph, found, (up, down), chosen, with_columns=columns)
 
 
@@ -280,6 +285,8 @@ def runs_answer(
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
     cursor: Cursor = None,
+    *,
+    roots: Annotated[bool, "Only runs that no other run started."] = False,
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
@@ -290,8 +297,10 @@ def runs_answer(
             raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
+    if roots:
+        runs = [run for run in runs if parent_of(state, run) is None]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
-    about, place = ("runs", job, condition), partial(place_of_run, state)
+    about, place = ("runs", job, condition, roots), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
     return paged([told_of(state, run) for run in found], more)
 

@@ -537,6 +537,7 @@ export interface paths {
                     cursor?: string | null;
                     job?: string | null;
                     limit?: number;
+                    roots?: boolean;
                 };
                 header?: never;
                 path?: never;

@@ -23,13 +23,15 @@ export function marksOf(told: DiffAnswer): Difference {
 
 export interface Change {
   key: string;
-  mark: Mark;
+  mark: Mark | "failed";
   node: string;
+  /** The run that failed. */
+  run?: string;
   text: string;
   detail: string;
 }
 
-/** The same as a list, nodes before edges before what is inside of nodes. */
+/** The same as a list: nodes, edges, what is inside of nodes, and runs that failed in between. */
 export function changesOf(told: DiffAnswer): Change[] {
   const named = told.nodes as Record<string, { name: string; type: string } | undefined>;
   const name = (id: string) => {
@@ -68,6 +70,14 @@ export function changesOf(told: DiffAnswer): Change[] {
       node: each.node,
       text: name(each.node),
       detail: `code ${(each.from as string | null)?.slice(0, 7) ?? "unknown"} → ${(each.to as string | null)?.slice(0, 7) ?? "unknown"}`,
+    })),
+    ...told.failed.map((run) => ({
+      key: `failed ${run.runId}`,
+      mark: "failed" as const,
+      node: `job:${run.job.namespace}:${run.job.name}`,
+      run: run.runId,
+      text: parts(run.job.name, "job").title,
+      detail: run.error ?? "",
     })),
   ];
 }

@@ -2,13 +2,16 @@ import type { DatasetKind, Graph, GraphAnswer, Level, LineageEdge, LineageNode, 
 
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
-/** One graph of several answers: the first says what the roots are, later ones win on nodes. */
+/** One graph of several answers: the first says what the roots are, and wins where they differ. */
 export function merge(answers: readonly GraphAnswer[]): Graph {
   const nodes = new Map<NodeId, LineageNode>();
   const edges = new Map<string, LineageEdge>();
   const columns = new Map<string, GraphAnswer["columns"][number]>();
   for (const answer of answers) {
-    for (const told of answer.nodes) nodes.set(told.id as NodeId, toNode(told));
+    for (const told of answer.nodes) {
+      const id = told.id as NodeId;
+      if (!nodes.has(id)) nodes.set(id, toNode(told));
+    }
     for (const told of answer.edges) {
       const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
       edges.set(edgeKey(edge), edge);

@@ -1,10 +1,9 @@
 /** How the page words what it knows. */
 
 const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
+  ["d", 86_400_000, "h", 3_600_000],
+  ["h", 3_600_000, "min", 60_000],
+  ["min", 60_000, "s", 1_000],
 ] as const;
 
 /** 4.2 s, 1 min 8 s, 2 h 5 min. */
@@ -16,11 +15,11 @@ export function duration(ms: number): string {
 }
 
 function pair(ms: number): [string, string] {
-  const at = UNITS.findIndex(([, size]) => ms >= size);
-  const [name, size] = UNITS[at] ?? UNITS[3];
-  const lower = UNITS[at + 1];
-  const rest = lower && Math.floor((ms % size) / lower[1]);
-  return [`${Math.floor(ms / size)} ${name}`, rest ? `${rest} ${lower[0]}` : ""];
+  for (const [large, size, small, part] of UNITS) {
+    const rest = Math.floor((ms % size) / part);
+    if (ms >= size) return [`${Math.floor(ms / size)} ${large}`, rest ? `${rest} ${small}` : ""];
+  }
+  return [`${Math.floor(ms / 1_000)} s`, ""];
 }
 
 /** just now, 5 min ago, 3 h ago, 12 d ago. */

@@ -1,13 +1,13 @@
 import "./canvas.css";
-import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge } from "@xyflow/react";
-import { useEffect, useRef, type ReactNode } from "react";
+import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
+import { useEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
+import { beside, viewportFor } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
+import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { NODE_TYPES } from "./nodes";
-
-const FIT = { padding: 0.16, maxZoom: 1.1, minZoom: 0.15 };
 
 interface Props {
   nodes: FlowNode[];
@@ -32,6 +32,7 @@ export function Canvas(props: Props): ReactNode {
 
 function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
+  const frame = useRef<HTMLDivElement>(null);
   const before = useRef<{ about: string; places: Map<string, { x: number; y: number }> } | null>(null);
   useEffect(() => {
     if (nodes.length === 0) return;
@@ -40,14 +41,15 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
     before.current = { about, places };
     const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
     if (was?.about !== about) {
-      void flow.fitView(FIT);
+      const root = nodes.find((node) => node.data.isRoot) ?? null;
+      look(flow, nodes, frame.current, root);
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
       const { x, y, zoom } = flow.getViewport();
       void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
     }
   }, [nodes, about, anchor, flow]);
   return (
-    <div className="canvas" role="region" aria-label="Lineage graph">
+    <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label="Lineage graph">
       <ReactFlow
         nodes={nodes}
         edges={edges}
@@ -55,6 +57,7 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
+        edgeTypes={EDGE_TYPES}
         edgesFocusable={false}
         elementsSelectable={false}
         onlyRenderVisibleElements={nodes.length > 200}
@@ -69,11 +72,35 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
         <Panel position="bottom-left" className="zoom">
           <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
           <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
-          <Tool icon="fit" text="Fit everything into the window" onClick={() => void flow.fitView(FIT)} />
+          <Tool icon="fit" text="Fit everything into the window" onClick={() => look(flow, nodes, frame.current, null)} />
         </Panel>
       </ReactFlow>
     </div>
   );
+}
+
+/** Look at all nodes, or at what is around one where that would be too small to read. */
+function look(flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): void {
+  if (frame && nodes.length > 0) {
+    void flow.setViewport(viewportFor(nodes.map(boxOf), { width: frame.clientWidth, height: frame.clientHeight }, first && boxOf(first)));
+  }
+}
+
+/** Arrow keys go from node to node, and the graph moves along. */
+function step(event: KeyboardEvent, flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[]): void {
+  const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
+  const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
+  const node = nodes.find((each) => each.id === next);
+  if (!node) return;
+  event.preventDefault();
+  const { x, y, width, height } = boxOf(node);
+  void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
+  // Nodes outside of the window are not there to be focused before it has moved.
+  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
+}
+
+function boxOf({ position, width = 0, height = 0 }: FlowNode) {
+  return { ...position, width, height };
 }
 
 /** React Flow complains of edges to columns that are on another page: these are not drawn, as meant. */

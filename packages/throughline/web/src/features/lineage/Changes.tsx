@@ -4,7 +4,7 @@ import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
 import { moment } from "../../graph/words";
 
-const WORDS = { added: "New", removed: "Gone", changed: "Changed" };
+const WORDS = { added: "New", removed: "Gone", changed: "Changed", failed: "Failed" };
 
 /** What is different between the two moments, in the whole lineage; a click goes there. */
 export function Changes({ told, view, change }: { told: DiffAnswer; view: View; change: (change: Partial<View>) => void }): ReactNode {
@@ -17,11 +17,11 @@ export function Changes({ told, view, change }: { told: DiffAnswer; view: View; 
           {moment(view.from ?? "")} to {view.at ? moment(view.at) : "now"}, in the whole lineage
         </p>
       </div>
-      {changes.length === 0 && <p className="waiting">Nothing. {told.failed.length > 0 && `${told.failed.length} runs failed in between.`}</p>}
+      {changes.length === 0 && <p className="waiting">Nothing.</p>}
       <ul>
         {changes.map((each) => (
           <li key={each.key}>
-            <button type="button" onClick={() => change({ node: each.node, lit: each.node as NodeId, grown: [], folded: [] })}>
+            <button type="button" onClick={() => change({ node: each.node, lit: each.node as NodeId, grown: [], folded: [], open: each.run ? `run:${each.run}` : null })}>
               <span className={`mark ${each.mark}`}>{WORDS[each.mark]}</span>
               <span className="clip" title={each.node}>
                 {each.text}

@@ -23,6 +23,7 @@ export function Notes({ view, change, graph, shown }: Props): ReactNode {
   if (beyond > 0 && jobs === 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
   if (jobs > 0) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
+  if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
   if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });
   if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}, among what is shown`, show: ["Unlock", { column: null }] });
   if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });

@@ -51,11 +51,11 @@ export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
           Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
         </button>
       )}
-      <button type="button" className="button" aria-pressed={view.datasetsOnly} onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-        <Icon name="table" /> Datasets only
+      <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+        <Icon name="table" /> <span className="wide">Datasets only</span>
       </button>
-      <button type="button" className="button" aria-pressed={view.control} onClick={() => change({ control: !view.control })} title="Lines of what waits for what: never data">
-        <Icon name="pipeline" /> Control
+      <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
+        <Icon name="pipeline" /> <span className="wide">Hide control</span>
       </button>
       <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
     </div>
@@ -66,7 +66,7 @@ function Depth({ side, text, view, change }: { side: Side; text: string; view: V
   const depth = view[side];
   const set = (count: number) => change({ [side]: count });
   return (
-    <span className="group" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
+    <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
       <span className="muted">{text}</span>
       <button type="button" className="button bare square" disabled={depth === 0} onClick={() => set(depth - 1)} aria-label={`One step less ${text.toLowerCase()}`}>
         <Icon name="minus" />

@@ -76,8 +76,8 @@ export function columnFlowEdge(edge: ColumnEdge, isLit: boolean): Edge {
     sourceHandle: `out:${edge.from.field}`,
     targetHandle: `in:${edge.to.field}`,
     className: `column ${edge.isDirect ? "" : "indirect"} ${isLit ? "lit" : ""}`,
+    type: "column",
     label: isLit ? edge.how.toLowerCase() : undefined,
     focusable: false,
-    zIndex: 2,
   };
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
@@ -10,10 +10,21 @@ const SHOWN = 20;
 
 /** The newest runs as they come in. */
 export function NewestRuns(): ReactNode {
-  const { data } = useAnswer("runs", { limit: SHOWN });
+  const [isAll, setAll] = useState(false);
+  const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });
   return (
     <section className="card" aria-labelledby="newest">
-      <h2 id="newest">Newest runs</h2>
+      <div className="card-head">
+        <h2 id="newest">Newest runs</h2>
+        <div className="segments" role="group" aria-label="Which runs">
+          <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
+            Pipelines
+          </button>
+          <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
+            All
+          </button>
+        </div>
+      </div>
       <ul className="rows" aria-live="off">
         {data?.items.map((run) => {
           const { title, above } = parts(run.job.name, "job");

@@ -45,7 +45,7 @@ function ofLate(jobs: Health["late"]): Entry[] {
 function ofChecks(checks: Health["quality"]): Entry[] {
   return checks.map((check) => ({
     key: check.dataset,
-    name: check.dataset.slice(check.dataset.indexOf(":") + 1),
+    name: check.dataset.slice(check.dataset.lastIndexOf(":") + 1),
     href: addressOf(check.dataset, { open: check.dataset, tab: "quality" }),
     about: check.assertions.map((each) => [each.assertion, each.column].filter(Boolean).join(" ")).join(", "),
     at: check.at,
