@@ -28,9 +28,7 @@ export function Copy({ text, label }: { text: string; label: string }): ReactNod
 export function Command({ text, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
   return (
     <div className="command">
-      <pre tabIndex={0} role="region" aria-label="Command">
-        {text}
-      </pre>
+      <pre>{text}</pre>
       <Copy text={text} label={label} />
     </div>
   );
