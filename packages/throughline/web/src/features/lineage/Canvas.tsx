@@ -15,8 +15,8 @@ interface Props {
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: NodeId | null;
-  /** Another text, another graph: it is fitted into the window anew. */
-  about: string;
+  /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
+  about: string | null;
   onNowhere: () => void;
 }
 
@@ -33,14 +33,14 @@ export function Canvas(props: Props): ReactNode {
 function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
-  const before = useRef<{ about: string; places: Map<string, { x: number; y: number }> } | null>(null);
+  const before = useRef<{ about: string | null; places: Map<string, { x: number; y: number }> } | null>(null);
   useEffect(() => {
     if (nodes.length === 0) return;
     const places = new Map(nodes.map((node) => [node.id, node.position]));
     const was = before.current;
-    before.current = { about, places };
+    before.current = { about: about ?? was?.about ?? null, places };
     const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
-    if (was?.about !== about) {
+    if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       look(flow, nodes, frame.current, root);
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {

@@ -17,11 +17,12 @@ import { useGraph } from "./useGraph";
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
   const [view, change] = useView();
-  const { graph, error, isFetching } = useGraph(view);
+  const { graph, error, isFetching, isStale } = useGraph(view);
   const shown = useMemo(() => (graph ? visible(graph, view) : null), [graph, view]);
   const { data: diff, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
   const difference = useMemo(() => (view.from && diff ? marksOf(diff) : null), [view.from, diff]);
-  const drawn = useDrawn(graph, shown, view, difference);
+  const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from].join(" ");
+  const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about);
   const [anchor, setAnchor] = useState<NodeId | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   useEffect(() => {
@@ -58,7 +59,7 @@ export default function LineagePage(): ReactNode {
             edges={drawn.edges}
             actions={actions}
             anchor={anchor}
-            about={[view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from].join(" ")}
+            about={drawn.about}
             onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
           />
         )}

@@ -63,7 +63,6 @@ export function flowEdge(edge: LineageEdge, look: Look): Edge {
     targetHandle: "in",
     className: tone,
     focusable: false,
-    zIndex: look.isLit ? 1 : 0,
   };
 }
 

@@ -12,10 +12,12 @@ import { useLayout } from "./useLayout";
 interface Drawn {
   nodes: FlowNode[];
   edges: Edge[];
+  /** What the drawn graph is about; null while it is partly of the view before. */
+  about: string | null;
 }
 
 /** Nodes and edges to draw, once they have their places. */
-export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null): Drawn {
+export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null): Drawn {
   const opened = useMemo(() => {
     const open = new Set(view.columns);
     const found = new Map<LineageNode["id"], ReturnType<typeof rowsOf>>();
@@ -25,9 +27,9 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     return found;
   }, [graph, shown, view.columns]);
   const counts = useMemo(() => new Map([...opened].map(([id, rows]) => [id, rows.length])), [opened]);
-  const laid = useLayout(shown, counts);
+  const laid = useLayout(shown, counts, about);
   return useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [] };
+    if (!laid || !graph) return { nodes: [], edges: [], about: null };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? { nodes: litNodes(edges, view.lit), edges: litEdges(edges, view.lit) } : null;
@@ -56,6 +58,6 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const columns = (locked?.edges ?? graph.columns)
       .filter((edge) => rows.has(columnKey(edge.from.id, edge.from.field)) && rows.has(columnKey(edge.to.id, edge.to.field)))
       .map((edge) => columnFlowEdge(edge, locked !== null));
-    return { nodes: drawn, edges: [...lines, ...columns] };
+    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about };
   }, [laid, graph, view.lit, view.column, difference, opened]);
 }

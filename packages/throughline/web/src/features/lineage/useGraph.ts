@@ -24,6 +24,8 @@ interface Asked {
   graph: Graph | null;
   error: Error | null;
   isFetching: boolean;
+  /** Whether some of it is of the view before, because answers are still to come. */
+  isStale: boolean;
 }
 
 /** The graph that a view asks for; null until the first answer is there. */
@@ -37,7 +39,7 @@ export function useGraph(view: View): Asked {
   });
   const { answers } = found;
   const graph = useMemo(() => (answers[0] ? merge(answers.filter((each) => each !== undefined)) : null), [answers]);
-  return { graph, error: found.error, isFetching: found.isFetching };
+  return { graph, error: found.error, isFetching: found.isFetching, isStale: found.isStale };
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {
@@ -46,5 +48,6 @@ function combine(results: UseQueryResult<GraphAnswer>[]) {
     // A node that was not there at the other moment is new: no error.
     error: results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
     isFetching: results.some((each) => each.isFetching),
+    isStale: results.some((each) => each.isPlaceholderData || each.isPending),
   };
 }

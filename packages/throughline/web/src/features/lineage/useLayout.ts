@@ -11,10 +11,11 @@ export interface Laid {
   shown: Shown;
   places: Map<NodeId, Place>;
   columns: Map<NodeId, number>;
+  about: string | null;
 }
 
 /** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: Map<NodeId, number>): Laid | null {
+export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, about: string | null): Laid | null {
   const [laid, setLaid] = useState<Laid | null>(null);
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
@@ -24,11 +25,11 @@ export function useLayout(shown: Shown | null, columns: Map<NodeId, number>): La
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
     void worker.layout(graph).then((found) => {
-      if (!isOld) setLaid({ shown, places: placesOf(found), columns: asked });
+      if (!isOld) setLaid({ shown, places: placesOf(found), columns: asked, about });
     });
     return () => {
       isOld = true;
     };
-  }, [shown, rows]);
+  }, [shown, rows, about]);
   return laid;
 }
