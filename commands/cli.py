@@ -61,11 +61,12 @@ def demo(
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """All tests; --fast: those without Spark, Airflow, servers or a browser; -k and so on pass."""
+    """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
-        arguments += ["-m", "not (spark or airflow or server or metaflow or postgresql or browser)"]
+        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "replay")
+        arguments += ["-m", f"not ({' or '.join(slow)})"]
     os.chdir(REPOSITORY)
     become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
 

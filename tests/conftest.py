@@ -33,6 +33,7 @@ def clean_environment() -> Iterator[None]:
             if name in names or name.startswith(("OPENLINEAGE", "AIRFLOW__", "METAFLOW_")):
                 patch.delenv(name)
         patch.setenv("SETTINGS_FILE", os.devnull)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # as ./run does
         yield
 
 

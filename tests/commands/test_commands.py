@@ -20,7 +20,7 @@ from commands.processes import Service, marked, require_free_port, wait_for_inte
 from commands.progress import Progress
 from commands.services import _lock, _locks
 from commands.status import show_settings, show_status
-from lakehouse.errors import SettingsError, SetupError
+from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 
@@ -53,6 +53,13 @@ def test_the_readme_names_every_command() -> None:
     readme = (REPOSITORY / "README.md").read_text()
     for name in listed():
         assert re.search(rf"`\./run [^`]*{re.escape(name)}\b|`[^`]*{re.escape(name)}", readme), name
+
+
+def test_the_help_of_lineage_names_the_command_that_was_typed() -> None:
+    command = [sys.executable, "-m", "commands", "lineage", "tree", "--help"]
+    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("Usage: ./run lineage tree")
+    assert "Example: ./run lineage tree" in told.stdout
 
 
 def test_a_taken_port_is_named_together_with_its_setting() -> None:
@@ -111,17 +118,31 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
         (("demo", "--real", "--data", "x"), "--real and --data x name two sources"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
         (("demo", "--backend", "datazone"), "needs DATAZONE_DOMAIN_ID"),
-        (("demo", "--data", "no/such"), "There is no folder"),
         (("demo", "--months", "2999-01"), "2999-01 has not begun"),
         (("demo", "--model", "wether"), "FORECAST_MODEL: Input should be 'seasonal_naive' or"),
-        (("demo", "--backend", "http://127.0.0.1:9"), "Nothing answers at http://127.0.0.1:9"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_started(
-    arguments: tuple[str, ...], told: str, tmp_path: Path
+    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATE_DIR", str(tmp_path / "state"))
+    with pytest.raises(PipelineError, match=re.escape(told)):
+        app(arguments, standalone_mode=False)
+    assert not (tmp_path / "state" / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--backend", "http://127.0.0.1:9", "Nothing answers at http://127.0.0.1:9"),
+        ("--data", "no/such", "There is no folder {folder}/no/such"),
+    ],
+)
+def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
+    option: str, value: str, told: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [REPOSITORY / "run", *arguments],
+        [REPOSITORY / "run", "demo", option, value],
         cwd=tmp_path,
         env=os.environ | {"STATE_DIR": "state"},
         capture_output=True,
@@ -129,11 +150,9 @@ def test_what_cannot_be_done_is_said_before_anything_is_started(
         check=False,
     )
     assert done.returncode == 1
-    assert told in done.stderr
+    assert told.format(folder=tmp_path) in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "state" / "logs").exists()
-    if "no/such" in arguments:
-        assert str(tmp_path / "no/such") in done.stderr  # relative to where it was typed
 
 
 def test_status_of_nothing_says_so_and_makes_nothing(

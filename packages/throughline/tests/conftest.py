@@ -130,10 +130,24 @@ def postgresql() -> Iterator[str]:
             server.cleanup()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of an empty database, of each kind in turn."""
-    if request.param == "sqlite":
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked so on each kind of database: what the log itself does, and a few above."""
+    is_marked = metafunc.definition.get_closest_marker("each_database")
+    if is_marked and "database_kind" in metafunc.fixturenames:
+        postgresql = pytest.param("postgresql", marks=pytest.mark.postgresql)
+        metafunc.parametrize("database_kind", ["sqlite", postgresql])
+
+
+@pytest.fixture
+def database_kind() -> str:
+    """The kind of a test's database; who runs on each kind is given them in turn."""
+    return "sqlite"
+
+
+@pytest.fixture
+def database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of an empty database."""
+    if database_kind == "sqlite":
         yield f"sqlite:///{tmp_path / 'log.db'}"
         return
     server = make_url(request.getfixturevalue("postgresql"))

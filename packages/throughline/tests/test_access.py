@@ -35,6 +35,7 @@ def _bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
+@pytest.mark.each_database
 def test_a_key_is_kept_as_a_hash_alone(log: EventLog) -> None:
     text = add_key(log, "spark", ["write", "read"])
     assert re.fullmatch(r"tl_[\w-]{43}", text)
@@ -99,6 +100,7 @@ def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
             assert answer.json()["message"] == told
 
 
+@pytest.mark.each_database
 def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
     client = TestClient(make_app(live, Access("from-the-environment")))
     assert client.get("/api/v1/jobs").status_code == 401
@@ -203,6 +205,7 @@ def _told(call: Any, *arguments: str) -> str:
     return str(answer.stdout)
 
 
+@pytest.mark.each_database
 def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, database: str) -> None:
     where = ("--database", database)
     text = _told(call, "keys", "add", "spark", "--scope", "write, read", *where).strip()

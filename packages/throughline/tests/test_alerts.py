@@ -24,6 +24,8 @@ from throughline.spec import parse_time, to_micros
 from .servers import Server
 from .sinks import Sink, serving
 
+pytestmark = pytest.mark.each_database
+
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 _NOW = Backoff(first=0, most=0)
 Look = Callable[..., list[dict[str, Any]]]

@@ -59,6 +59,7 @@ def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = Fals
     live.take(Batch([entry]))
 
 
+@pytest.mark.each_database
 def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
     with shop.reading() as state:
         before = _shown(state)
@@ -74,6 +75,7 @@ def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
         assert (_shown(state), aliases(state)["items"]) == (before, [])
 
 
+@pytest.mark.each_database
 def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "09:00:00")
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
@@ -152,6 +154,7 @@ def test_the_api_joins_lists_and_takes_back(shop: Live) -> None:
             assert client.post("/api/v2/aliases", json=wrong).status_code == status, wrong
 
 
+@pytest.mark.each_database
 @pytest.mark.parametrize("is_local", [True, False])
 def test_the_command_line_joins_lists_and_takes_back(
     is_local: bool,
@@ -179,6 +182,7 @@ def test_a_projection_made_anew_has_the_aliases_too(call: Any, shop: Live, datab
     assert (found.returncode, found.stdout.endswith(", equal\n")) == (0, True)
 
 
+@pytest.mark.each_database
 def test_aliases_are_in_the_log_and_no_events(log: EventLog) -> None:
     log.append([alias_of(_A, _B, _at("08:00:00"), is_removed=False)])
     assert (list(log.read()), log.latest(None, 5), log.newest(5, 0, ascending=True)) == (

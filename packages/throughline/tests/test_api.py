@@ -28,6 +28,7 @@ def _post(client: TestClient, *bodies: Any) -> None:
         assert client.post("/api/v1/lineage", json=body).status_code == 201
 
 
+@pytest.mark.each_database
 def test_an_event_is_visible_as_soon_as_it_is_acknowledged(client: TestClient, build: Any) -> None:
     _post(client, build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|a",)))
     job = client.get("/api/v1/namespaces/demo/jobs/j").json()
@@ -35,6 +36,7 @@ def test_an_event_is_visible_as_soon_as_it_is_acknowledged(client: TestClient, b
     assert job["inputs"] == [{"namespace": "db", "name": "a"}]
 
 
+@pytest.mark.each_database
 def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build: Any) -> None:
     good = build.run("START", "r", "j", "08:00:00")
     answer = client.post("/api/v1/lineage", json=[good, {"eventTime": "x"}, good])
@@ -229,6 +231,7 @@ def test_a_job_is_found_by_the_name_that_marquez_would_give_it(
     assert client.get("/api/v1/namespaces/demo/jobs/dag.load").json()["name"] == "load"
 
 
+@pytest.mark.each_database
 def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> None:
     events = [build.run("START", "r", "j", f"0{hour}:00:00") for hour in (7, 8, 9)]
     _post(client, events[1], events[0], events[2])

@@ -62,6 +62,8 @@ def _spoil(random: Random, value: Any) -> Any:
     return random.choice(_JUNK)
 
 
+@pytest.mark.replay
+@pytest.mark.each_database
 def test_junk_anywhere_in_an_event_never_gives_a_5xx(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -22,6 +22,8 @@ from .marquez_reasons import REASONS, SIDES, reason_of
 from .told import Checked, Told
 from .written import check_written, table
 
+pytestmark = pytest.mark.replay
+
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEAD = """# Where throughline answers other than Marquez
 

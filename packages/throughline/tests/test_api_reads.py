@@ -190,6 +190,7 @@ def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it
     assert (table["name"], table["physicalName"]) == ("db.t", "t")
 
 
+@pytest.mark.each_database
 def test_events_are_listed_from_after_to_before_without_it(
     live: Live, client: TestClient, build: Any
 ) -> None:
@@ -222,6 +223,7 @@ def test_search_is_narrowed_by_kind_and_namespace_and_sorted(
     assert client.get("/api/v1/search?q=trip&filter=odd").status_code == 400
 
 
+@pytest.mark.each_database
 def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, build: Any) -> None:
     now = datetime.now(UTC)
     start = build.run("START", "r", "j", "08:00:00", writes=("db|t",))

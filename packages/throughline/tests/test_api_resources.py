@@ -174,6 +174,7 @@ def test_lineage_reaches_as_far_as_its_depth_and_can_be_rolled_up(
     assert {node["id"] for node in rolled if node["type"] == "JOB"} == {"job:demo:dag"}
 
 
+@pytest.mark.each_database
 def test_refused_lines_are_listed_with_their_reason(
     live: Live, client: TestClient, tmp_path: Path
 ) -> None:
@@ -184,6 +185,7 @@ def test_refused_lines_are_listed_with_their_reason(
     assert refused["reason"].startswith("eventTime: received 1, expected an ISO 8601 time")
 
 
+@pytest.mark.each_database
 def test_the_export_is_the_same_after_a_rebuild_from_the_log(
     live: Live, client: TestClient, build: Any
 ) -> None:
@@ -196,6 +198,7 @@ def test_the_export_is_the_same_after_a_rebuild_from_the_log(
     assert orjson.loads(rebuilt.get("/healthz").content)["runs"] == 2
 
 
+@pytest.mark.each_database
 def test_a_log_that_cannot_be_written_is_503_and_not_acknowledged(
     live: Live, client: TestClient, build: Any
 ) -> None:

@@ -269,54 +269,6 @@ def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
     assert exported("graphviz")[-1] == "}"
 
 
-def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
-    tmp_path: Path, build: Any, call: Call
-) -> None:
-    from pyarrow import parquet
-
-    made = build.run("COMPLETE", "1", "j", "08:01:30", parent=("0", "dag"))
-    fields = {"n": {"inputFields": [
-        {"namespace": "file", "name": "/w/t", "field": "m", "transformations": [
-            {"type": "DIRECT", "subtype": "IDENTITY"}, {"type": "INDIRECT", "subtype": "SORT"}]},
-        "junk",
-    ]}, "junk": 7}  # fmt: skip
-    made["inputs"] = [build.dataset("file|/w/t", symlinks=[("hive://h", "db.t", "TABLE")])]
-    made["outputs"] = [build.dataset("hive://h|db.u", columnLineage={"fields": fields})]
-    start = build.run("START", "1", "j", "08:00:00", parent=("0", "dag"))
-    events, log = tmp_path / "events.json", ("--database", str(tmp_path / "log.db"))
-    events.write_bytes(orjson.dumps([start, made]))
-    call("ingest", str(events), *log)
-    folder = tmp_path / "tables"
-    for _ in range(2):  # what was there is replaced
-        told = call("export", "--format", "parquet", "--output", str(folder), *log).stdout
-    assert f"{folder / 'events'}.parquet  2 rows" in told
-    tables = {path.stem: parquet.read_table(path).to_pylist() for path in folder.iterdir()}
-    assert set(tables) == {"events", "runs", "edges", "columns"}
-    assert orjson.loads(tables["events"][0]["body"]) == start
-    run = {each["run_id"]: each for each in tables["runs"]}["1"]
-    assert (run["duration_ms"], run["parent_run_id"], run["state"]) == (90_000, "0", "COMPLETED")
-    assert run["started_at"].isoformat() == "2025-11-21T08:00:00+00:00"
-    names = {(e["dataset_namespace"], e["dataset_name"], e["direction"]) for e in tables["edges"]}
-    assert names == {("hive://h", "db.t", "reads"), ("hive://h", "db.u", "writes")}
-    columns = [list(each.values())[3:] for each in tables["columns"]]
-    assert columns == [
-        ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "DIRECT", "IDENTITY"],
-        ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "INDIRECT", "SORT"],
-    ]
-
-
-def test_parquet_needs_a_folder_and_a_library_and_says_so(
-    database: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = ("--database", database)
-    assert "need each other" in call("export", "--format", "parquet", *log).stderr
-    assert "need each other" in call("export", "--output", str(tmp_path), *log).stderr
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    found = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
-    assert (found.returncode, "extra `parquet`" in found.stderr) == (1, True)
-    assert not (tmp_path / "new").exists()
-
-
 def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_shown(
     database: str, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,7 +277,7 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
     from throughline.projection.facets import FacetBook
 
     def last_wins(self: Any, facets: Any, stamp: Any) -> None:
-        self._facets = {"late": (stamp, b"{}")}
+        self._flat = ("late", stamp, b"{}")
 
     monkeypatch.setattr(FacetBook, "put", last_wins)  # a projection that order matters to
     found = call("rebuild", "--database", database)

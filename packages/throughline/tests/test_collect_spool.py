@@ -12,6 +12,8 @@ from throughline.collect import SpoolTail
 from throughline.log import EventLog
 from throughline.projection.live import Live
 
+pytestmark = pytest.mark.each_database
+
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Path:

@@ -8,7 +8,9 @@ import orjson
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import columns_answer
+from throughline.graph.answers import columns_answer, made_of_columns
+from throughline.graph.columns import Column
+from throughline.identity import DatasetName
 from throughline.projection.live import Batch, Live
 
 IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
@@ -84,6 +86,19 @@ def test_what_only_decides_on_rows_is_shown_when_it_is_asked_for(
 def test_down_is_what_a_column_makes(events: list[Any], build: Any) -> None:
     (made,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
     assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
+
+
+def test_what_a_column_makes_is_found_though_its_dataset_is_named_in_the_columns_only(
+    events: list[Any], build: Any
+) -> None:
+    for event in events:
+        event["inputs"] = []
+    made = made_of_columns(build.state(*events))
+    start = Column(DatasetName("db", "raw"), "fare")
+    found = made.around({start}, depth=3, downstream=True)
+    assert {f"{column.dataset.name}.{column.field}" for column in found} == {
+        "raw.fare", "file.fare", "file.kind", "day.fare",
+    }  # fmt: skip
 
 
 def test_a_column_that_comes_again_is_told_once_and_then_marked(build: Any) -> None:

@@ -27,6 +27,8 @@ from throughline.spec import JobRef, RunEvent
 
 from .sinks import Answer, Sink, serving
 
+pytestmark = pytest.mark.each_database
+
 _QUICK = Backoff(first=0.001, most=0.01)
 
 

@@ -20,6 +20,8 @@ from throughline.spec import load, oddities
 
 from .written import check_written, table
 
+pytestmark = pytest.mark.replay
+
 _CLASSES = {
     "captured": "emitted by running integrations, kept as emitted",
     "this-stack": "emitted by the integrations that this project uses",

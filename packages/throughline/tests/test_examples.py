@@ -1,12 +1,13 @@
-"""Every example in the help of a command, as a shell runs it, on a sample log with a server."""
+"""Every example in the help of a command, on a sample log with a server."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ import pytest
 import typer.main
 
 from throughline.cli import app
+from throughline.log import EventLog
+
+from .conftest import Answer, Call
+
+Run = Callable[[str], Answer]
 
 pytestmark = pytest.mark.server
 
@@ -75,37 +81,28 @@ def _sample(build: Any) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[Any]:
-    """Runs a line in a folder that has what the examples name; `serve`'s own is the server."""
+def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tuple[Path, str]]:
+    """A folder that has what the examples name, and the URL of the server of `serve`'s own."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "events").mkdir()
     (folder / "events" / "all.json").write_bytes(orjson.dumps(_sample(build)))
     (folder / "lineage.yaml").write_text(_LINEAGE.read_text())
     (folder / "policy.yaml").write_text("no_pii: false\nsources: ['file:*', 'https:*']\n")
     (folder / "deliver.yaml").write_text("backends: [{name: f, type: file, path: out.jsonl}]\n")
+    log = EventLog(str(folder / "lineage.db"))
+    log.append([build.entry(body) for body in _sample(build)])
+    log.close()
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("THROUGHLINE", "OPENLIN"))}
-    path = f"{_BIN}{os.pathsep}{os.environ['PATH']}"
-    environment = {**clean, "PATH": path, "THROUGHLINE_PORT": "0", "XDG_DATA_HOME": str(folder)}
-
-    def line(text: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            text, shell=True, cwd=folder, env=environment, capture_output=True, text=True
-        )
-
-    assert line("throughline ingest events/ --database lineage.db").returncode == 0
+    there: dict[str, Any] = {"cwd": folder, "env": {**clean, "THROUGHLINE_PORT": "0"}}
     serve = next(each for each in _ALL if each.startswith("throughline serve"))
     serve = serve.replace("/var/spool/lineage", str(folder / "spool"))
-    server = subprocess.Popen(
-        ["sh", "-c", f"exec {serve}"],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    line = ["sh", "-c", f"exec {_BIN}/{serve}"]
+    server = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, **there)
     assert server.stdout is not None
-    environment["THROUGHLINE_URL"] = server.stdout.readline().split()[3].rstrip(",")
-    assert line("throughline check contract.yaml --write").returncode == 0
-    yield line
+    url = server.stdout.readline().split()[3].rstrip(",")
+    check = [_BIN / "throughline", "check", "contract.yaml", "--write", "--url", url]
+    subprocess.run(check, check=True, capture_output=True, **there)
+    yield folder, url
     server.send_signal(signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         server.wait(timeout=20)
@@ -113,8 +110,24 @@ def shell(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[Any]
     assert server.returncode == 0
 
 
+@pytest.fixture
+def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a line in the folder: in this process, unless it takes a shell."""
+    folder, url = sample
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("THROUGHLINE_URL", url)
+
+    def run(line: str) -> Answer:
+        if ">" not in line:
+            return call(*shlex.split(line)[1:])
+        found = subprocess.run(f"{_BIN}/{line}", shell=True, capture_output=True, text=True)
+        return Answer(found.returncode, found.stdout, found.stderr)
+
+    return run
+
+
 @pytest.mark.parametrize("example", [each for each in _ALL if " serve " not in each])
-def test_an_example_of_the_help_runs_as_it_stands(example: str, shell: Any) -> None:
+def test_an_example_of_the_help_runs_as_it_stands(example: str, run: Run) -> None:
     # The one word that differs is the server's address, where the example gives it.
-    found = shell(example.replace("--url http://localhost:9002", ""))
+    found = run(example.replace("--url http://localhost:9002", ""))
     assert (found.returncode, found.stderr) == (0, ""), found.stdout

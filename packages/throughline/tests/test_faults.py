@@ -115,6 +115,7 @@ def test_what_was_not_stored_does_not_show_in_the_projection(tmp_path: Path, bui
     log.close()
 
 
+@pytest.mark.each_database
 def test_who_gave_up_waiting_does_not_stop_the_writer(live: Live, build: Any) -> None:
     first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
     with live._writing:  # the writer is busy
@@ -138,6 +139,7 @@ def test_an_error_of_the_store_shows_nothing_of_what_was_to_be_stored(
     log.close()
 
 
+@pytest.mark.postgresql
 def test_a_connection_that_is_not_answered_is_given_up(postgresql: str) -> None:
     log = EventLog(postgresql)
     assert log._engine.url.query["connect_timeout"] == "10"

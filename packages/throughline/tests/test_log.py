@@ -14,6 +14,8 @@ from sqlalchemy.engine import make_url
 from throughline.errors import ConfigError, LogError
 from throughline.log import EventLog, Offset, Refusal, entry_of, redact, redact_text, use_rules
 
+pytestmark = pytest.mark.each_database
+
 
 def test_an_event_is_stored_once_and_byte_for_byte(log: EventLog, build: Any) -> None:
     body = build.run("START", "r1", "j", "08:00:00")

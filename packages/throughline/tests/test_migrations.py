@@ -10,7 +10,9 @@ from throughline.deliver import standings_answer
 from throughline.deliver.forwarder import Forwarder
 from throughline.log import EventLog
 from throughline.log.schema import VERSION
+from throughline.projection import State
 from throughline.projection.live import Live
+from throughline.projection.snapshot import save
 
 _VERSION_1 = """
 CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));
@@ -54,7 +56,7 @@ class _Nowhere:
         """Nothing is open."""
 
 
-def test_a_log_of_version_1_keeps_its_events_and_can_be_delivered(
+def test_a_log_of_version_1_keeps_its_events_can_be_delivered_and_keeps_snapshots(
     tmp_path: Path, build: Any
 ) -> None:
     entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
@@ -67,4 +69,6 @@ def test_a_log_of_version_1_keeps_its_events_and_can_be_delivered(
         assert found == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
         assert standings_answer(log)[0]["seq"] == 2
+        save(log, State(), 2)
+        assert Live(log).restored == 2
         log.close()

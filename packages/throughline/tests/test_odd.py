@@ -116,6 +116,7 @@ def mixed(live: Live) -> Live:
     return live
 
 
+@pytest.mark.each_database
 def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live) -> None:
     with TestClient(make_app(mixed)) as client:
         page = client.get("/api/v2/events/odd?limit=2").json()
@@ -133,6 +134,7 @@ def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live
     }
 
 
+@pytest.mark.each_database
 def test_a_page_of_the_latest_events_begins_before_a_seq(log: EventLog) -> None:
     times = [f"2025-11-21T08:00:0{number}Z" for number in range(3)]
     log.append([entry_of(orjson.dumps(_event(eventTime=time))) for time in times])
@@ -147,6 +149,7 @@ def _bodies(file: Path, form: str = "jsonl") -> list[Any]:
     return [each for body in bodies for each in (body if isinstance(body, list) else [body])]
 
 
+@pytest.mark.replay
 def test_every_shared_event_is_taken_or_refused_and_never_a_5xx(
     shared: Path, tmp_path: Path
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.errors import Unsatisfiable
 from jsonschema import Draft202012Validator
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
@@ -131,13 +129,16 @@ _BOUNDED = settings(
 )
 
 
+@pytest.mark.replay
 def test_nothing_that_the_document_allows_gives_a_5xx_or_an_answer_that_it_does_not_tell(
     schema: Any,
 ) -> None:
     asked = 0
     for found in schema.get_all_operations():
         operation = found.ok()
-        for mode in GenerationMode:
+        # A path and a header take any text: nothing can be wrong, and the search for it is long.
+        can_be_wrong = operation.query or operation.body
+        for mode in GenerationMode if can_be_wrong else [GenerationMode.POSITIVE]:
 
             @_BOUNDED
             @given(case=operation.as_strategy(generation_mode=mode))
@@ -146,6 +147,5 @@ def test_nothing_that_the_document_allows_gives_a_5xx_or_an_answer_that_it_does_
                 asked += 1
                 case.call_and_validate(checks=_CHECKS)
 
-            with suppress(Unsatisfiable):  # nothing can be wrong where nothing is asked for
-                ask()
+            ask()
     assert asked > 400

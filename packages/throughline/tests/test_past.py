@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 import time
+from contextvars import copy_context
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.errors import ConfigError
+from throughline import deadline
+from throughline.errors import ConfigError, DeadlineError
 from throughline.graph.answers import diff_answer, edges_answer, tree_answer
 from throughline.graph.questions import moment_of
 from throughline.log import EventLog
 from throughline.projection import State, export, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
+
+pytestmark = pytest.mark.each_database
 
 DAY = "2025-11-21T"
 
@@ -196,3 +201,23 @@ def test_the_tree_of_a_moment_shows_runs_as_they_stood_then(live: Live, build: A
 
     assert state_at(f"{DAY}08:30:00Z") == "RUNNING"
     assert state_at(f"{DAY}09:30:00Z") == "COMPLETED"
+
+
+def test_a_state_of_the_past_that_takes_too_long_goes_on_when_it_is_asked_for_again(
+    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [build.run("COMPLETE", f"r{n}", "j", f"08:00:{n:02}") for n in range(50)]
+    live.take(Batch([build.entry(run) for run in runs]))
+    moment = Moment(known_at=time.time_ns() // 1_000)
+    looks = iter(range(1_000_000))
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+
+    def hasty() -> bool:
+        deadline.start(20)
+        try:
+            with live.reading(moment) as state:
+                return len(state.runs) == 50
+        except DeadlineError:
+            return False
+
+    assert [copy_context().run(hasty) for _ in range(4)][::3] == [False, True]

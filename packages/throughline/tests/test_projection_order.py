@@ -2,119 +2,59 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.graph.answers import edges_answer, latest_of, tree_answer
-from throughline.log import alias_of, entry_of
-from throughline.projection import State, export, project
+from throughline.graph.answers import (
+    columns_answer,
+    edges_answer,
+    latest_of,
+    made_of_columns,
+    tree_answer,
+)
+from throughline.graph.nodes import Node, node_id
+from throughline.log import Entry, entry_of
+from throughline.projection import State, project
 from throughline.projection.apply import apply
 from throughline.spec import Logged
 
+from .drawn import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK
-
-_TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
-_DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", "metaflow|F/x")
 
 
 def _canonical(events: list[Logged]) -> bytes:
-    """Everything that can be asked: the export, and all edges of all levels."""
-    state = project(events)
-    edges = [
-        edges_answer(state, level, kind)["items"]
-        for level in ("query", "task", "pipeline")
-        for kind in ("data", "control")
-    ]
-    return orjson.dumps([export(state), edges], default=list, option=orjson.OPT_SORT_KEYS)
+    return canonical(project(events))
 
 
-@st.composite
-def _events(draw: st.DrawFn) -> list[Logged]:
-    """Events of a few runs of a few jobs, interleaved, with equal times and late symlinks."""
-    bodies: list[dict[str, Any]] = []
-    for _ in range(draw(st.integers(1, 14))):
-        run = draw(st.integers(0, 4))
-        job = draw(st.sampled_from((run, run, run, 0)))  # some producers share a run id among jobs
-        facets: dict[str, Any] = {}
-        if draw(st.booleans()):
-            above = draw(st.integers(0, 4))
-            reference = {"run": {"runId": f"run-{above}"}, "job": _job(above % 3)}
-            root = {"run": {"runId": "run-0"}, "job": _job(0)}
-            facets["parent"] = {**reference, "root": root}
-        if draw(st.booleans()):
-            facets["jobDependencies"] = {"upstream": [{"job": _job(draw(st.integers(0, 2)))}]}
-        job_facets: dict[str, Any] = {"sql": {"query": draw(st.text(max_size=2))}}
-        if draw(st.booleans()):
-            job_facets["jobType"] = {"jobType": draw(st.sampled_from(("DAG", "TASK", "QUERY")))}
-        bodies.append(
-            {
-                "eventType": draw(st.sampled_from(_TYPES)),
-                "eventTime": f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z",
-                "run": {"runId": f"run-{run}", "facets": facets},
-                "job": {**_job(job % 3), "facets": job_facets},
-                "inputs": draw(st.lists(_dataset(), max_size=2)),
-                "outputs": draw(st.lists(_dataset(), max_size=2)),
-            }
-        )
-    return [entry_of(orjson.dumps(body)).event for body in bodies]
-
-
-def _job(number: int) -> dict[str, Any]:
-    return {"namespace": "n", "name": f"job-{number}"}
-
-
-@st.composite
-def _dataset(draw: st.DrawFn) -> dict[str, Any]:
-    namespace, name = draw(st.sampled_from(_DATASETS)).split("|")
-    facets: dict[str, Any] = {}
-    if draw(st.booleans()):
-        facets["version"] = {"datasetVersion": str(draw(st.integers(1, 3)))}
-    if draw(st.integers(0, 4)) == 0:
-        other, table = draw(st.sampled_from(_DATASETS)).split("|")
-        facets["symlinks"] = {"identifiers": [{"namespace": other, "name": table, "type": "TABLE"}]}
-    return {"namespace": namespace, "name": name, "facets": facets}
-
-
-@st.composite
-def _logged(draw: st.DrawFn) -> list[Logged]:
-    """The same, with declared jobs and names joined by hand among them."""
-    events = draw(_events())
-    for number in range(draw(st.integers(0, 3))):
-        names = [draw(st.sampled_from(_DATASETS)).split("|") for _ in range(2)]
-        time = f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z"
-        if draw(st.booleans()):
-            one, other = ((namespace, name) for namespace, name in names)
-            entry = alias_of(one, other, number, is_removed=draw(st.booleans()))
-        else:
-            inputs, outputs = ([{"namespace": n, "name": m}] for n, m in names)
-            declared = {"eventTime": time, "job": _job(draw(st.integers(0, 3)))}
-            entry = entry_of(orjson.dumps({**declared, "inputs": inputs, "outputs": outputs}))
-        events.insert(draw(st.integers(0, len(events))), entry.event)
-    return events
+WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
 
 
 def _answers(state: State) -> dict[str, Any]:
-    """What the graph of a state says: edges at each level, what each job did last, trees."""
+    """What the graph of a state says: edges at each level, what jobs did last, trees, columns."""
     latest = latest_of(state)
+    made = made_of_columns(state)
     names = sorted(set(state.identity))
+    nodes = [node_id(Node.of_dataset(name)) for name in names]
     return {
         "edges": [edges_answer(state, level) for level in ("query", "task", "pipeline")],
         "latest": {ref: latest.edges_of(ref) for ref in state.jobs},
         "readers": {name: latest.readers_of(name) for name in names},
         "writers": {name: latest.writers_of(name) for name in names},
-        "trees": [tree_answer(state, f"dataset:{'|'.join(n)}".replace("|", ":")) for n in names],
+        "made": {column: made.of(column) for name in names for column in made.columns(name)},
+        "trees": [tree_answer(state, node, "both") for node in nodes],
+        "columns": [columns_answer(state, n, direction=way) for n in nodes for way in WAYS],
     }
 
 
 @settings(max_examples=150, deadline=None)
-@given(events=_logged(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
+@given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
 def test_a_graph_asked_for_between_events_is_the_one_that_all_of_them_together_give(
-    events: list[Logged], asks: list[bool]
+    entries: list[Entry], asks: list[bool]
 ) -> None:
+    events = [entry.event for entry in entries]
     state = State()
     for count, event in enumerate(events, 1):
         apply(state, event)
@@ -170,10 +110,11 @@ def test_a_graph_asked_for_before_a_rare_event_is_right_after_it(build: Any, num
 
 
 @settings(max_examples=120, deadline=None)
-@given(events=_events(), random=st.randoms(use_true_random=False), data=st.data())
+@given(entries=run_entries(), random=st.randoms(use_true_random=False), data=st.data())
 def test_any_order_with_any_repetition_gives_the_same_projection(
-    events: list[Logged], random: Random, data: st.DataObject
+    entries: list[Entry], random: Random, data: st.DataObject
 ) -> None:
+    events = [entry.event for entry in entries]
     again = events + data.draw(st.lists(st.sampled_from(events), max_size=6))
     random.shuffle(again)
     assert _canonical(again) == _canonical(events)

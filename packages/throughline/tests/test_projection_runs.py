@@ -111,6 +111,7 @@ def test_taking_the_same_batch_again_changes_nothing(live: Live, build: Any) -> 
     assert (live.take(Batch(entries)).taken, live.take(Batch(entries)).repeated) == (2, 2)
 
 
+@pytest.mark.each_database
 def test_what_another_process_appends_is_followed_without_gaps(live: Live, build: Any) -> None:
     other = Live(live.log)
     other.take(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
@@ -121,6 +122,7 @@ def test_what_another_process_appends_is_followed_without_gaps(live: Live, build
             assert set(state.runs_by_id) == {"a", "b"}
 
 
+@pytest.mark.each_database
 def test_many_writers_at_once_lose_nothing(live: Live, build: Any) -> None:
     live.start()
     futures = [

@@ -84,6 +84,7 @@ def test_a_client_gets_every_event_that_is_taken_from_now_on(
     assert _runs(client, 3) == [(2, "a"), (3, "b"), (4, "c")]
 
 
+@pytest.mark.each_database
 def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: Any) -> None:
     _take(live, build, *map(str, range(250)))
     assert _runs(Client(port, "?after=0"), 250) == [(n + 1, str(n)) for n in range(250)]

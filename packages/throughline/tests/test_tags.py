@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
-from throughline.graph.answers import tags_answer
+import orjson
+
+from throughline.graph.answers import columns_answer, impact_answer, tags_answer
+
+from .conftest import Call
 
 IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
 MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
@@ -127,3 +132,52 @@ def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
     assert _told(expected) >= {"day.mail pii < raw.email"}
     for order in permutations(events):
         assert tags_answer(build.state(*order, order[0]))["items"] == expected
+
+
+def test_columns_and_impact_show_the_tags_of_what_they_name(build: Any) -> None:
+    state = build.state(
+        tagged(build, "db|raw", *_PII),
+        tagged(build, "db|day", ("tier", "gold")),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)], "n": [("id", IDENTITY)]}),
+        makes(build, "09", "day", "top", None),
+    )
+
+    def told(leaf: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return [
+            (tag["field"], tag["key"], tag["value"], tag["from"]["name"], tag["from"]["field"])
+            for tag in leaf["tags"]
+        ]
+
+    top = columns_answer(state, "day")["up"]
+    mail, n = top["children"]
+    pii = ("mail", "pii", "true", "raw", "email")
+    tier = ("mail", "tier", "gold", "day", None)
+    assert told(mail) == [pii, tier, ("mail", "tier", "gold", "raw", "email")]
+    assert told(n) == [("n", "tier", "gold", "day", None)]
+    assert set(told(top)) == {(None, "tier", "gold", "day", None), *told(mail), *told(n)}
+    assert told(mail["children"][0])[0] == ("email", "pii", "true", "raw", "email")
+    (made,) = columns_answer(state, "raw", "email", "down")["down"]["children"][0]["children"]
+    assert told(made) == told(mail)
+
+    found = {each["name"]: each for each in impact_answer(state, "raw")["affected"]}
+    assert told(found["day"]) == told(top)
+    assert (None, "pii", "true", "raw", "email") in told(found["top"])
+    assert "tags" not in found["make_day"]
+    (column,) = impact_answer(state, "raw", "email")["affected"]
+    assert (column["type"], told(column)) == ("column", told(mail))
+
+
+def test_the_command_line_shows_tags_in_short_and_whence_a_column_has_them(
+    build: Any, tmp_path: Path, call: Call
+) -> None:
+    events = [
+        tagged(build, "db|raw", *_PII),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
+    ]
+    (tmp_path / "e.json").write_bytes(orjson.dumps(events))
+    where = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(tmp_path / "e.json"), *where)
+    lines = call("columns", "day", *where).stdout.splitlines()
+    assert lines[1].endswith("day.mail  #pii from raw.email  #tier=gold from raw.email")
+    assert lines[2].endswith("  by make_day  #pii  #tier=gold")
+    assert call("impact", "raw", *where).stdout.splitlines()[-1].endswith("(db)  #pii  #tier=gold")

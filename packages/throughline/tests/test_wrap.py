@@ -130,7 +130,7 @@ def _read(terminal: int, what: bytes) -> bytes:
 
 
 def test_a_signal_to_us_is_one_to_the_command_and_its_own_answer_counts(tmp_path: Path) -> None:
-    script = "trap 'echo bye; exit 5' TERM; echo up; while :; do read -r line; done"
+    script = "trap 'echo bye; kill $!; exit 5' TERM; sleep 60 >&- & echo up; wait"
     line = _line(tmp_path, "sh", "-c", script)
     pipe = subprocess.PIPE
     running = subprocess.Popen(line, stdin=pipe, stdout=pipe, text=True)

@@ -1,20 +1,23 @@
 """How long a question may take: set where it is asked, looked at where it is answered.
 
-Only walks and what is thrown away when it stops half done look at the time; what changes a state
-that others read must finish.
+What is thrown away when it stops half done looks at the time as it goes; what is kept for others to
+read must finish, or be kept only once it is whole.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from throughline.errors import DeadlineError
 
-__all__ = ["check", "held", "start"]
+__all__ = ["check", "held", "start", "watched"]
+
+Item = TypeVar("Item")
 
 _END: ContextVar[tuple[float, float] | None] = ContextVar("_END", default=None)
 
@@ -36,6 +39,13 @@ def check() -> None:
             f"this takes longer than {end[1]:g} s: ask for fewer steps (depth), for one node rather"
             " than all, or for a later moment; THROUGHLINE_LONGEST_QUERY allows more"
         )
+
+
+def watched(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, as long as there is time."""
+    for each in items:
+        check()
+        yield each
 
 
 @contextmanager

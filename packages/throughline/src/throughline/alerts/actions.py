@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
-from throughline.deliver.http import post
+from throughline.deliver.http import new_client, post
 from throughline.errors import ConfigError, DeliveryError
 
 log = logging.getLogger("throughline.alerts")
@@ -54,7 +53,7 @@ class Webhook:
     def act(self, alert: dict[str, Any]) -> None:
         """Post it."""
         target = self._target()
-        with httpx.Client(timeout=_SECONDS) as client:  # its path is often its secret
+        with new_client() as client:  # its path is often its secret
             post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
 
     def _target(self) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from throughline import deadline
 from throughline.api import (
     aliases,
     datasets,
@@ -77,23 +76,15 @@ def make_app(
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in, `largest_body` the
     most bytes of a request, `longest_query` the seconds that a question may take.
     """
-
-    async def limit() -> None:
-        deadline.start(longest_query)
-
-    app = FastAPI(
-        title="throughline",
-        version=version("throughline"),
-        openapi_url=None,
-        dependencies=[Depends(limit)],
-    )
+    app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
     app.state.spool_lag = spool_lag
     app.state.largest_body = largest_body
+    app.state.longest_query = longest_query
     app.state.is_closing = False
     app.state.document = None
     for resource in _RESOURCES:
-        app.include_router(resource.router)
+        app.router.routes += resource.router.routes  # include_router would make them all anew
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from throughline import deadline
 from throughline.errors import LogError
 from throughline.graph.answers import MOST_STEPS
 from throughline.projection.live import Live
@@ -96,7 +97,9 @@ def _has(request: Request, tag: str) -> bool:
     return known.strip() == "*" or tag in _TAG.findall(known)
 
 
-def _live(request: Request) -> Live:
+async def _live(request: Request) -> Live:
+    """What is known, for a question that begins now."""
+    deadline.start(request.app.state.longest_query)
     live = request.app.state.live
     assert isinstance(live, Live)
     return live

@@ -51,8 +51,8 @@ def get_lineage(
         if root.type == "dataset":
             names.add(DatasetName(root.namespace, root.name))
         shapes = Shapes(state)
-        nodes = [_dataset(shapes, graph, name, jobs) for name in sorted(names)]
-        nodes += [_job(shapes, graph, state.jobs[ref]) for ref in sorted(jobs)]
+        nodes = [_dataset(shapes, graph, name, jobs) for name in deadline.watched(sorted(names))]
+        nodes += [_job(shapes, graph, state.jobs[ref]) for ref in deadline.watched(sorted(jobs))]
         return answer({"graph": nodes})
 
 

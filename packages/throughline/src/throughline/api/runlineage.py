@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from throughline import deadline
 from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.runs import find_run
 from throughline.api.shapes import Shapes
@@ -38,6 +39,7 @@ def get_upstream(
 
 def _shown(state: State, shapes: Shapes, run: Run) -> tuple[dict[str, Any], list[Run]]:
     """A run with what it read, and the runs that wrote that."""
+    deadline.check()
     whole = shapes.run(run)
     inputs, makers = [], []
     for name, use in sorted(run.inputs.items()):

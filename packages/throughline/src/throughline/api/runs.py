@@ -39,7 +39,7 @@ def get_run_facets(
 
 def find_run(state: State, run_id: str) -> Run:
     """The run of an id; where several jobs use it, the one heard of last."""
-    keys = state.runs_by_id.get(run_id_of(run_id), set())
+    keys = state.runs_by_id.get(run_id_of(run_id), ())
     known = [key for key in keys if state.runs[key].is_known]
     if not keys:
         raise NotFoundError(f"Run '{run_id}' not found.")

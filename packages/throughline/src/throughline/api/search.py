@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query, Response
 
+from throughline import deadline
 from throughline.api.http import Limit, LiveState, answer
 from throughline.graph import Node, node_id
 from throughline.projection import State
@@ -49,13 +50,13 @@ def search(
 
 
 def _jobs(state: State, wanted: str) -> Iterator[_Hit]:
-    for ref, job in state.jobs.items():
+    for ref, job in deadline.watched(state.jobs.items()):
         if wanted in ref.name.lower():
             yield _Hit(Node.of_job(ref), job.last or 0)
 
 
 def _datasets(state: State, wanted: str) -> Iterator[_Hit]:
-    for primary in state.identity:
+    for primary in deadline.watched(state.identity):
         names = state.identity.names(primary)
         if any(wanted in name.name.lower() for name in names):
             records = [state.datasets[name] for name in names if name in state.datasets]

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from throughline import deadline
 from throughline.api.facets import tagged
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.errors import NotFoundError
@@ -53,7 +54,7 @@ def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Respon
     with live.reading() as state:
         books = [job.facets for job in state.jobs.values()]
         books += [record.facets for record in state.datasets.values()]
-        found = {tag for book in books for _, tag in tagged(book.get("tags"))}
+        found = {tag for book in deadline.watched(books) for _, tag in tagged(book.get("tags"))}
     names = sorted(found)[offset : offset + limit]
     return answer({"tags": [{"name": name, "description": None} for name in names]})
 
@@ -61,7 +62,7 @@ def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Respon
 def sources_of(state: State) -> dict[str, Source]:
     """Every source by its name."""
     found: dict[str, Source] = {}
-    for record in state.datasets.values():
+    for record in deadline.watched(state.datasets.values()):
         said, facet = record.facets.stamp_of("dataSource"), record.facets.get("dataSource")
         if said is None or not facet.get("name"):
             continue

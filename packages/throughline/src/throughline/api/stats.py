@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query, Response
 
+from throughline import deadline
 from throughline.api.http import LiveState, answer
 from throughline.api.sources import sources_of
 from throughline.errors import ConfigError
@@ -32,7 +33,7 @@ def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC")
     """How many runs started, completed, failed and were aborted; repeated events count once."""
     times: dict[str, list[int]] = {"fail": [], "start": [], "complete": [], "abort": []}
     with live.reading() as state:
-        for run in state.runs.values():
+        for run in deadline.watched(state.runs.values()):
             if run.started is not None:
                 times["start"].append(run.started)
             if run.end is not None:
@@ -95,7 +96,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _growth(firsts: Iterable[int | None], period: str, timezone: str) -> Response:
-    times = sorted(first for first in firsts if first is not None)
+    times = sorted(first for first in deadline.watched(firsts) if first is not None)
     return answer(
         [
             {

@@ -485,6 +485,8 @@ def rebuild(
 ) -> None:
     """Make the projection anew from the events, in the reverse order, and compare; 1: not equal.
 
+    With --database the log's snapshots are dropped: what starts next reads all of it.
+
     Example: throughline rebuild --database lineage.db
     """
     from throughline.cli.rebuild import run_rebuild

@@ -18,13 +18,17 @@ _ROWS = 5_000  # held at once
 _LEVELS = ("pipeline", "task", "query")
 Row = dict[str, Any]
 
-# Of each table its columns; a name that ends with _at is a time, with _ms a number, else a text.
+# Of each table its columns; a name's end tells the type: see `type_of`.
 _RUN = ("run_id", "job_namespace", "job_name")
 _DATASET = ("dataset_namespace", "dataset_name")
-_COLUMNS = {
+COLUMNS = {
     "events": ("event_at", "event_type", *_RUN, "producer", "body"),
     "runs": (*_RUN, "state", "started_at", "ended_at", "duration_ms", "parent_run_id"),
+    "nodes": (
+        "level", "node_type", "namespace", "name", "owner_names", "alias_names", "run_id",
+    ),
     "edges": ("level", "job_namespace", "job_name", "direction", *_DATASET),
+    "present_runs": ("level", *_RUN, "state", "started_at", "ended_at", "duration_ms"),
     "columns": (
         *_RUN, *_DATASET, "column", "input_namespace", "input_name", "input_column",
         "transformation_type", "transformation_subtype",
@@ -35,7 +39,8 @@ _COLUMNS = {
 def write_parquet(folder: Path, ask: Source, events: Callable[[], Iterable[Row]]) -> dict[str, int]:
     """Write the tables; answers how many rows each has. What was there is replaced.
 
-    `edges` has those of every level; `columns` what each run told of the columns that it wrote.
+    `nodes`, `edges` and `present_runs` are the graph at every level, and the runs that it is made
+    of; `columns` what each run told of the columns that it wrote.
     """
     try:
         import pyarrow  # noqa: F401
@@ -53,7 +58,9 @@ def write_parquet(folder: Path, ask: Source, events: Callable[[], Iterable[Row]]
     tables: dict[str, Iterator[Row]] = {
         "events": map(_event, events()),
         "runs": map(_run, known["runs"]),
+        "nodes": _nodes(ask),
         "edges": _edges(ask),
+        "present_runs": _present_runs(ask),
         "columns": (row for event in events() for row in _columns(event, shown)),
     }
     return {name: _write(folder / f"{name}.parquet", name, rows) for name, rows in tables.items()}
@@ -63,10 +70,7 @@ def _write(path: Path, table: str, rows: Iterator[Row]) -> int:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
-    kinds = {"at": pa.timestamp("us", tz="UTC"), "ms": pa.int64()}
-    schema = pa.schema(
-        [(name, kinds.get(name.rpartition("_")[2], pa.string())) for name in _COLUMNS[table]]
-    )
+    schema = pa.schema([(name, type_of(name)) for name in COLUMNS[table]])
     count = 0
     aside = path.with_suffix(".new")  # whoever reads the table sees the old or the new one
     with ParquetWriter(aside, schema, compression="zstd") as writer:
@@ -75,6 +79,14 @@ def _write(path: Path, table: str, rows: Iterator[Row]) -> int:
             count += len(part)
     aside.replace(path)
     return count
+
+
+def type_of(column: str) -> Any:
+    """A name that ends with _at is a time, with _ms a number, with _names a list, else a text."""
+    import pyarrow as pa
+
+    kinds = {"at": pa.timestamp("us", tz="UTC"), "ms": pa.int64(), "names": pa.list_(pa.string())}
+    return kinds.get(column.rpartition("_")[2], pa.string())
 
 
 def _event(event: Row) -> Row:
@@ -102,6 +114,35 @@ def _run(run: Row) -> Row:
         else None,
         "parent_run_id": run["parent"][0] if run["parent"] else None,
     }
+
+
+def _nodes(ask: Source) -> Iterator[Row]:
+    for level in _LEVELS:
+        for node in every(ask, "nodes", {"level": level}):
+            yield {
+                "level": level,
+                "node_type": node["type"],
+                "namespace": node["namespace"],
+                "name": node["name"],
+                "owner_names": node["owners"],
+                "alias_names": [f"{each['namespace']}:{each['name']}" for each in node["aliases"]],
+                "run_id": node["run"]["runId"] if node["run"] else None,
+            }
+
+
+def _present_runs(ask: Source) -> Iterator[Row]:
+    for level in _LEVELS:
+        for run in every(ask, "runs", {"counting": level}):
+            yield {
+                "level": level,
+                "run_id": run["runId"],
+                "job_namespace": run["job"]["namespace"],
+                "job_name": run["job"]["name"],
+                "state": str(run["state"]),
+                "started_at": _time(run["startedAt"]),
+                "ended_at": _time(run["endedAt"]),
+                "duration_ms": run["durationMs"],
+            }
 
 
 def _edges(ask: Source) -> Iterator[Row]:

@@ -20,9 +20,12 @@ _SHOWN = 40  # lines of a difference
 def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
     """Print how the running projection and one made anew compare; answers whether they are equal.
 
-    The new one is made of the events in the reverse order of the log's, or of their times.
+    The new one is made of the events in the reverse order of the log's, or of their times. The
+    snapshots that a log's own running one begins with are dropped, be they right or wrong.
     """
     running, events, anew = _compare(settings, is_local=is_local)
+    if is_local:
+        _drop_snapshots(settings)
     lines = [] if running == anew else list(_differences(running, anew))
     if as_json:
         print_json({"isEqual": not lines, "events": events, "differences": lines})
@@ -56,6 +59,14 @@ def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
         f"{settings.database if is_local else settings.url} takes events faster than they can be"
         " read: ask again when it is quieter"
     )
+
+
+def _drop_snapshots(settings: Settings) -> None:
+    from throughline.log import EventLog, Snapshots
+
+    event_log = EventLog(settings.database, must_exist=True)
+    Snapshots(event_log).clear()
+    event_log.close()
 
 
 def _plain(value: Any) -> Any:

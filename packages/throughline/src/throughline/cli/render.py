@@ -231,8 +231,23 @@ def _leaf(leaf: dict[str, Any]) -> Text:
     else:
         text.append(leaf["name"], "cyan")
         text.append(f"  ({leaf['namespace']})" if leaf["namespace"] else "", "dim")
+    text.append_text(_tags(leaf))
     text.append("  (see above)" if leaf["isRepeated"] else "", "dim")
     return text.append("  …" if leaf["hasMore"] else "", "dim")
+
+
+def _tags(leaf: dict[str, Any]) -> Text:
+    """Its tags, each once; of a column also where one came from."""
+    found = []
+    for tag in leaf.get("tags", ()):
+        label = f"  #{tag['key']}"
+        label += f"={tag['value']}" if tag["value"] not in ("", "true") else ""
+        origin = tag["from"]
+        came = [origin["name"], *([origin["field"]] if origin["field"] else ())]
+        if leaf["type"] == "column" and came != [leaf["name"], leaf["field"]]:
+            label += f" from {'.'.join(came)}"
+        found.append(label)
+    return Text("".join(dict.fromkeys(found)), "yellow")
 
 
 def _append_run(text: Text, run: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from throughline.alerts import Watch, read_rules
 from throughline.api import Access, end_streams, make_app
 from throughline.cli.render import print_line
+from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
 from throughline.config import Settings
 from throughline.deliver import Forwarder, read_backends
@@ -50,7 +51,9 @@ def run_server(settings: Settings) -> None:
     for each in beside:
         each.start()
     stopping = threading.Event()
-    follower = threading.Thread(target=_follow, args=(live, tail, stopping), daemon=True)
+    snapshotter = Snapshotter(settings.database, live.restored)
+    given = (live, tail, snapshotter, stopping)
+    follower = threading.Thread(target=_follow, args=given, daemon=True)
     follower.start()
     app = make_app(
         live, access, tail.lag if tail else None, settings.largest_body, settings.longest_query
@@ -71,10 +74,12 @@ def run_server(settings: Settings) -> None:
     finally:
         stopping.set()
         follower.join()
+        snapshotter.stop()
         live.stop()
         for each in beside:
             each.stop()
         event_log.close()
+        gc.freeze()  # nor does an end need to: its collections would take seconds
 
 
 class Server(uvicorn.Server):
@@ -86,6 +91,7 @@ class Server(uvicorn.Server):
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=10,
+            ws="none",
             proxy_headers=False,  # nothing here asks who called
             server_header=False,
         )
@@ -124,8 +130,10 @@ def _listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def _follow(live: Live, tail: SpoolTail | None, stopping: threading.Event) -> None:
-    """Tail the spool and pick up what other processes wrote, until told to stop."""
+def _follow(
+    live: Live, tail: SpoolTail | None, snapshotter: Snapshotter, stopping: threading.Event
+) -> None:
+    """Tail the spool, pick up what other processes wrote and have snapshots made, until stopped."""
     followed = time.monotonic()
     is_warned = False
     while True:
@@ -135,6 +143,7 @@ def _follow(live: Live, tail: SpoolTail | None, stopping: threading.Event) -> No
                 tail.poll()
             if time.monotonic() - followed >= _FOLLOW_SECONDS:
                 live.follow()
+                snapshotter.poll(live.newest)
                 followed = time.monotonic()
             is_warned = False
         except Exception as error:  # whatever it is, the next round may do better

@@ -6,14 +6,15 @@ import os
 import time
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
-
-import httpx
 
 from throughline.deliver.backend import Delivery
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline.log import redact_text
+
+if TYPE_CHECKING:
+    import httpx
 
 _TIMEOUT_SECONDS = 30
 _SHOWN = 500  # characters of an answer that explains itself
@@ -55,7 +56,7 @@ class Http:
     def __init__(self, config: HttpConfig) -> None:
         headers = {"Authorization": f"Bearer {config.api_key}"} if config.api_key else {}
         self._url = f"{config.url.rstrip('/')}/{config.endpoint.lstrip('/')}"
-        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
+        self._client = new_client(headers)
 
     def send(self, delivery: Delivery) -> None:
         """Post one event."""
@@ -66,11 +67,20 @@ class Http:
         self._client.close()
 
 
+def new_client(headers: dict[str, str] | None = None) -> httpx.Client:
+    """A client; what it is made of takes long to load, and a server often sends nothing."""
+    import httpx
+
+    return httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
+
+
 def post(client: httpx.Client, url: str, content: bytes, shown: str) -> None:
     """Post JSON; any answer of 2xx means that it has arrived. `shown` is the URL's name in errors.
 
     Raises UnavailableError or DeliveryError.
     """
+    import httpx
+
     try:
         answer = client.post(url, content=content, headers={"Content-Type": "application/json"})
     except httpx.TransportError as error:

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
-from throughline.graph.around import around
+from throughline.graph.around import neighbourhood
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -20,7 +20,7 @@ from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.made import Made
-from throughline.graph.nodes import Node, find_dataset, find_node, node_id
+from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
@@ -29,7 +29,7 @@ from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
 from throughline.graph.summary import Summaries
-from throughline.graph.tags import Held, Tags, shown
+from throughline.graph.tags import Held, Tags, around, shown
 from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
@@ -115,7 +115,7 @@ def graph_answer(
     if chosen is Level.PIPELINE:
         graph = LevelGraph.build(known, chosen, known.present)  # one of its own, to be changed
         leave_out_inner(graph, known.present, found)
-    return around(known, graph, found, (up, down), chosen, with_columns=columns)
+    return neighbourhood(known, graph, found, (up, down), chosen, with_columns=columns)
 
 
 @question("node", Times.THEN)
@@ -142,10 +142,17 @@ def columns_answer(
     *,
     indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
 ) -> dict[str, Any]:
-    """What the columns of a dataset, or one of them, are made of or make."""
+    """What the columns of a dataset, or one of them, are made of or make; and their tags."""
     found = find_dataset(state, node)
     known = generations_of(state)
-    return columns(known, found, field, direction, depth=depth, indirect=indirect)
+    told = columns(known, found, field, direction, depth=depth, indirect=indirect)
+    tags = around(known, found, direction, Level.TASK)
+    open_ = [told[direction]]
+    while open_:
+        leaf = open_.pop()
+        leaf["tags"] = tags.told(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
+        open_ += leaf["children"]
+    return told
 
 
 @question("impact", Times.THEN)
@@ -156,14 +163,14 @@ def impact_answer(
     level: LevelName = "task",
     depth: Depth = 20,
 ) -> dict[str, Any]:
-    """What a change of a node, or of one column of a dataset, reaches."""
+    """What a change of a node, or of one column of a dataset, reaches; with its tags."""
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
     answer: dict[str, Any] = {"node": node_id(found), "depth": depth}
     if field is None:
         chosen = level_of(level)
-        reached = impact(known, found, chosen, depth)
-        return {**answer, "level": chosen.name.lower(), "affected": reached}
+        affected = impact(known, found, chosen, depth)
+        return {**answer, "level": chosen.name.lower(), "affected": affected}
     return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
 
 
@@ -245,7 +252,7 @@ def tags_answer(
     if node is not None:
         found = find_dataset(state, node)
         names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
-    tags = Tags(state, generations)
+    tags = Tags(known, generations)
     wanted = None if key is None else key.lower()
     all_ = (each for name in names for each in tags.of(name))
     held = (each for each in all_ if wanted in (None, each.tag.key.lower()))
@@ -278,12 +285,40 @@ def edges_answer(
     return paged(told, more)
 
 
+@question("nodes", Times.THEN)
+def nodes_answer(
+    state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
+) -> dict[str, Any]:
+    """Every node of the graph at a level, with its owners, a job with the run its edges are of."""
+    graph = graph_of(state, level_of(level))
+    nodes = {Node.of_job(ref) for ref in graph.jobs}
+    nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
+    found, more = cut(("nodes", level), nodes, tuple, limit, cursor)
+    told = []
+    for node in found:
+        run = graph.runs.get(JobRef(node.namespace, node.name)) if node.type == "job" else None
+        names = state.identity.names(DatasetName(node.namespace, node.name))[1:]
+        told.append(
+            {
+                "id": node_id(node),
+                **node._asdict(),
+                "owners": owners_of(state, node),
+                "aliases": [] if node.type == "job" else [name._asdict() for name in names],
+                "run": run_line(state, run) if run else None,
+            }
+        )
+    return paged(told, more)
+
+
 @question("runs")
 def runs_answer(
     state: State,
     job: Annotated[str | None, "A job; without it the runs of all."] = None,
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
+    counting: Annotated[
+        LevelName | None, "Only runs that the graph at this level is made of."
+    ] = None,
     cursor: Cursor = None,
     *,
     roots: Annotated[bool, "Only runs that no other run started."] = False,
@@ -300,7 +335,12 @@ def runs_answer(
     if roots:
         runs = [run for run in runs if parent_of(state, run) is None]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
-    about, place = ("runs", job, condition, roots), partial(place_of_run, state)
+    if counting is not None:
+        known, level = generations_of(state), level_of(counting)
+        members = (run for generation in known.present for run in generation.runs)
+        keys = {known.levels.owner(run, level).key for run in members}
+        fitting = (run for run in fitting if run.key in keys)
+    about, place = ("runs", job, condition, counting, roots), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
     return paged([told_of(state, run) for run in found], more)
 

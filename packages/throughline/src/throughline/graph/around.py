@@ -20,7 +20,7 @@ from throughline.spec import JobRef
 _WAYS = ("up", "down")
 
 
-def around(
+def neighbourhood(
     known: Generations,
     graph: LevelGraph,
     root: Node,

@@ -47,7 +47,6 @@ class Step(NamedTuple):
     job: str
 
 
-Edges = dict[Column, set[Step]]
 _TOLD = ("Type", "Description")
 
 
@@ -60,13 +59,11 @@ def columns(
         NotFoundError: the dataset has no such column.
     """
     name = DatasetName(root.namespace, root.name)
-    generations = reached(known, root, way, Level.TASK)
-    edges = _edges(known, generations, way, indirect=indirect)
-    found = sorted({column.field for column in edges if column.dataset == name})
+    edges = _Edges(known, root, way, indirect=indirect)
+    found = sorted(edges.fields(name))
     if field is not None and field not in found:
         other = "down" if way == "up" else "up"
-        others = _edges(known, reached(known, root, other, Level.TASK), other, indirect=True)
-        told = {*found, *(column.field for column in others if column.dataset == name)}
+        told = {*found, *_Edges(known, root, other, indirect=True).fields(name)}
         _check_column(known.state, root, field, told)
     top = {**_leaf(node_id(root), "dataset", root.namespace, root.name)}
     shown = found if field is None else [field]
@@ -82,18 +79,18 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
         NotFoundError: the dataset has no such column.
     """
     name = DatasetName(root.namespace, root.name)
-    edges = _edges(known, reached(known, root, "down", Level.TASK), "down", indirect=True)
+    edges = _Edges(known, root, "down", indirect=True)
     start = Column(name, field)
-    if start not in edges:
-        up = _edges(known, reached(known, root, "up", Level.TASK), "up", indirect=True)
-        if start not in up:
-            told = {c.field for c in (*edges, *up) if c.dataset == name}
+    told = edges.fields(name)
+    if field not in told:
+        told = told | _Edges(known, root, "up", indirect=True).fields(name)
+        if field not in told:
             _check_column(known.state, root, field, told)
     found: dict[Step, int] = {}
     seen, level = {start}, [start]
     for distance in range(1, depth + 1):
         deadline.check()
-        steps = {step for column in level for step in edges.get(column, ())}
+        steps = {step for column in level for step in edges.of(column)}
         new = sorted(step for step in steps if step.column not in seen)
         found |= dict.fromkeys(new, distance)
         level = sorted({step.column for step in new})
@@ -142,13 +139,13 @@ def _check_column(state: State, root: Node, field: str, told: Iterable[str]) -> 
     )
 
 
-def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:
+def _grow(edges: _Edges, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:
     top = _column_leaf(Step(root, "", ""))
     open_ = [(root, top, 0)]
     while open_:
         deadline.check()
         column, leaf, steps = open_.pop()
-        others = sorted(edges.get(column, ()))
+        others = sorted(edges.of(column))
         if column in seen:
             leaf["isRepeated"] = bool(others)
             continue
@@ -162,16 +159,40 @@ def _grow(edges: Edges, root: Column, depth: int, seen: set[Column]) -> dict[str
     return top
 
 
-def _edges(
-    known: Generations, generations: Iterable[Generation], way: str, *, indirect: bool
-) -> Edges:
-    edges: Edges = defaultdict(set)
-    for generation in generations:
-        for run in generation.runs:
-            for made, of, how in _made(known.state, run, indirect=indirect):
-                start, end = (made, of) if way == "up" else (of, made)
-                edges[start].add(Step(end, how, generation.job.name))
-    return edges
+class _Edges:
+    """The column edges around a dataset one way, told by the generations that its tree is made of.
+
+    Only the facets of the runs that a walk comes by are decoded.
+    """
+
+    def __init__(self, known: Generations, root: Node, way: str, *, indirect: bool) -> None:
+        self._state, self._way, self._indirect = known.state, way, indirect
+        self._runs: dict[DatasetName, list[tuple[Run, str]]] = defaultdict(list)
+        self._found: dict[DatasetName, dict[str, set[Step]]] = {}
+        for generation in reached(known, root, way, Level.TASK):
+            for run in generation.runs:
+                for name in known.own(run).writes if way == "up" else known.reading(run):
+                    self._runs[name].append((run, generation.job.name))
+
+    def of(self, column: Column) -> set[Step]:
+        """The steps that lead on from a column."""
+        return self._at(column.dataset).get(column.field) or set()
+
+    def fields(self, name: DatasetName) -> set[str]:
+        """The columns of a dataset from which steps lead on."""
+        return set(self._at(name))
+
+    def _at(self, name: DatasetName) -> dict[str, set[Step]]:
+        if name not in self._found:
+            found: dict[str, set[Step]] = defaultdict(set)
+            for run, job in self._runs[name]:
+                deadline.check()
+                for made, of, how in _made(self._state, run, indirect=self._indirect):
+                    start, end = (made, of) if self._way == "up" else (of, made)
+                    if start.dataset == name:
+                        found[start.field].add(Step(end, how, job))
+            self._found[name] = dict(found)
+        return self._found[name]
 
 
 def _made(state: State, run: Run, *, indirect: bool) -> Iterator[tuple[Column, Column, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from throughline import deadline
 from throughline.graph.levels import Level, Levels
 from throughline.projection import Job, Run, State, start_of
 from throughline.projection.derived import parent_of
@@ -18,6 +19,7 @@ def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef
     levels = Levels(state)
     found: set[tuple[JobRef, JobRef]] = set()
     for job in state.jobs.values():
+        deadline.check()
         for run in _telling_runs(state, job):
             own = _at_level(state, levels, level, Dependency(run.key.job, run.key.run_id))
             found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}

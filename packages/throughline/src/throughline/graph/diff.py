@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from throughline import deadline
 from throughline.graph.edges import LevelGraph
 from throughline.graph.nodes import Node, node_id
 from throughline.graph.runs import told_of
@@ -48,7 +49,7 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[
 def _failed(before: State, after: State) -> list[Change]:
     failed = {
         run.key: run
-        for run in after.runs.values()
+        for run in deadline.watched(after.runs.values())
         if run.is_known and _has_failed(after, run) and not _had_failed(before, run)
     }
     above = {up.key for run in failed.values() for up in list(lineage_of(after, run))[1:]}
@@ -85,7 +86,7 @@ def _shown(edge: tuple[Node, Node]) -> list[str]:
 def _changes(
     nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
 ) -> list[Change]:
-    found = ((node, changed(node)) for node in nodes if node.type == type_)
+    found = ((node, changed(node)) for node in deadline.watched(nodes) if node.type == type_)
     return [{"node": node_id(node), **change} for node, change in found if change]
 
 

@@ -107,7 +107,7 @@ class Generations:
         self._units: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}
         self._described: dict[tuple[JobRef, RunKey], Generation] = {}
         self._of: dict[JobRef, _OfJob] = {}
-        self._jobs: dict[JobRef, bool] | None = None
+        self._jobs: dict[JobRef, None] | None = None
         self._present: list[Generation] | None = None
 
     def refresh(self) -> None:
@@ -140,9 +140,10 @@ class Generations:
         if run.key.job in self._owners:
             self._owners[run.key.job].add(ref)
         if self._jobs is not None:
-            self._jobs[ref] = self._jobs.get(ref, False) or not run.inputs
+            self._jobs[ref] = None
         edges = self.own(run)
-        for side, names in (("readers", edges.reads), ("writers", edges.writes)):
+        sides = ("reading", self.reading(run)), ("writing", edges.writes)
+        for side, names in sides:
             for name in names:
                 if (side, name) in self._using:
                     self._using[side, name].add(ref)
@@ -164,27 +165,30 @@ class Generations:
             }
         return self._owners[ref]
 
-    def jobs(self) -> dict[JobRef, bool]:
-        """All tasks that have generations, and whether a run of one named outputs only."""
+    def reading(self, run: Run) -> set[DatasetName]:
+        """What a run read; of what only the column lineage names, more than it read perhaps."""
+        primary = self.state.identity.primary
+        return self.own(run).reads | {primary(name) for name in run.in_columns or ()}
+
+    def jobs(self) -> Iterable[JobRef]:
+        """All tasks that have generations."""
         if self._jobs is None:
-            self._jobs = {}
+            found: dict[JobRef, None] = {}  # not kept unless it is whole: a check may end it
             for run in self.state.runs.values():
                 deadline.check()
                 if run.inputs or run.outputs:
-                    ref = self.levels.owner(run, Level.TASK).key.job
-                    self._jobs[ref] = self._jobs.get(ref, False) or not run.inputs
-            for job in self.state.jobs.values():
-                if job.declared is not None:
-                    self._jobs.setdefault(job.ref, not job.declared.inputs)
+                    found[self.levels.owner(run, Level.TASK).key.job] = None
+            told = (job.ref for job in self.state.jobs.values() if job.declared is not None)
+            self._jobs = found | dict.fromkeys(told)
         return self._jobs
 
     def readers(self, name: DatasetName) -> list[JobRef]:
         """The tasks that may have read a dataset at some time."""
-        return self._users("readers", name)
+        return self._users("reading", name)
 
     def writers(self, name: DatasetName) -> list[JobRef]:
         """The tasks that may have written a dataset at some time."""
-        return self._users("writers", name)
+        return self._users("writing", name)
 
     def counting(self, ref: JobRef) -> list[Generation]:
         """What a job did last: its newest finished generation, and the unfinished ones after it."""
@@ -267,14 +271,17 @@ class Generations:
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
         if (side, name) not in self._using:
-            found: set[JobRef] = set()
-            for spelled in self.state.identity.names(name):
-                record = self.state.datasets.get(spelled)
+            state, found = self.state, set[JobRef]()
+            for spelled in state.identity.names(name):
+                record = state.datasets.get(spelled)
+                keys: set[RunKey] = set()
                 if record is not None:
-                    keys = record.readers if side == "readers" else record.writers
-                    runs = map(self.state.runs.__getitem__, keys)
-                    found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
-                    found |= record.declaring
+                    keys = record.readers if side == "reading" else record.writers
+                    found |= record.declaring or set()
+                if side == "reading":
+                    keys = keys | state.in_columns.get(spelled, set())
+                runs = map(state.runs.__getitem__, keys)
+                found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
             self._using[side, name] = found
         return sorted(self._using[side, name])
 

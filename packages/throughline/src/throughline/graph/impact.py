@@ -14,7 +14,9 @@ from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id, owners_of
+from throughline.graph.tags import Tags, around
 from throughline.graph.walk import neighbours, newest_run, parts_of, reach, reached, run_line
+from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
 
@@ -25,7 +27,8 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
     """Every node that what the node holds or makes goes into, the nearest first.
 
     `distance` counts steps along edges, so that a dataset's readers are 1 away from it and what
-    they write 2. `owners` are those of the ownership facet, `run` is a job's newest.
+    they write 2. `owners` are those of the ownership facet, `run` is a job's newest, `tags` are
+    those that a dataset and its columns have, with whence they came.
     """
     graph = LevelGraph.build(known, level, reached(known, root, "down", level))
     steps = reach(graph, root, "down", depth)
@@ -33,7 +36,10 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
     found = sorted((distance, node) for node, distance in steps.items() if node != root)
-    return [{"distance": distance, **_described(known.state, node)} for distance, node in found]
+    tags = around(known, root, "down", level)
+    return [
+        {"distance": distance, **_described(known.state, node, tags)} for distance, node in found
+    ]
 
 
 def column_impact(known: Generations, root: Node, field: str, depth: int) -> Affected:
@@ -43,10 +49,11 @@ def column_impact(known: Generations, root: Node, field: str, depth: int) -> Aff
         NotFoundError: the dataset has no such column.
     """
     found = columns_below(known, root, field, depth)
+    tags = around(known, root, "down", Level.TASK)
     answer = []
     for distance, step in sorted((distance, step) for step, distance in found.items()):
         node = Node.of_dataset(step.column.dataset)
-        described = _described(known.state, node) | {"type": "column", "field": step.column.field}
+        described = _described(known.state, node, tags, step.column.field)
         answer.append(
             {"distance": distance, **described, "transformation": step.how, "job": step.job}
         )
@@ -87,7 +94,7 @@ def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
     return found
 
 
-def _described(state: State, node: Node) -> dict[str, Any]:
+def _described(state: State, node: Node, tags: Tags, field: str | None = None) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "id": node_id(node),
         "type": node.type,
@@ -98,4 +105,7 @@ def _described(state: State, node: Node) -> dict[str, Any]:
     if node.type == "job":
         run = newest_run(state, JobRef(node.namespace, node.name))
         answer["run"] = run_line(state, run) if run else None
-    return answer
+        return answer
+    if field is not None:
+        answer |= {"type": "column", "field": field}
+    return answer | {"tags": tags.told(DatasetName(node.namespace, node.name), field)}

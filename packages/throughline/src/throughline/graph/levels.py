@@ -74,9 +74,10 @@ class Levels:
         stated = stated_level(job)
         if stated is not None:
             return stated
-        if any(self._is_query(child) for child in job.children - asking):
+        if any(self._is_query(child) for child in (job.children or set()) - asking):
             return Level.TASK
-        above = sorted((job.parents or (set() if job.first is not None else job.hints)) - asking)
+        hints = job.hints if job.first is None else None
+        above = sorted((job.parents or hints or set()) - asking)
         if above:
             coarser = self._infer(above[0], asking | {ref})
             return Level(max(coarser - 1, Level.QUERY))

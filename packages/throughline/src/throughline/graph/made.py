@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 
 from throughline import deadline
-from throughline.graph.columns import Column, Told, columns_told, fields_of_run
+from throughline.graph.columns import Column, Told, columns_told
 from throughline.graph.generations import Generations
 from throughline.identity import DatasetName
 from throughline.projection import Run
@@ -42,28 +41,19 @@ class Made:
         found = _within(self.of, starts, depth)
         return found | _within(self._made_of, starts, depth - 1) if downstream else found
 
-    @cached_property
-    def _named_in_columns(self) -> dict[DatasetName, set[DatasetName]]:
-        """What was made of a dataset by producers that name their inputs in the columns only."""
-        found: dict[DatasetName, set[DatasetName]] = defaultdict(set)
-        for ref in (ref for ref, names_no_input in self._known.jobs().items() if names_no_input):
-            for run in self._counting(ref):
-                for _, _, told in fields_of_run(self._state, run) if not run.inputs else ():
-                    for _, _, listed in columns_told(self._state, {"fields": {"": told}}):
-                        for column in listed:
-                            found[column.dataset] |= self._known.own(run).writes
-        return found
-
     def _counting(self, ref: JobRef) -> Iterator[Run]:
         deadline.check()
         return (run for generation in self._known.counting(ref) for run in generation.runs)
 
     def _made_from(self, dataset: DatasetName) -> set[DatasetName]:
-        """The datasets that were written by those that read one."""
-        own = self._known.own
+        """The datasets that were written by those that may have read one."""
         runs = (run for ref in self._known.readers(dataset) for run in self._counting(ref))
-        found = {name for run in runs if dataset in own(run).reads for name in own(run).writes}
-        return found | self._named_in_columns.get(dataset, set())
+        return {
+            name
+            for run in runs
+            if dataset in self._known.reading(run)
+            for name in self._known.own(run).writes
+        }
 
     def _made(self, dataset: DatasetName) -> dict[Column, Inputs]:
         if dataset not in self._up:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
@@ -143,5 +144,5 @@ def _nearest(state: State, text: str) -> list[str]:
     for name, node in _all_names(state):
         for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):
             names.setdefault(key, name)
-    close = difflib.get_close_matches(text, names, n=5, cutoff=0.6)
+    close = difflib.get_close_matches(text, deadline.watched(names), n=5, cutoff=0.6)
     return list(dict.fromkeys(names[key] for key in close))[:3]

@@ -9,7 +9,7 @@ if that is still ahead.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from heapq import nlargest, nsmallest
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ def cut(
     `about` is the question with its parameters, for which alone a cursor holds. Every place must be
     another, so that none is passed over.
     """
-    items = _looking(items)
+    items = deadline.watched(items)
     if cursor is not None:
         last = place_of(about, cursor)
         try:
@@ -97,9 +97,3 @@ def _wrong(cursor: str) -> ConfigError:
         f"cursor: received {shown(cursor)}, expected `next` of an answer to the same question with"
         " the same parameters"
     )
-
-
-def _looking(items: Iterable[Item]) -> Iterator[Item]:
-    for each in items:
-        deadline.check()
-        yield each

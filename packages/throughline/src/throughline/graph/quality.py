@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome
 from throughline.spec import Facets
@@ -29,6 +30,7 @@ class Check(NamedTuple):
 
 def checks_of(state: State, name: DatasetName) -> list[Check]:
     """Every check of a dataset, under whichever of its names, the oldest first."""
+    deadline.check()
     found = [
         Check(time, run, version, assertions, metrics)
         for time, run, version, facets in _told(state, name)
@@ -48,7 +50,9 @@ def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, st
         record = state.datasets.get(each)
         if record is None:
             continue
-        yield from ((stamp.time, None, None, facets) for stamp, facets in record.told.items())
+        yield from (
+            (stamp.time, None, None, facets) for stamp, facets in (record.told or {}).items()
+        )
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
                 use = getattr(run, side)[each]

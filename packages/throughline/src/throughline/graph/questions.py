@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack
 from enum import Enum
 from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
 
+from throughline import deadline
 from throughline.errors import ConfigError
 from throughline.projection import State, outcome
 from throughline.projection.past import Moment
@@ -86,7 +87,9 @@ def ask(live: Readable, asked: Question, given: Mapping[str, Any]) -> Any:
         # The past is opened first: who reads it must not hold the present while waiting for it.
         moments = list(_moments(live, asked.times, values))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
-        return asked.answer(*states, **values)
+        found = asked.answer(*states, **values)
+    deadline.check()  # whatever it spent its time on
+    return found
 
 
 def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[Moment | None]:

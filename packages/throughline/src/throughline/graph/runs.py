@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph.walk import run_line
 from throughline.projection import Run, State, start_of
@@ -24,7 +25,8 @@ def find_run(state: State, text: str) -> Run:
     known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
     if known:
         return max(known, key=lambda each: (each.is_known, each.last or 0, each.key))
-    named = {run.key: run for run in state.runs.values() if own_id_of(run) == text}
+    runs = deadline.watched(state.runs.values())
+    named = {run.key: run for run in runs if own_id_of(run) == text}
     tops = [
         run for run in named.values()
         if not any(above.key in named for above in list(lineage_of(state, run))[1:])

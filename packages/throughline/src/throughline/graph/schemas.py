@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, Stamp, State, Use, unpack
@@ -49,6 +50,7 @@ def drift(state: State, name: DatasetName) -> list[dict[str, Any]]:
     found = []
     last: Told | None = None
     of_producer: dict[str, Told] = {}
+    deadline.check()
     for told in sorted(_told(state, name), key=lambda each: each.stamp):
         change = _change(last, of_producer.get(told.producer), told) if last else {}
         if any(change.values()):
@@ -64,7 +66,7 @@ def _told(state: State, name: DatasetName) -> list[Told]:
         record = state.datasets.get(each)
         if record is None:
             continue
-        apart = ((stamp, facets.get("schema")) for stamp, facets in record.told.items())
+        apart = ((stamp, facets.get("schema")) for stamp, facets in (record.told or {}).items())
         found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
         written += _told_by(
             [(state.runs[key], state.runs[key].outputs) for key in record.writers], each

@@ -48,7 +48,8 @@ def search(state: State, text: str) -> list[Hit]:
         if kind < 2
         for word in re.findall(r"[^\W_]+", each.casefold())
     }
-    like = difflib.get_close_matches(text.casefold(), sorted(words), n=3, cutoff=_LIKENESS)
+    possible = deadline.watched(sorted(words))
+    like = difflib.get_close_matches(text.casefold(), possible, n=3, cutoff=_LIKENESS)
     hits = {hit.node: hit for word in reversed(like) for hit in _found(state, word)}
     return [hit._replace(is_fuzzy=True) for hit in hits.values()]
 

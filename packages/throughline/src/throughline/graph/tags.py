@@ -12,11 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.columns import Column, fields_of_run, inputs_of
-from throughline.graph.generations import Generation
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.walk import reached
 from throughline.identity import DatasetName
-from throughline.projection import State
+from throughline.projection import Run, State
 
 _WHOLE = ""
 """The field of the column that stands for a whole dataset."""
@@ -48,69 +51,144 @@ class Held(NamedTuple):
         return *of, *self.tag, *origin
 
 
-class Tags:
-    """The tags of all that some generations read and wrote."""
+class _Made:
+    """What is told of how one dataset was made: by its columns, or only of what as a whole."""
 
-    def __init__(self, state: State, generations: Iterable[Generation]) -> None:
-        self._state = state
-        self._own: dict[Column, set[Tag]] = defaultdict(set)
-        self._fields: dict[DatasetName, set[str]] = defaultdict(set)
-        self._above: dict[Column, set[Column]] = defaultdict(set)
-        self._masked: dict[Column, set[Column]] = defaultdict(set)
-        for name in set(state.identity):
-            for field, tag in _own_tags(state, name):
-                self._own[Column(name, field)].add(tag)
-                self._fields[name].add(field)
-        generations = list(generations)
-        bare = [(generation, self._note(generation)) for generation in generations]
-        for generation, names in bare:
-            inputs = [Column(n, f) for n in generation.edges.reads for f in self._all_of(n)]
-            for name in names:
-                self._above[Column(name, _WHOLE)].update(inputs)
+    def __init__(self) -> None:
+        self.above: dict[str, set[Column]] = defaultdict(set)
+        self.masked: dict[str, set[Column]] = defaultdict(set)
+        self.fields: set[str] = set()
+        self.bare: set[DatasetName] = set()
+        """What was read where no columns were told."""
+
+
+class Tags:
+    """The tags of all that some generations read and wrote; only what is asked for is decoded."""
+
+    def __init__(self, known: Generations, generations: Iterable[Generation]) -> None:
+        self._known = known
+        self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
+        self._made: dict[DatasetName, _Made] = {}
+        self._found: dict[Column, set[tuple[Tag, Column]]] = {}
+        self._writing: dict[DatasetName, list[Generation]] = defaultdict(list)
+        self._reading: dict[DatasetName, list[Run]] = defaultdict(list)
+        records = known.state.datasets.values()
+        if not any(record.facets.stamp_of("tags") for record in records):
+            return
+        for generation in deadline.watched(generations):
+            for name in generation.edges.writes:
+                self._writing[name].append(generation)
+            for run in generation.runs:
+                for name in known.reading(run):
+                    self._reading[name].append(run)
 
     def of(self, name: DatasetName) -> list[Held]:
         """Every tag of a dataset and of its columns, own and inherited."""
-        found = {held for field in self._all_of(name) for held in self._held(Column(name, field))}
-        return sorted(found)
+        read = (
+            of.field
+            for run in self._reading[name]
+            for _, _, told in fields_of_run(self._known.state, run)
+            for of, _ in inputs_of(self._known.state, told)
+            if of.dataset == name
+        )
+        columns = (Column(name, field) for field in self._all_of(name).union(read))
+        return sorted(held for column in columns for held in self._held(column))
+
+    def told(self, name: DatasetName, field: str | None = None) -> list[dict[str, Any]]:
+        """The tags of a dataset, or of one column of it, as JSON that stands beside its name."""
+        held = self.of(name) if field is None else sorted(self._held(Column(name, field)))
+        return [_tag(each) for each in held]
 
     def _all_of(self, name: DatasetName) -> set[str]:
-        return self._fields[name] | {_WHOLE}
+        return self._own_of(name).keys() | self._made_of(name).fields | {_WHOLE}
 
-    def _note(self, generation: Generation) -> set[DatasetName]:
-        """Note the column edges of a generation; answers what it wrote without any."""
-        covered: set[DatasetName] = set()
-        for run in generation.runs:
-            for name, field, told in fields_of_run(self._state, run):
-                covered.add(name)
-                self._fields[name].add(field)
-                is_masked = str(told.get("transformationType")).upper() == "MASKED"
-                for of, kinds in inputs_of(self._state, told):
-                    self._fields[of.dataset].add(of.field)
-                    direct = [kind for kind in kinds if kind.get("type") != "INDIRECT"]
-                    if kinds and not direct:
-                        continue
-                    masks = is_masked or (
-                        bool(direct) and all(each.get("masking") is True for each in direct)
-                    )
-                    (self._masked if masks else self._above)[Column(name, field)].add(of)
-        return generation.edges.writes - covered
+    def _own_of(self, name: DatasetName) -> dict[str, set[Tag]]:
+        if name not in self._own:
+            self._own[name] = defaultdict(set)
+            for field, tag in _own_tags(self._known.state, name):
+                self._own[name][field].add(tag)
+        return self._own[name]
+
+    def _made_of(self, name: DatasetName) -> _Made:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = _Made()
+            for generation in self._writing[name]:
+                told = [self._note(made, name, run) for run in generation.runs]
+                if not any(told):
+                    made.bare |= generation.edges.reads
+        return made
+
+    def _note(self, made: _Made, name: DatasetName, run: Run) -> bool:
+        """Note the column edges to a dataset that a run told; answers whether there were any."""
+        deadline.check()
+        state, is_told = self._known.state, False
+        for written, field, told in fields_of_run(state, run):
+            if written != name:
+                continue
+            is_told = True
+            made.fields.add(field)
+            is_masked = str(told.get("transformationType")).upper() == "MASKED"
+            for of, kinds in inputs_of(state, told):
+                direct = [kind for kind in kinds if kind.get("type") != "INDIRECT"]
+                if kinds and not direct:
+                    continue
+                masks = is_masked or (
+                    bool(direct) and all(each.get("masking") is True for each in direct)
+                )
+                (made.masked if masks else made.above)[field].add(of)
+        return is_told
 
     def _held(self, column: Column) -> Iterator[Held]:
-        open_ = self._reached(column, is_masked_too=False)
-        yield from (Held(column, tag, each) for each in open_ for tag in self._own[each])
-        for each in self._reached(column, is_masked_too=True) - open_:
-            yield from (Held(column, t, each) for t in self._own[each] if not t.is_pii)
+        if column not in self._found:
+            self._found |= self._handed(column)
+        yield from (Held(column, tag, origin) for tag, origin in self._found[column])
 
-    def _reached(self, column: Column, *, is_masked_too: bool) -> set[Column]:
-        found = {column}
+    def _handed(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
+        """Of a column, and of all behind it that were not looked at yet, the tags with origins."""
+        held: dict[Column, set[tuple[Tag, Column]]] = {}
+        feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
         while open_:
+            deadline.check()
             each = open_.pop()
-            above = self._above[each] | {Column(each.dataset, _WHOLE)}
-            new = (above | self._masked[each] if is_masked_too else above) - found
-            found |= new
-            open_ += new
-        return found
+            if each not in held and each not in self._found:
+                own = self._own_of(each.dataset).get(each.field, ())
+                held[each] = {(tag, each) for tag in own}
+                for above, is_masked in self._inputs(each):
+                    feeds[above].append((each, is_masked))
+                    open_.append(above)
+        open_ = list(feeds)  # the farthest last: what it hands on goes all the way down first
+        while open_:
+            deadline.check()
+            above = open_.pop()
+            tags = held[above] if above in held else self._found[above]
+            for each, is_masked in feeds[above]:
+                handed = {(t, origin) for t, origin in tags if not t.is_pii} if is_masked else tags
+                if not handed <= held[each]:
+                    held[each] |= handed
+                    open_.append(each)
+        return held
+
+    def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
+        """What a column is made of, and whether its value was masked on the way."""
+        made = self._made_of(column.dataset)
+        yield from ((above, False) for above in made.above.get(column.field, ()))
+        yield from ((above, True) for above in made.masked.get(column.field, ()))
+        if column.field != _WHOLE:
+            yield Column(column.dataset, _WHOLE), False
+            return
+        for name in made.bare:
+            yield from ((Column(name, field), False) for field in self._all_of(name))
+
+
+def around(known: Generations, root: Node, way: str, level: Level) -> Tags:
+    """The tags of what the tree of a node is made of, which come from all that led to that."""
+
+    def generations() -> Iterator[Generation]:  # walked only if there is any tag
+        yield from known.behind(reached(known, root, way, level))
+
+    return Tags(known, generations())
 
 
 def shown(held: Held) -> dict[str, Any]:
@@ -118,6 +196,12 @@ def shown(held: Held) -> dict[str, Any]:
     return {
         "id": node_id(Node.of_dataset(held.column.dataset)),
         **held.column.dataset._asdict(),
+        **_tag(held),
+    }
+
+
+def _tag(held: Held) -> dict[str, Any]:
+    return {
         "field": held.column.field or None,
         **held.tag._asdict(),
         "from": {**held.origin.dataset._asdict(), "field": held.origin.field or None},

@@ -190,6 +190,7 @@ def condition_of(state: State, run: Run) -> RunState:
 
 def run_line(state: State, run: Run) -> dict[str, Any]:
     """A run in one line: who, how, when, how long."""
+    deadline.check()
     condition, ended = condition_of(state, run), outcome(state, run).ended
     started = begin_of(state, run)
     is_timed = ended is not None and started is not None

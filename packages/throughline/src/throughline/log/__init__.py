@@ -5,6 +5,7 @@ from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standin
 from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text, use_rules
+from throughline.log.snapshots import Snapshots
 from throughline.log.store import Appended, EventLog, Offset, Refusal
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "EventLog",
     "Offset",
     "Refusal",
+    "Snapshots",
     "Standing",
     "entry_of",
     "read_entry",

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
 from throughline.config import filled, read_yaml
 from throughline.errors import ConfigError
 
@@ -89,14 +91,19 @@ def use_rules(setting: str) -> None:
 
 
 # A look at the raw bytes spares most events the walk through every text. It is on the way of each
-# event: few and plain searches, and what is common (`key`) is looked at more closely.
+# event: all signs are looked for at once, and what is common is then looked at more closely.
 _SIGNS = (
     *(b"passw", b"pwd", b"passphrase", b"secret", b"token", b"credential", b"authorization"),
     *(b"identified", b"bearer ", b"basic ", b"private", b"x-amz-", b"akia", b"asia", b"\\u00"),
 )
-_BEFORE_KEY = (b"api", b"access", b"account", b"shared", b"storage")
-_RARER = re.compile(rb"sig(?:nature)?=|gh[pousr]_")
-_USER_INFO = re.compile(rb":(?:\\?/){2}[^/\"\s]*@")
+_CLOSER = {
+    b"key": re.compile(rb"(?:api|access|account|shared|storage)[._-]{0,2}key"),
+    b"sig": re.compile(rb"sig(?:nature)?="),
+    b"gh": re.compile(rb"gh[pousr]_"),
+    b"@": re.compile(rb":(?:\\?/){2}[^/\"\s]*@"),
+}
+_LOOKED_FOR = (*_SIGNS, *_CLOSER)
+_FINDER = BytesAhoCorasick(_LOOKED_FOR, implementation=Implementation.DFA)
 
 
 def is_suspicious(raw: bytes) -> bool:
@@ -104,16 +111,8 @@ def is_suspicious(raw: bytes) -> bool:
     if _rules is None or _rules.is_more:
         return _rules is not None
     lower = raw.lower()
-    if any(sign in lower for sign in _SIGNS) or (b"@" in lower and _USER_INFO.search(lower)):
-        return True
-    if (b"sig" in lower or b"gh" in lower) and _RARER.search(lower):
-        return True
-    at = lower.find(b"key")
-    while at >= 0:
-        if lower[max(at - 8, 0) : at].rstrip(b"._-").endswith(_BEFORE_KEY):
-            return True
-        at = lower.find(b"key", at + 3)
-    return False
+    found = {_LOOKED_FOR[index] for index, _, _ in _FINDER.find_matches_as_indexes(lower)}
+    return any(sign not in _CLOSER or _CLOSER[sign].search(lower) for sign in found)
 
 
 def redact_text(text: str) -> str:

@@ -6,6 +6,8 @@ names joined by hand), times are microseconds since 1970 in UTC. `offsets` says 
 file was read, `refused` keeps the lines that could not be placed, `keys` the API keys as hashes,
 `meta` the version of this schema. `deliveries` says how far each backend was told of the log,
 `dead_letters` what it refused, `alerts` for what causes rules fired; these since version 2.
+`snapshots` saves replaying the log (since version 4): what the events up to a `seq` come to, in a
+`format` of its own, cut in parts, and the greatest times of these events. It may be emptied.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -29,7 +32,7 @@ from sqlalchemy import (
 
 from throughline.errors import LogError
 
-VERSION = 3
+VERSION = 4
 OPENLINEAGE = "openlineage"
 ALIAS = "alias"
 
@@ -107,18 +110,28 @@ alerts = Table(
     Column("pending", Text, nullable=False),
     Column("error", Text),
 )
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("format", String(64), nullable=False),
+    Column("event_time", BigInteger, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
 
 
-def _to_version_2(_connection: Connection) -> None:
+def _new_tables(_connection: Connection) -> None:
     """Nothing but new tables, which are made before any migration."""
 
 
-def _to_version_3(_connection: Connection) -> None:
+def _new_kind(_connection: Connection) -> None:
     """Nothing but rows of a new kind, which an older throughline must not pass over."""
 
 
 # From version n to n + 1: a migration is a function of the connection, in the order of versions.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_to_version_2, _to_version_3)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_new_tables, _new_kind, _new_tables)
 
 
 def prepare(connection: Connection) -> None:

@@ -23,7 +23,6 @@ from sqlalchemy import (
     inspect,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -254,9 +253,12 @@ class EventLog:
 
     def _adding(self, table: Table) -> Any:
         """Insert rows whose hash is not there yet."""
+        # One dialect is loaded: each takes a while.
         if self._engine.dialect.name == "postgresql":
-            return postgresql.insert(table).on_conflict_do_nothing(index_elements=["hash"])
-        return sqlite.insert(table).on_conflict_do_nothing(index_elements=["hash"])
+            from sqlalchemy.dialects.postgresql import insert
+        else:
+            from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+        return insert(table).on_conflict_do_nothing(index_elements=["hash"])
 
     def _save_offsets(self, connection: Connection, offsets: Sequence[Offset]) -> None:
         table = schema.offsets

@@ -71,7 +71,8 @@ def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
     outputs = frozenset(_tell(state, item, stamp) for item in event.outputs)
     inputs = frozenset(_tell(state, item, stamp) for item in event.inputs)
     for name in inputs | outputs:
-        state.datasets[name].declaring.add(event.job)
+        record = state.datasets[name]
+        record.declaring = {event.job, *(record.declaring or ())}
     if job.declared is None or stamp > job.declared.stamp:
         job.declared = Declared(stamp, inputs, outputs)
         state.moves += 1
@@ -104,6 +105,30 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         told = _only(item.facets, _TOLD)
         _use(state, run.inputs, item, told, stamp).readers.add(run.key)
+    for name in _named_in_columns(event) - run.inputs.keys():
+        run.in_columns = run.in_columns or set()
+        run.in_columns.add(name)
+        state.in_columns.setdefault(name, set()).add(run.key)
+
+
+def _named_in_columns(event: RunEvent) -> set[DatasetName]:
+    """The datasets whose columns those of the outputs are told to be made of."""
+    named: set[tuple[str, str]] = set()
+    for item in event.outputs:
+        fields = item.facets.get("columnLineage", {}).get("fields")
+        for told in fields.values() if isinstance(fields, dict) else ():
+            listed = told.get("inputFields") if isinstance(told, dict) else None
+            for each in listed if isinstance(listed, list) else ():
+                namespace, name = _names_of(each)
+                if isinstance(namespace, str) and isinstance(name, str):
+                    named.add((namespace, name))
+    return {canonical_name(*each) for each in named if all(each)}
+
+
+def _names_of(reference: Any) -> tuple[Any, Any]:
+    if not isinstance(reference, dict):
+        return None, None
+    return reference.get("namespace"), reference.get("name")
 
 
 def _use(
@@ -123,7 +148,8 @@ def _tell(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     """Note what is said of a dataset apart from any run."""
     name = _dataset(state, item, stamp)
     if told := _only(item.facets, _TOLD):
-        state.datasets[name].told.setdefault(stamp, told)
+        record = state.datasets[name]
+        record.told = {stamp: told} | (record.told or {})
     return name
 
 
@@ -168,11 +194,15 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
     run.children = run.children or set()
     run.children.add(child)
     above, below = _named_job(state, run.key.job), _named_job(state, child.job)
-    named = below.hints if is_hint else below.parents
-    if above.ref not in named or below.ref not in above.children:
+    named = (below.hints or ()) if is_hint else below.parents
+    if above.ref not in named or below.ref not in (above.children or ()):
         state.moves += 1  # the level of a job may follow from those around it
-        named.add(above.ref)
+        above.children = above.children or set()
         above.children.add(below.ref)
+        if is_hint:
+            below.hints = {above.ref, *(below.hints or ())}
+        else:
+            below.parents.add(above.ref)
 
 
 def _touch(state: State, run: Run) -> None:
@@ -200,10 +230,7 @@ def _reference(facet: Any) -> RunKey | None:
 
 
 def _job_reference(facet: Any) -> JobRef | None:
-    job = facet.get("job") if isinstance(facet, dict) else None
-    if not isinstance(job, dict):
-        return None
-    namespace, name = job.get("namespace"), job.get("name")
+    namespace, name = _names_of(facet.get("job") if isinstance(facet, dict) else None)
     if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
         return JobRef(namespace, name)
     return None
@@ -239,7 +266,7 @@ def _known_run(state: State, key: RunKey) -> Run:
     run = state.runs.get(key)
     if run is None:
         run = state.runs[key] = Run(key)
-        state.runs_by_id.setdefault(key.run_id, set()).add(key)
+        state.runs_by_id[key.run_id] = tuple(sorted((*state.runs_by_id.get(key.run_id, ()), key)))
         _named_job(state, key.job).runs.add(key)
     return run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from throughline import deadline
 from throughline.identity import DatasetName
 from throughline.projection.derived import outcome, parent_of, start_of, version_of
 from throughline.projection.facets import FacetBook, unpack
@@ -13,10 +14,11 @@ from throughline.spec import shown_time
 
 def export(state: State) -> dict[str, Any]:
     """Everything that the projection knows, sorted."""
+    names = sorted(set(state.identity))
     return {
-        "jobs": [_job(state, state.jobs[ref]) for ref in sorted(state.jobs)],
-        "runs": [_run(state, state.runs[key]) for key in sorted(state.runs)],
-        "datasets": [_dataset(state, name) for name in sorted(set(state.identity))],
+        "jobs": [_job(state, state.jobs[ref]) for ref in deadline.watched(sorted(state.jobs))],
+        "runs": [_run(state, state.runs[key]) for key in deadline.watched(sorted(state.runs))],
+        "datasets": [_dataset(state, name) for name in deadline.watched(names)],
         "namespaces": {
             name: [shown_time(moment) for moment in span]
             for name, span in sorted(state.namespaces.items())
@@ -33,7 +35,7 @@ def _job(state: State, job: Job) -> dict[str, Any]:
         "last": shown_time(job.last),
         "facets": _facets(job.facets),
         "runs": [key.run_id for key in sorted(job.runs)],
-        "parents": sorted(job.parents or job.hints),
+        "parents": sorted(job.parents or job.hints or ()),
         "declaredInputs": _shown(state, declared.inputs if declared else frozenset()),
         "declaredOutputs": _shown(state, declared.outputs if declared else frozenset()),
     }

@@ -22,6 +22,7 @@ from throughline.errors import EventError, LogError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
+from throughline.projection.snapshot import restored, uncollected
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -58,8 +59,8 @@ class Live:
     def __init__(self, log: EventLog, lost_after: float = DAY_SECONDS) -> None:
         self.log = log
         self._lost_after = lost_after
-        self._state = State()
-        self._seq = 0
+        self._state, self.restored = restored(log)  # up to which `seq` by a snapshot
+        self._seq = self.restored
         self._lock = threading.RLock()
         self._past = Past(log)
         self._past_lock = threading.RLock()
@@ -67,7 +68,8 @@ class Live:
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._listeners: set[Callable[[], None]] = set()
-        self.follow()
+        with uncollected():
+            self.follow()
 
     def start(self) -> None:
         """Start the writer; without it every `take` is its own transaction."""

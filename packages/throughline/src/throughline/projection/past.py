@@ -2,13 +2,13 @@
 
 Two times are kept of each event: its own (`as_of`) and that of its arrival (`known_at`). A state of
 the past is projected from the events up to both, which is the very state that a server with no
-other events would have. The last few are kept, and take in what comes late of their time.
+other events would have, or from a snapshot that holds no others and what came after it. The last
+few are kept, and take in what comes late of their time.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
 from throughline.projection.apply import apply
+from throughline.projection.snapshot import restored, uncollected
 from throughline.projection.state import State
-from throughline.spec import Logged
 
-_KEPT = 4
+_MOST_STATES, _MOST_RUNS = 4, 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,6 @@ class Moment:
 
     as_of: int | None = None
     known_at: int | None = None
-
-
-def _readable(entries: Iterable[tuple[int, str, str]]) -> Iterator[Logged]:
-    for _, kind, body in entries:
-        deadline.check()
-        with suppress(EventError):  # taken by an older throughline that asked for less
-            yield read_logged(kind, body)
 
 
 class Past:
@@ -46,13 +39,28 @@ class Past:
 
     def at(self, moment: Moment, newest: int) -> State:
         """The state at a moment, of a log that ends with the `seq` `newest`."""
-        state, seen = self._states.get(moment, (State(is_past=True), 0))
-        if seen < newest:
-            entries = self._log.entries(seen, as_of=moment.as_of, known_at=moment.known_at)
-            for event in _readable(entries):
-                apply(state, event)
-        self._states[moment] = state, newest
-        self._states.move_to_end(moment)
-        while len(self._states) > _KEPT:
-            self._states.popitem(last=False)
+        state, seen = self._states.get(moment) or restored(self._log, moment.as_of, moment.known_at)
+        state.is_past = True
+        until = moment.as_of, moment.known_at
+        unseen = self._log.entries(seen, as_of=until[0], known_at=until[1])
+        try:
+            with uncollected():
+                for seq, kind, body in unseen if seen < newest else ():
+                    deadline.check()
+                    with suppress(EventError):  # taken by an older throughline that asked for less
+                        apply(state, read_logged(kind, body))
+                    seen = seq
+            seen = newest
+        finally:  # who asks again goes on from where the time was up
+            self._states[moment] = state, seen
+            self._states.move_to_end(moment)
+            self._forget_old()
         return state
+
+    def _forget_old(self) -> None:
+        """Keep the last few, and fewer of large ones: each takes as much memory as the present."""
+        while len(self._states) > 1 and (
+            len(self._states) > _MOST_STATES
+            or sum(len(state.runs) for state, _ in self._states.values()) > _MOST_RUNS
+        ):
+            self._states.popitem(last=False)

@@ -4,7 +4,8 @@ A register holds a value with the stamp (event time, event hash) of the event th
 greatest stamp wins. Sets, minima, maxima and registers can be filled in any order, with any event
 repeated, and come out equal: rule 2 holds by construction. Nothing here is joined by dataset
 identity; records are kept under each name and joined when they are read, so that a symlink that
-comes late changes no record.
+comes late changes no record. There is no empty set of what most jobs and datasets have none of: it
+would take a tenth of the memory.
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ class Run:
     code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
+    in_columns: set[DatasetName] | None = field(default=None, compare=False)
+    """Datasets that perhaps only the column lineage of its outputs names: where to look for them,
+    and no more, as the order of events decides."""
 
     @property
     def is_known(self) -> bool:
@@ -90,8 +94,8 @@ class Job:
     runs: set[RunKey] = field(default_factory=set)
     declared: Declared | None = None
     parents: set[JobRef] = field(default_factory=set)
-    hints: set[JobRef] = field(default_factory=set)
-    children: set[JobRef] = field(default_factory=set)
+    hints: set[JobRef] | None = None
+    children: set[JobRef] | None = None
 
 
 @dataclass(slots=True)
@@ -104,8 +108,8 @@ class DatasetRecord:
     facets: FacetBook = field(default_factory=FacetBook)
     readers: set[RunKey] = field(default_factory=set)
     writers: set[RunKey] = field(default_factory=set)
-    declaring: set[JobRef] = field(default_factory=set)
-    told: dict[Stamp, Facets] = field(default_factory=dict)  # without a run: schema, dataQuality
+    declaring: set[JobRef] | None = None
+    told: dict[Stamp, Facets] | None = None  # without a run: schema, dataQuality
 
 
 @dataclass(slots=True)
@@ -114,8 +118,9 @@ class State:
 
     jobs: dict[JobRef, Job] = field(default_factory=dict)
     runs: dict[RunKey, Run] = field(default_factory=dict)
-    runs_by_id: dict[str, set[RunKey]] = field(default_factory=dict)
+    runs_by_id: dict[str, tuple[RunKey, ...]] = field(default_factory=dict)
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
+    in_columns: dict[DatasetName, set[RunKey]] = field(default_factory=dict, compare=False)
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     now: int = 0  # when it is looked at, in microseconds

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from throughline import deadline
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
@@ -65,7 +66,7 @@ def newest_units(known: Generations) -> list[Unit]:
 def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     """The tasks' runs that some runs belong to, with those of the runs below each."""
     found: dict[RunKey, Unit] = {}
-    for run in runs:
+    for run in deadline.watched(runs):
         if run.is_known:
             owner = known.levels.owner(run, Level.TASK)
             found.setdefault(owner.key, Unit(owner)).members.append(run)
@@ -76,7 +77,7 @@ def measured(known: Generations, units: Iterable[Unit]) -> dict[str, Any]:
     """Of each measure the share, of how many runs, and the losses by job, the most first."""
     counts = dict.fromkeys(MEASURES, 0)
     lost: dict[str, list[Run]] = {measure: [] for measure in MEASURES}
-    for unit in units:
+    for unit in deadline.watched(units):
         for measure, is_there in _told(known, unit).items():
             counts[measure] += 1
             if not is_there:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
@@ -53,7 +54,7 @@ def doctor(state: State) -> dict[str, Any]:
 def _by_producer(state: State) -> dict[str, list[int]]:
     """When each run of a producer was last heard of, ascending."""
     heard: defaultdict[str, list[int]] = defaultdict(list)
-    for run in state.runs.values():
+    for run in deadline.watched(state.runs.values()):
         if run.last is not None:
             heard[_producer(state, run)].append(run.last)
     return {name: sorted(times) for name, times in heard.items()}

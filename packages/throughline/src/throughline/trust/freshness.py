@@ -15,6 +15,7 @@ from math import ceil
 from statistics import median
 from typing import Any, NamedTuple
 
+from throughline import deadline
 from throughline.projection import RunKey, State
 from throughline.projection.derived import begin_of, parent_of
 from throughline.spec import JobRef, shown_time
@@ -58,7 +59,7 @@ def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
 def late(state: State, jobs: Iterable[JobRef]) -> list[dict[str, Any]]:
     """Those of the jobs that are late or have stopped, the latest by most intervals first."""
     found = []
-    for ref in jobs:
+    for ref in deadline.watched(jobs):
         rhythm = rhythm_of(state, ref)
         if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
             due = rhythm.last + rhythm.every

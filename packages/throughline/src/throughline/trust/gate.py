@@ -54,7 +54,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
         yield from _failed_checks(known.state, generations, root)
     yield from _incomplete(known, generations, policy)
     if policy.no_pii:
-        yield from _pii(known.state, generations, root)
+        yield from _pii(known, generations, root)
 
 
 def _unknown_sources(
@@ -161,12 +161,12 @@ def _incomplete(
             yield _violation("completeness", message, job=told[measure]["lost"][0]["job"])
 
 
-def _pii(state: State, generations: list[Generation], root: Node) -> Iterator[Violation]:
+def _pii(known: Generations, generations: list[Generation], root: Node) -> Iterator[Violation]:
     """Neither the dataset asked about nor what goes into a model behind it may hold PII."""
-    tags = Tags(state, generations)
+    tags = Tags(known, generations)
     looked_at = {DatasetName(root.namespace, root.name)}
     for generation in generations:
-        if any(_is_model(state, name) for name in generation.edges.writes):
+        if any(_is_model(known.state, name) for name in generation.edges.writes):
             looked_at |= generation.edges.reads
     for held in (held for name in sorted(looked_at) for held in tags.of(name)):
         if held.tag.is_pii:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from throughline import deadline
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, node_id
 from throughline.graph.quality import checks_of
@@ -103,7 +104,7 @@ def is_repeated(state: State, run: Run) -> bool:
 
 def _newest_roots(state: State) -> dict[JobRef, Run]:
     found: dict[JobRef, Run] = {}
-    for run in state.runs.values():
+    for run in deadline.watched(state.runs.values()):
         if parent_of(state, run) is None:
             held = found.get(run.key.job)
             if held is None or _order(state, run) > _order(state, held):

@@ -534,6 +534,7 @@ export interface paths {
             parameters: {
                 query?: {
                     condition?: ("NEW" | "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "LOST") | null;
+                    counting?: ("pipeline" | "task" | "query") | null;
                     cursor?: string | null;
                     job?: string | null;
                     limit?: number;

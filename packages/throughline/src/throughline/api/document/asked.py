@@ -159,6 +159,7 @@ def _own() -> Asked:
         "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
         "/api/v2/tags": [{}],
+        "/api/v2/nodes": [{}],
         "/api/v2/edges": [{}, {"kind": "control"}],
         "/api/v2/runs": [{"limit": 2}, {}],
         "/api/v2/runs/{run_id}": [{"run_id": run_id(1)}],

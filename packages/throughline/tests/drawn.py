@@ -1,0 +1,95 @@
+"""Random events for property tests, and everything that can be asked of what they come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import strategies as st
+
+from throughline.graph.answers import edges_answer
+from throughline.log import Entry, alias_of, entry_of
+from throughline.projection import State, export
+
+_TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
+_DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", "metaflow|F/x")
+
+
+def canonical(state: State) -> bytes:
+    """Everything that can be asked: the export, and all edges of all levels."""
+    edges = [
+        edges_answer(state, level, kind)["items"]
+        for level in ("query", "task", "pipeline")
+        for kind in ("data", "control")
+    ]
+    return orjson.dumps([export(state), edges], default=list, option=orjson.OPT_SORT_KEYS)
+
+
+@st.composite
+def run_entries(draw: st.DrawFn) -> list[Entry]:
+    """Events of a few runs of a few jobs, interleaved, with equal times and late symlinks."""
+    bodies: list[dict[str, Any]] = []
+    for _ in range(draw(st.integers(1, 14))):
+        run = draw(st.integers(0, 4))
+        job = draw(st.sampled_from((run, run, run, 0)))  # some producers share a run id among jobs
+        facets: dict[str, Any] = {}
+        if draw(st.booleans()):
+            above = draw(st.integers(0, 4))
+            reference = {"run": {"runId": f"run-{above}"}, "job": _job(above % 3)}
+            root = {"run": {"runId": "run-0"}, "job": _job(0)}
+            facets["parent"] = {**reference, "root": root}
+        if draw(st.booleans()):
+            facets["jobDependencies"] = {"upstream": [{"job": _job(draw(st.integers(0, 2)))}]}
+        job_facets: dict[str, Any] = {"sql": {"query": draw(st.text(max_size=2))}}
+        if draw(st.booleans()):
+            job_facets["jobType"] = {"jobType": draw(st.sampled_from(("DAG", "TASK", "QUERY")))}
+        bodies.append(
+            {
+                "eventType": draw(st.sampled_from(_TYPES)),
+                "eventTime": f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z",
+                "run": {"runId": f"run-{run}", "facets": facets},
+                "job": {**_job(job % 3), "facets": job_facets},
+                "inputs": draw(st.lists(_dataset(), max_size=2)),
+                "outputs": draw(st.lists(_dataset(), max_size=2)),
+            }
+        )
+    return [entry_of(orjson.dumps(body)) for body in bodies]
+
+
+def _job(number: int) -> dict[str, Any]:
+    return {"namespace": "n", "name": f"job-{number}"}
+
+
+@st.composite
+def _dataset(draw: st.DrawFn) -> dict[str, Any]:
+    namespace, name = draw(st.sampled_from(_DATASETS)).split("|")
+    facets: dict[str, Any] = {}
+    if draw(st.booleans()):
+        facets["version"] = {"datasetVersion": str(draw(st.integers(1, 3)))}
+    if draw(st.integers(0, 4)) == 0:
+        other, table = draw(st.sampled_from(_DATASETS)).split("|")
+        facets["symlinks"] = {"identifiers": [{"namespace": other, "name": table, "type": "TABLE"}]}
+    if draw(st.booleans()):
+        other, table = draw(st.sampled_from(_DATASETS)).split("|")
+        made_of = {"namespace": other, "name": table, "field": draw(st.sampled_from("xy"))}
+        fields = {draw(st.sampled_from("xy")): {"inputFields": [made_of]}}
+        facets["columnLineage"] = {"fields": fields}
+    return {"namespace": namespace, "name": name, "facets": facets}
+
+
+@st.composite
+def some_entries(draw: st.DrawFn) -> list[Entry]:
+    """The same, with declared jobs and names joined by hand among them."""
+    entries = draw(run_entries())
+    for number in range(draw(st.integers(0, 3))):
+        names = [draw(st.sampled_from(_DATASETS)).split("|") for _ in range(2)]
+        time = f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z"
+        if draw(st.booleans()):
+            one, other = ((namespace, name) for namespace, name in names)
+            entry = alias_of(one, other, number, is_removed=draw(st.booleans()))
+        else:
+            inputs, outputs = ([{"namespace": n, "name": m}] for n, m in names)
+            declared = {"eventTime": time, "job": _job(draw(st.integers(0, 3)))}
+            entry = entry_of(orjson.dumps({**declared, "inputs": inputs, "outputs": outputs}))
+        entries.insert(draw(st.integers(0, len(entries))), entry)
+    return entries

@@ -1,0 +1,137 @@
+"""Every question looks at the clock as it goes, and leaves nothing half done when it is stopped."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline import deadline
+from throughline.api import make_app
+from throughline.errors import DeadlineError
+from throughline.graph.questions import QUESTIONS, Times
+from throughline.identity import DatasetName
+from throughline.log import EventLog, alias_of
+from throughline.projection import State, project
+from throughline.projection.live import Batch, Live
+from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
+
+from .test_health import at
+
+_COUNT = 40
+_NODE = {"node": "dataset:db:d0"}
+_ASKED: dict[str, list[dict[str, Any]]] = {
+    "tree": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
+    "columns": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
+    "impact": [_NODE, {**_NODE, "field": "x"}],
+    "path": [{"from_": "d0", "to": f"d{_COUNT}"}],
+    "provenance": [{"node": f"dataset:db:d{_COUNT}"}],
+    "history": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
+    "drift": [{}, {"node": "dataset:db:hub"}],
+    "tags": [{}, {"node": f"dataset:db:d{_COUNT}"}],
+    "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
+    "nodes": [{}],
+    "diff": [{}],
+    "runs": [{}, {"job": "often"}, {"counting": "task"}],
+    "runtree": [{"run": "top"}, {"run": "dag_41"}],
+    "search": [{"text": "d1"}, {"text": "dd11"}],
+    "aliases": [{}],
+    "export": [{}],
+    "health": [{}],
+    "freshness": [{}],
+    "completeness": [{}],
+    "gate": [{"dataset": [f"d{_COUNT}"]}],
+    "doctor": [{}],
+}
+_EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]
+
+
+def _events(build: Any) -> list[Any]:
+    """A chain of datasets, a job that ran often on one, and a run above all of them."""
+    named = {"tags": {"tags": [{"key": "run_id", "value": "dag_41"}]}}
+    events = [build.run("COMPLETE", "top", "top", "07:00:00", kind="AIRFLOW/DAG", facets=named)]
+    for n in range(_COUNT):
+        event = build.run(
+            "COMPLETE", f"r{n}", f"j{n}", f"08:00:{n:02}", parent=("top", "top"),
+            kind="AIRFLOW/TASK", reads=(f"db|d{n}",),
+        )  # fmt: skip
+        columns = {"x": {"inputFields": [{"namespace": "db", "name": f"d{n}", "field": "x"}]}}
+        tags = {"tags": [{"key": "pii", "value": "true", "field": "x"}]}
+        made = build.dataset(f"db|d{n + 1}", columnLineage={"fields": columns}, tags=tags)
+        event["outputs"] = [made]
+        after = {"job": {"namespace": "demo", "name": "top"}, "run": {"runId": "top"}}
+        event["run"]["facets"]["jobDependencies"] = {"upstream": [after]}
+        often = build.run("FAIL", f"o{n}", "often", f"09:{n:02}:00")
+        fields = [{"name": f"f{n}", "type": "int"}]
+        often["outputs"] = [build.dataset("db|hub", schema={"fields": fields})]
+        events += [event, often]
+    return events
+
+
+def _state(build: Any) -> State:
+    """What the events tell, and as many names joined by hand."""
+    names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
+    joined = [alias_of(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
+    state = project(
+        [build.entry(body).event for body in _events(build)] + [each.event for each in joined]
+    )
+    return at(state, "2025-11-23T00:00:00Z")
+
+
+def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes:
+    question = QUESTIONS[name]
+    states = [build.state(), state] if question.times is Times.BETWEEN else [state]
+    return orjson.dumps(question.answer(*states, **asked), default=list)
+
+
+@pytest.mark.parametrize(("name", "asked"), _EACH)
+@pytest.mark.parametrize("ticks", [_COUNT // 2, _COUNT - 5])
+def test_a_question_is_stopped_as_it_goes_and_answers_the_same_when_asked_again(
+    name: str, asked: dict[str, Any], ticks: int, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = _state(build)
+    looks = iter(range(1_000_000))
+    clock = SimpleNamespace(monotonic=lambda: next(looks))  # a second goes by with each look
+
+    def hasty() -> None:
+        deadline.start(ticks)
+        _answer(state, build, name, asked)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deadline, "time", clock)
+        with pytest.raises(DeadlineError, match=f"longer than {ticks} s"):
+            copy_context().run(hasty)
+    assert _answer(state, build, name, asked) == _answer(_state(build), build, name, asked)
+
+
+_MARQUEZ = (
+    *(f"stats/{what}?period=DAY" for what in ("lineage-events", "jobs", "datasets", "sources")),
+    *("search?q=d", "sources", "tags", "lineage?nodeId=dataset:db:d20"),
+    f"column-lineage?nodeId=dataset:db:d{_COUNT}&depth=100",
+    f"runlineage/upstream?runId=r{_COUNT - 1}&depth=100",
+)
+
+
+@pytest.mark.parametrize("path", _MARQUEZ)
+def test_what_marquez_answers_is_stopped_as_well_with_a_400(
+    path: str, build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    live = Live(EventLog(str(tmp_path / "log.db")))
+    live.take(Batch([build.entry(body) for body in _events(build)]))
+    looks = iter(range(1_000_000))
+    with TestClient(make_app(live, longest_query=_COUNT // 2)) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+            stopped = client.get(f"/api/v1/{path}")
+        assert (stopped.status_code, "longer than 20 s" in stopped.text) == (400, True)
+        assert client.get(f"/api/v1/{path}").status_code == 200
+    live.log.close()
+
+
+def test_every_question_there_is_is_stopped_here() -> None:
+    assert _ASKED.keys() == QUESTIONS.keys()

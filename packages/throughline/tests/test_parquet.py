@@ -1,0 +1,176 @@
+"""Lineage as Parquet tables, and the page that tells what is in them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.cli.parquet import COLUMNS, type_of
+
+from .conftest import Call
+from .written import check_written, table
+
+
+def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    from pyarrow import parquet
+
+    made = build.run("COMPLETE", "1", "j", "08:01:30", parent=("0", "dag"))
+    fields = {"n": {"inputFields": [
+        {"namespace": "file", "name": "/w/t", "field": "m", "transformations": [
+            {"type": "DIRECT", "subtype": "IDENTITY"}, {"type": "INDIRECT", "subtype": "SORT"}]},
+        "junk",
+    ]}, "junk": 7}  # fmt: skip
+    made["inputs"] = [build.dataset("file|/w/t", symlinks=[("hive://h", "db.t", "TABLE")])]
+    made["outputs"] = [build.dataset("hive://h|db.u", columnLineage={"fields": fields})]
+    start = build.run("START", "1", "j", "08:00:00", parent=("0", "dag"))
+    events, log = tmp_path / "events.json", ("--database", str(tmp_path / "log.db"))
+    events.write_bytes(orjson.dumps([start, made]))
+    call("ingest", str(events), *log)
+    folder = tmp_path / "tables"
+    for _ in range(2):  # what was there is replaced
+        told = call("export", "--format", "parquet", "--output", str(folder), *log).stdout
+    assert f"{folder / 'events'}.parquet  2 rows" in told
+    tables = {path.stem: parquet.read_table(path).to_pylist() for path in folder.iterdir()}
+    assert set(tables) == COLUMNS.keys()
+    assert orjson.loads(tables["events"][0]["body"]) == start
+    run = {each["run_id"]: each for each in tables["runs"]}["1"]
+    assert (run["duration_ms"], run["parent_run_id"], run["state"]) == (90_000, "0", "COMPLETED")
+    assert run["started_at"].isoformat() == "2025-11-21T08:00:00+00:00"
+    known = {(n["level"], n["namespace"], n["name"]) for n in tables["nodes"]}
+    for side in ("job", "dataset"):
+        named = {(e["level"], e[f"{side}_namespace"], e[f"{side}_name"]) for e in tables["edges"]}
+        assert named <= known
+    names = {(e["dataset_namespace"], e["dataset_name"], e["direction"]) for e in tables["edges"]}
+    assert names == {("hive://h", "db.t", "reads"), ("hive://h", "db.u", "writes")}
+    columns = [list(each.values())[3:] for each in tables["columns"]]
+    assert columns == [
+        ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "DIRECT", "IDENTITY"],
+        ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "INDIRECT", "SORT"],
+    ]
+
+
+def test_parquet_needs_a_folder_and_a_library_and_says_so(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = ("--database", str(tmp_path / "log.db"))
+    assert "need each other" in call("export", "--format", "parquet", *log).stderr
+    assert "need each other" in call("export", "--output", str(tmp_path), *log).stderr
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    found = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
+    assert (found.returncode, "extra `parquet`" in found.stderr) == (1, True)
+    assert not (tmp_path / "new").exists()
+
+
+def test_nodes_and_present_runs_are_the_graph_and_what_it_is_made_of_at_each_level(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    from pyarrow import parquet
+
+    task = {"parent": ("d", "dag"), "kind": "AIRFLOW/TASK"}
+    load = [
+        build.run("COMPLETE", f"t{n}", "dag.load", f"0{n}:00:00", writes=("db|t",), **task)
+        for n in (7, 8)
+    ]
+    load[1]["outputs"] = [
+        build.dataset("db|t", ownership={"owners": [{"name": "ann"}, {"name": "bob"}]},
+                      symlinks=[("hive://h", "t", "TABLE")])
+    ]  # fmt: skip
+    load[1]["run"]["facets"]["parent"]["run"]["runId"] = "d2"
+    dag = [
+        build.run("COMPLETE", run, "dag", f"0{n}:30:00", kind="AIRFLOW/DAG")
+        for n, run in ((7, "d"), (8, "d2"))
+    ]
+    events, folder = tmp_path / "events.json", tmp_path / "tables"
+    events.write_bytes(orjson.dumps([*load, *dag]))
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(events), *log)
+    call("export", "--format", "parquet", "--output", str(folder), *log)
+    nodes = parquet.read_table(folder / "nodes.parquet").to_pylist()
+    of_tasks = [list(node.values())[1:] for node in nodes if node["level"] == "task"]
+    assert of_tasks == [
+        ["dataset", "hive://h", "t", ["ann", "bob"], ["db:t"], None],
+        ["job", "demo", "dag.load", [], [], "t8"],
+    ]
+    runs = parquet.read_table(folder / "present_runs.parquet").to_pylist()
+    counted = {(run["level"], run["run_id"], run["job_name"], run["state"]) for run in runs}
+    assert counted == {
+        ("pipeline", "d2", "dag", "COMPLETED"),
+        ("task", "t8", "dag.load", "COMPLETED"),
+        ("query", "t8", "dag.load", "COMPLETED"),
+    }
+    assert len(parquet.read_table(folder / "runs.parquet")) == 4
+
+
+_ROWS = {
+    "events": "An event, as it was received.",
+    "runs": "A run that is known.",
+    "nodes": "A job or a dataset of the present graph at a level.",
+    "edges": "A job reads or writes a dataset, in the present graph at a level.",
+    "present_runs": "A run that the present graph at a level is made of.",
+    "columns": "What an event told of how a column was made: of one other column, in one way.",
+}
+_MEANS = {
+    "event_at": "eventTime",
+    "event_type": "START, RUNNING, COMPLETE, FAIL, ABORT, OTHER; null in an event without a run",
+    "run_id": "the run's id; of a node the newest run that a job's edges come from",
+    "job_namespace": "the job's namespace",
+    "job_name": "the job's name",
+    "producer": "who sent it",
+    "body": "the whole event as JSON",
+    "state": "NEW, RUNNING, COMPLETED, FAILED, ABORTED; in `present_runs` also LOST",
+    "started_at": "when it began",
+    "ended_at": "when it ended; null as long as it has not",
+    "duration_ms": "milliseconds between the two",
+    "parent_run_id": "the id of the run that started it",
+    "level": "pipeline, task or query: every level is in the table, choose one",
+    "node_type": "job or dataset",
+    "namespace": "the node's namespace",
+    "name": "the node's name",
+    "owner_names": "whom ownership facets name",
+    "alias_names": "a dataset's other names, each `NAMESPACE:NAME`",
+    "direction": "reads or writes",
+    "dataset_namespace": "the namespace of the name that the dataset is shown under",
+    "dataset_name": "that name",
+    "column": "the column that was written",
+    "input_namespace": "the dataset that it was made of, likewise",
+    "input_name": "its name",
+    "input_column": "the column that it was made of",
+    "transformation_type": "DIRECT, INDIRECT, or null where nothing was told",
+    "transformation_subtype": "IDENTITY, TRANSFORMATION, AGGREGATION, JOIN, FILTER, ...",
+}
+_PAGE = """# Lineage as Parquet tables
+
+`throughline export --format parquet --output FOLDER` writes what is known as tables for Spark,
+DuckDB or pandas, a file each; it needs the extra `parquet`. Whoever reads a table while it is
+written anew sees the old one or the new one. Datasets stand in every table under the name that they
+are shown under, so that the tables can be joined.
+
+```python
+for table in ("nodes", "edges", "present_runs", "columns", "runs", "events"):
+    spark.read.parquet(f"{folder}/{table}.parquet").createOrReplaceTempView(table)
+spark.sql(\"\"\"
+    SELECT n.name, count(*) AS readers
+    FROM edges e JOIN nodes n
+      ON n.level = e.level AND n.namespace = e.dataset_namespace AND n.name = e.dataset_name
+    WHERE e.level = 'task' AND e.direction = 'reads' AND size(n.owner_names) = 0
+    GROUP BY n.name ORDER BY readers DESC
+\"\"\")  # what is used most and has no owner
+```
+"""
+
+
+def test_every_table_and_column_is_described() -> None:
+    assert COLUMNS.keys() == _ROWS.keys()
+    assert {column for columns in COLUMNS.values() for column in columns} == _MEANS.keys()
+    parts = [
+        f"\n## {name}\n\n{_ROWS[name]}\n\n"
+        + table(("column", "type", "what"), [(f"`{c}`", type_of(c), _MEANS[c]) for c in columns])
+        for name, columns in COLUMNS.items()
+    ]
+    check_written("parquet.md", _PAGE + "".join(parts))

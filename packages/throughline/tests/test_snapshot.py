@@ -1,0 +1,290 @@
+"""A state kept in the database: what is made of it equals what is made of the whole log."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, func, select, update
+
+from throughline.cli.snapshot import Snapshotter
+from throughline.log import Entry, EventLog, Snapshots, read_logged, schema, snapshots
+from throughline.projection import State, apply, project, snapshot
+from throughline.projection.live import Batch, Live
+from throughline.projection.past import Moment, Past
+from throughline.projection.snapshot import restored, save
+from throughline.spec import JobRef, parse_event
+
+from .conftest import Call
+from .drawn import canonical, some_entries
+from .graphs import loads
+from .servers import Server, until
+
+
+def _keep(live: Live) -> int:
+    with live.reading() as state:
+        save(live.log, state, live.newest)
+    return live.newest
+
+
+def _held(log: EventLog) -> set[int]:
+    with log.reading() as connection:
+        return set(connection.execute(select(schema.snapshots.c.seq)).scalars())
+
+
+def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
+    """Let events come, late and repeated, keep a snapshot now and then, and compare all states."""
+    live = Live(log)
+    for entry in [*entries, *chance.choices(entries, k=len(entries) // 3)]:
+        live.take(Batch([entry]))
+        if chance.random() < 0.4:
+            _keep(live)
+    held = _held(log)
+    again = Live(log)
+    assert again.restored == max(held, default=0)
+    with live.reading() as state, again.reading() as other:
+        assert canonical(other) == canonical(state)
+        assert canonical(state) == canonical(project(entry.event for entry in entries))
+    table = schema.events
+    with log.reading() as connection:
+        times = select(table.c.seq, table.c.event_time, table.c.received_at)
+        rows = connection.execute(times).all()
+    for as_of, known_at in (
+        (chance.choice(rows).event_time, None),
+        (None, chance.choice(rows).received_at),
+        (chance.choice(rows).event_time, chance.choice(rows).received_at),
+    ):
+        later = [
+            row.seq
+            for row in rows
+            if (as_of is not None and row.event_time > as_of)
+            or (known_at is not None and row.received_at > known_at)
+        ]
+        usable = [seq for seq in held if seq < min(later, default=live.newest + 1)]
+        assert restored(log, as_of, known_at)[1] == max(usable, default=0)
+        found = Past(log).at(Moment(as_of, known_at), live.newest)
+        assert found.is_past
+        every = log.entries(as_of=as_of, known_at=known_at)
+        expected = project(read_logged(kind, body) for _, kind, body in every)
+        assert canonical(found) == canonical(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some_entries(), st.integers())
+def test_a_snapshot_and_what_came_after_it_give_what_all_events_give(
+    entries: list[Entry], seed: int
+) -> None:
+    log = EventLog("sqlite://")
+    _check(log, entries, Random(seed))
+    log.close()
+
+
+def test_either_database_gives_a_snapshot_back_whole_in_parts(
+    log: EventLog, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "_PART", 1_000)
+    entries = [build.entry(event) for event in loads(build, *"abcdef")]
+    _check(log, Random(7).sample(entries, k=len(entries)), Random(8))
+    with log.reading() as connection:
+        assert connection.execute(select(func.max(schema.snapshots.c.part))).scalar_one() > 0
+
+
+def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: Any) -> None:
+    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    with live.reading() as state:
+        canonical(state)
+        assert state.derived
+        state.is_past = True
+    _keep(live)
+    state, _ = restored(live.log)
+    assert (state.now, state.silent_before, state.is_past) == (0, 0, False)
+    assert (state.derived, state.touched) == ({}, set())
+
+
+def test_what_is_thinned_out_leaves_the_newest_and_fewer_the_farther_back(log: EventLog) -> None:
+    for seq in range(1, 101):
+        Snapshots(log).add(seq, "f", b"x")
+    distances = sorted(100 - seq for seq in _held(log))
+    assert len(distances) == 10
+    assert (distances[0], distances[-1]) == (0, 99)
+    assert all(far <= 2 * near + 2 for near, far in pairwise(distances[:-1]))
+
+
+def test_one_that_is_added_drops_those_of_another_format(log: EventLog) -> None:
+    Snapshots(log).add(1, "old", b"x")
+    Snapshots(log).add(2, "new", b"x")
+    assert _held(log) == {2}
+
+
+class _Runs:
+    """Pickled, it is a call of a function."""
+
+    def __init__(self, *called: Any) -> None:
+        self._called = called
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._called[0], self._called[1:]
+
+
+def _zipped(value: Any) -> bytes:
+    return gzip.compress(pickle.dumps(value))
+
+
+def _naming(name: str) -> bytes:
+    """A pickle that names something in the module of an allowed class."""
+    return gzip.compress(f"cthroughline.projection.state\n{name}\n.".encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param(lambda _: _zipped(_Runs(os.mkdir, "made")), "posix.mkdir", id="a function"),
+        pytest.param(lambda _: _zipped(_Runs(eval, "1")), "builtins.eval", id="a builtin"),
+        pytest.param(lambda _: _naming("State.__init__"), "State.__init__", id="an attribute"),
+        pytest.param(lambda _: _naming("dataclass"), "state.dataclass", id="an import"),
+        pytest.param(lambda _: _zipped(JobRef("n", "j")), "holds a JobRef", id="another class"),
+        pytest.param(lambda _: _zipped({"a": 1}), "holds a dict", id="no class"),
+        pytest.param(lambda _: gzip.compress(b"not a pickle"), "", id="no pickle"),
+        pytest.param(lambda _: b"not zipped", "", id="not zipped"),
+        pytest.param(lambda _: b"", "", id="empty"),
+        pytest.param(lambda data: data[: len(data) // 2], "", id="half of it"),
+        pytest.param(lambda data: data[:-8] + bytes(8), "CRC", id="a wrong checksum"),
+    ],
+)
+def test_what_is_no_snapshot_of_ours_runs_nothing_and_the_log_is_read(
+    change: Callable[[bytes], bytes],
+    reason: str,
+    live: Live,
+    build: Any,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    forged = change(Snapshots(live.log).data(_keep(live)))
+    with live.log.writing() as connection:
+        connection.execute(update(schema.snapshots).values(data=forged))
+    _starts_anew(live, caplog, reason)
+    assert not (tmp_path / "made").exists()
+
+
+def _starts_anew(live: Live, caplog: pytest.LogCaptureFixture, reason: str) -> None:
+    again = Live(live.log)
+    assert again.restored == 0
+    with live.reading() as state, again.reading() as other:
+        assert canonical(other) == canonical(state)
+    (told,) = caplog.messages
+    assert "read from its start" in told
+    assert reason in told
+
+
+def test_a_snapshot_of_another_version_is_not_used_and_the_next_one_takes_its_place(
+    live: Live, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    seq = _keep(live)
+    with live.log.writing() as connection:
+        connection.execute(update(schema.snapshots).values(format="0"))
+    _starts_anew(live, caplog, "another version")
+    assert _keep(live) == seq
+    assert Live(live.log).restored == seq
+
+
+def test_a_rebuild_finds_a_wrong_snapshot_and_drops_it(
+    live: Live, database: str, build: Any, call: Call
+) -> None:
+    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    save(live.log, State(), live.newest)
+    found = call("rebuild", "--database", database)
+    assert (found.returncode, "but not equal" in found.stdout) == (1, True)
+    assert _held(live.log) == set()
+    found = call("rebuild", "--database", database)
+    assert (found.returncode, found.stdout.endswith(" equal\n")) == (0, True)
+
+
+def test_the_format_changes_with_the_code_that_makes_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {*snapshot._CLASSES.values(), apply, parse_event, save}
+    files = {Path(inspect.getsourcefile(each) or "") for each in made}
+    assert {file.parent.name for file in files} == set(snapshot._ROOMS)
+    for file in files:
+        shutil.copytree(file.parent, tmp_path / file.parent.name, dirs_exist_ok=True)
+    monkeypatch.setattr("importlib.resources.files", lambda name: tmp_path / name.split(".")[1])
+    found = {snapshot._format()}
+    assert {snapshot._format.__wrapped__()} == found
+    for file in files:
+        copy = tmp_path / file.parent.name / file.name
+        copy.write_bytes(copy.read_bytes() + b"#")
+        found.add(snapshot._format.__wrapped__())
+    assert len(found) == 1 + len(files)
+
+
+def test_a_snapshot_is_due_each_tenth_and_sooner_while_nothing_comes() -> None:
+    begun: list[int] = []
+
+    class Noting(Snapshotter):
+        def _begin(self) -> None:
+            begun.append(self._reached)
+
+    snapshotter = Noting("nowhere", 500)
+    for newest in (1_500, 2_499, 10_499, 10_500, 11_499, 11_499, 11_500, 11_500, 200_000, 222_000):
+        snapshotter.poll(newest)
+    assert begun == [10_500, 11_500, 200_000]
+    for newest in (222_223, 224_400, 224_400, 224_494, 224_494):
+        snapshotter.poll(newest)
+    assert begun == [10_500, 11_500, 200_000, 222_223, 224_494]
+
+
+@pytest.mark.server
+def test_a_server_keeps_a_snapshot_when_it_is_quiet_and_the_next_one_starts_from_it(
+    serve: Callable[..., Server], log: EventLog, database: str, build: Any
+) -> None:
+    runs = [build.run("COMPLETE", f"{n}", "j", "08:00:00") for n in range(1_000)]
+    log.append([build.entry(run) for run in runs])
+    first = serve(database)
+    until(lambda: _held(log) == {1_000}, seconds=60)
+    assert first.stop() == 0
+    with log.writing() as connection:  # nothing but the snapshot can tell of them now
+        connection.execute(delete(schema.events))
+    assert serve(database).get("/healthz")["runs"] == 1_000
+
+
+@pytest.mark.server
+def test_a_writer_that_fails_is_told_of_once_and_tried_again_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    snapshotter = Snapshotter(str(tmp_path / "none.db"), 0)
+    for newest in (10_000, 20_000):
+        snapshotter.poll(newest)
+        process = snapshotter._process
+        assert process is not None
+        process.wait()
+        snapshotter.poll(newest)
+        assert snapshotter._process is None
+    (told,) = caplog.messages
+    assert "there is no log in" in told
+
+
+@pytest.mark.server
+def test_a_writer_that_is_stopped_leaves_nothing(log: EventLog, database: str, build: Any) -> None:
+    log.append([build.entry(build.run("COMPLETE", "r", "j", "08:00:00"))])
+    snapshotter = Snapshotter(database, 0)
+    snapshotter.poll(10_000)
+    process = snapshotter._process
+    snapshotter.stop()
+    assert process is not None
+    assert process.returncode is not None
+    assert _held(log) == set()
