@@ -65,7 +65,7 @@ def test(context: typer.Context) -> None:
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
-        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "replay")
+        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay")
         arguments += ["-m", f"not ({' or '.join(slow)})"]
     os.chdir(REPOSITORY)
     become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))

@@ -45,6 +45,7 @@ def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
     assert (tmp_path / "logs" / "page.log").read_text() == "no network\n"
 
 
+@pytest.mark.node
 def test_the_types_that_the_page_knows_are_those_of_the_api() -> None:
     kept = page.TYPES.read_text()
     try:
@@ -56,6 +57,7 @@ def test_the_types_that_the_page_knows_are_those_of_the_api() -> None:
     assert fresh == kept, "the API changed: ./run page --types, or WRITE_DOCS=1"
 
 
+@pytest.mark.node
 def test_the_page_is_typed_linted_and_its_graph_functions_are_tested_wholly() -> None:
     page.install()
     page.npm("run", "check")

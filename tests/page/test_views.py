@@ -35,7 +35,7 @@ def _days_ago(days: int) -> str:
 
 VIEWS = {
     "start": "/",
-    "graph": _at(FORECAST, up="4", lit=f"{_LAKE}yellow_rides_hourly_forecast"),
+    "graph": _at(PREPARE, up="3", down="1", lit=f"{_LAKE}weather_raw"),
     "pipelines": _at("job:nyc_taxi:TrainForecastModelFlow", level="pipeline", up="2", down="2"),
     "columns": _at(ACTUALS, up="2", down="0", column=f"{ACTUALS}|mean_distance")
     + f"&columns={quote(ACTUALS)}&columns={quote(RAW)}",
