@@ -65,7 +65,7 @@ def test(context: typer.Context) -> None:
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
-        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "replay")
+        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay")
         arguments += ["-m", f"not ({' or '.join(slow)})"]
     os.chdir(REPOSITORY)
     become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
@@ -129,6 +129,21 @@ def training_flow_datahub(context: typer.Context) -> None:
 def training_flow_datazone(context: typer.Context) -> None:
     """The flow, with lineage to Amazon DataZone: run ..."""
     _training_flow(_settings(lineage_backend="datazone"), context.args)
+
+
+@app.command()
+def page(
+    types: Annotated[
+        bool, typer.Option("--types", help="Write web/src/api/schema.ts from the API's document.")
+    ] = False,
+) -> None:
+    """Build the page of the lineage server, if its sources changed."""
+    from commands.page import TYPES, ensure_page, write_types
+
+    if types:
+        write_types()
+        typer.echo(f"{TYPES} is written.")
+    typer.echo("The page is built." if ensure_page() else "The page was built of these sources.")
 
 
 @app.command()

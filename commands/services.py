@@ -12,6 +12,7 @@ import httpx
 
 from commands.airflow_api import Airflow
 from commands.environment import child_environ, script, write_airflow_password
+from commands.page import page_beside
 from commands.processes import Service, require_free_port
 from commands.progress import Progress
 from lakehouse.backends import is_embedded, unanswered
@@ -181,6 +182,8 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
         SetupError: something is taken or missing, or one did not come up.
     """
     claim(settings)
+    if is_embedded(settings):
+        page_beside(settings.state_dir / "logs" / "page.log")
     with progress.stage("Java, jars (the first time from Maven Central), catalog"):
         prepare(settings)
     embedded = is_embedded(settings)

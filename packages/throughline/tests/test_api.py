@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -238,36 +237,6 @@ def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> N
     _post(client, events[1], events[0], events[2])
     answer = client.get("/api/v1/events/lineage?limit=2&offset=1&sortDirection=asc").json()
     assert answer == {"totalCount": 3, "events": events[1:]}
-
-
-def test_the_page_lists_runs_and_asks_nothing_of_other_hosts(
-    client: TestClient, build: Any
-) -> None:
-    _post(client, build.run("COMPLETE", "r", "<b>job", "08:00:00"))
-    html = client.get("/").text
-    assert "&lt;b&gt;job" in html
-    assert "http://" not in html
-    assert "https://" not in html
-
-
-def test_the_page_links_the_newest_datasets_of_which_nothing_is_made_to_their_trees(
-    client: TestClient, build: Any
-) -> None:
-    _post(
-        client,
-        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b", "db|c")),
-        build.run("COMPLETE", "2", "<i>merge", "08:01:00", reads=("db|b", 'd"b|<i>&t'),
-                  writes=('d"b|<i>&t',)),
-    )  # fmt: skip
-    html = client.get("/").text
-    links = re.findall(r'<a href="(/tree[^"]*)">([^<]*)</a>', html)
-    assert [name for _, name in links] == ["&lt;i&gt;&amp;t", "c"]
-    tree = client.get(links[0][0])
-    assert tree.headers["content-type"].startswith("text/html")
-    assert "<li>&lt;i&gt;merge (demo, COMPLETED)<ul>" in tree.text
-    assert "&lt;i&gt;&amp;t (d&quot;b, see above)" in tree.text
-    assert ">load (demo, COMPLETED)<" in tree.text
-    assert "<i>" not in html + tree.text
 
 
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:

@@ -134,7 +134,7 @@ def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
     """How a browser shall treat an answer."""
     frames = " ".join(frame_origins) or "'none'"
     policy = (
-        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+        "default-src 'self'; img-src 'self' data:;"
         f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
     )
     return [

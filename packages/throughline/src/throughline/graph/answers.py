@@ -10,6 +10,7 @@ from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
+from throughline.graph.around import neighbourhood
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -27,11 +28,12 @@ from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import search
 from throughline.graph.search import shown as shown_hit
+from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, around, shown
-from throughline.graph.walk import condition_of, place_of_run, run_line, tree
+from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
-from throughline.projection.derived import descendants_of, version_of
+from throughline.projection.derived import descendants_of, lineage_of, parent_of, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef
 
@@ -124,6 +126,33 @@ def tree_answer(
     found = find_node(state, node)
     chosen = _fitting(state, found) if level is None else level_of(level)
     return tree(generations_of(state), found, direction, depth, chosen)
+
+
+@question("graph", Times.THEN)
+def graph_answer(
+    state: State,
+    node: Name,
+    up: Depth = 1,
+    down: Depth = 1,
+    level: LevelName = "task",
+    *,
+    columns: Annotated[
+        bool, "Also the columns of the datasets, and what they are made of."
+    ] = False,
+) -> dict[str, Any]:
+    """The graph around a node, with what is known of each node in few words."""
+    found, chosen = find_node(state, node), level_of(level)
+    known, graph = generations_of(state), graph_of(state, chosen)
+    if chosen is Level.PIPELINE:
+        graph = LevelGraph.build(known, chosen, known.present)  # one of its own, to be changed
+        leave_out_inner(graph, known.present, found)
+    return neighbourhood(known, graph, found, (up, down), chosen, with_columns=columns)
+
+
+@question("node", Times.THEN)
+def node_answer(state: State, node: Name) -> dict[str, Any]:
+    """Everything that was said of a node last."""
+    return Summaries(generations_of(state)).in_full(find_node(state, node))
 
 
 @question("diff", Times.BETWEEN)
@@ -322,6 +351,8 @@ def runs_answer(
         LevelName | None, "Only runs that the graph at this level is made of."
     ] = None,
     cursor: Cursor = None,
+    *,
+    roots: Annotated[bool, "Only runs that no other run started."] = False,
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
@@ -332,13 +363,15 @@ def runs_answer(
             raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
+    if roots:
+        runs = [run for run in runs if parent_of(state, run) is None]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
     if counting is not None:
         known, level = generations_of(state), level_of(counting)
         members = (run for generation in known.present for run in generation.runs)
         keys = {known.levels.owner(run, level).key for run in members}
         fitting = (run for run in fitting if run.key in keys)
-    about, place = ("runs", job, condition, counting), partial(place_of_run, state)
+    about, place = ("runs", job, condition, counting, roots), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
     return paged([told_of(state, run) for run in found], more)
 
@@ -362,10 +395,18 @@ def _fitting(state: State, node: Node) -> Level:
 
 
 def run_answer(state: State, run_id: str) -> dict[str, Any]:
-    """A run with its parameters, code and dataset versions, and every run below it likewise."""
+    """A run with its parameters, code and dataset versions, and every run below it likewise.
+
+    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself.
+    """
     run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
-    return {**_run_in_full(state, run), "below": [_run_in_full(state, each) for each in below]}
+    return {
+        **_run_in_full(state, run),
+        "facets": run.facets.plain(),
+        "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
+        "below": [_run_in_full(state, each) for each in below],
+    }
 
 
 def _run_in_full(state: State, run: Run) -> dict[str, Any]:

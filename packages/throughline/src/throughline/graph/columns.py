@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.generations import Generations
+from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.schemas import fields_of
@@ -95,6 +95,19 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> dic
         found |= dict.fromkeys(new, distance)
         level = sorted({step.column for step in new})
         seen.update(level)
+    return found
+
+
+def column_steps(
+    known: Generations, generations: Iterable[Generation]
+) -> set[tuple[Column, Column, str, bool]]:
+    """Each column, one that it is made of, how, and whether directly."""
+    found: set[tuple[Column, Column, str, bool]] = set()
+    for generation in generations:
+        for run in generation.runs:
+            direct = {pair[:2] for pair in _made(known.state, run, indirect=False)}
+            for made, of, how in _made(known.state, run, indirect=True):
+                found.add((made, of, how, (made, of) in direct))
     return found
 
 

@@ -48,7 +48,7 @@ def tree(
             found = reached(known, root, way, level)
             graph = LevelGraph.build(known, level, found)
             if level is Level.PIPELINE:
-                _leave_out_inner(graph, found, root)
+                leave_out_inner(graph, found, root)
             parts = parts_of(known, graph, root, level) if root.type == "job" else []
             answer[way] = _grow(known.state, graph, root, way, depth, parts)
     return answer
@@ -88,7 +88,7 @@ def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) ->
     return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
 
 
-def _leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -> None:
+def leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -> None:
     """Take from each job the datasets that it alone both writes and reads.
 
     One from which no task made anything else (a table that a MERGE reads to write it) is what the
@@ -107,7 +107,7 @@ def _leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -
 
 
 def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:
-    """Every node within `depth` steps, with the number of steps."""
+    """Every node within `depth` steps (-1: however far), with the number of steps."""
     steps = {root: 0}
     open_ = deque([root])
     while open_:

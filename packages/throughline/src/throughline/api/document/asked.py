@@ -124,6 +124,11 @@ def _own() -> Asked:
         "/api/v2/runtree": [{"run": run_id(1)}],
         "/api/v2/refused": [{}],
         "/healthz": [{"request": _TAILING}, {"request": _BARE}],
+        "/api/v2/graph": [
+            {"node": _TABLE, "columns": True},
+            *({**each, "columns": True, "up": 9, "down": 9} for each in nodes),
+        ],
+        "/api/v2/node": [*nodes, {"node": "job:shop:forecast.train"}],
         "/api/v2/tree": [{"node": _REPORT}, *({**each, "direction": "both"} for each in nodes)],
         "/api/v2/diff": [
             {"from_": late},
@@ -139,6 +144,7 @@ def _own() -> Asked:
         "/api/v2/impact": [{"node": _TABLE}, {"node": _RAW, "field": "amount"}],
         "/api/v2/search": [
             {"text": "orders"},
+            {"text": "shop", "limit": 1},
             {"text": "pii"},
             {"text": "team:shop"},
             {"text": "ordres"},
@@ -150,7 +156,7 @@ def _own() -> Asked:
             {"node": _TABLE, "version": "1"},
             {"node": "dataset:s3://exports:revenue.csv"},
         ],
-        "/api/v2/history": nodes,
+        "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
         "/api/v2/tags": [{}],
         "/api/v2/nodes": [{}],

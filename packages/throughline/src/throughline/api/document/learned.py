@@ -32,7 +32,7 @@ _KINDS = {
 }
 """Objects with a name of their own, by keys that no other has; the first that fits counts."""
 
-_MAPS = {"facets", "facet", "parameters", "about", "code", "namespaces"}
+_MAPS = {"facets", "facet", "parameters", "about", "code", "namespaces", "nodes"}
 """Objects whose keys are data: any may be there."""
 
 _EVENT = {"eventTime", "schemaURL"}
@@ -56,7 +56,7 @@ class Learner:
             if kind := _kind(value):
                 self._seen.setdefault(kind, []).append(value)
             for key, each in value.items():
-                if key not in _MAPS:
+                if key not in _MAPS or isinstance(each, list):
                     self.see(each)
 
     def components(self) -> dict[str, Schema]:

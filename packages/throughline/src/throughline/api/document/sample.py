@@ -203,6 +203,8 @@ def _train(run: str, time: str) -> dict[str, Any]:
     event["run"]["facets"]["executionParameters"] = _facet(
         parameters=[{"key": "days", "name": "days", "value": "30"}]
     )
+    code = _facet(language="python", sourceCode="fit(read(days))")
+    event["job"]["facets"]["sourceCode"] = code
     event["inputs"] = [_dataset(_REPORT, ("day", "revenue", "orders"))]
     event["outputs"] = [_dataset(_MODEL, (), datasetType=_facet(datasetType="MODEL"))]
     return event

@@ -1,0 +1,103 @@
+"""The graph around a node, as the page draws it: nodes with what is known of each, and edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.graph.columns import Column, column_steps
+from throughline.graph.control import control_edges
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.schemas import fields_of
+from throughline.graph.summary import Summaries
+from throughline.graph.walk import neighbours, newest_run, parts_of, reach
+from throughline.identity import DatasetName
+from throughline.projection import State
+from throughline.spec import JobRef
+
+_WAYS = ("up", "down")
+
+
+def neighbourhood(
+    known: Generations,
+    graph: LevelGraph,
+    root: Node,
+    depths: tuple[int, int],
+    level: Level,
+    *,
+    with_columns: bool,
+) -> dict[str, Any]:
+    """The nodes within so many steps up and down of a node, and every edge between these.
+
+    `roots` stand for the node at the level. `reach` tells how many nodes there are on each side,
+    and of each node `up` and `down` how many are next to it, shown or not.
+    """
+    state = known.state
+    roots = _at_level(known, graph, root, level)
+    shown, beyond = set(roots), {}
+    for way, depth in zip(_WAYS, depths, strict=True):
+        far = [reach(graph, each, way, -1) for each in roots]
+        shown |= {node for steps in far for node, count in steps.items() if count <= depth}
+        beyond[way] = len({node for steps in far for node in steps}.difference(roots))
+    control = {(Node.of_job(a), Node.of_job(b)) for a, b in control_edges(state, level)}
+    beside = {node for pair in control if shown.intersection(pair) for node in pair}
+    about = Summaries(known)
+    nodes = sorted(shown | beside)
+    return {
+        "node": node_id(root),
+        "level": level.name.lower(),
+        "roots": [node_id(each) for each in roots],
+        "reach": beyond,
+        "nodes": [
+            {
+                **about.of(node),
+                **{way: len(neighbours(graph, node, way)) for way in _WAYS},
+                "isControlOnly": node not in shown,
+                "fields": _fields(state, node) if with_columns else [],
+            }
+            for node in nodes
+        ],
+        "edges": [
+            *(_edge(a, b, "data") for a in nodes for b in neighbours(graph, a, "down") if b in shown
+              and a in shown),
+            *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
+        ],
+        "columns": _columns(known, shown) if with_columns else [],
+    }  # fmt: skip
+
+
+def _at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+    """What stands for a node at a level: itself, its parts, or what it is a part of."""
+    if root.type == "dataset" or JobRef(root.namespace, root.name) in graph.jobs:
+        return [root]
+    if parts := parts_of(known, graph, root, level):
+        return parts
+    run = newest_run(known.state, JobRef(root.namespace, root.name))
+    owner = Node.of_job(known.levels.owner(run, level).key.job) if run else root
+    return [owner]
+
+
+def _edge(start: Node, end: Node, kind: str) -> dict[str, str]:
+    return {"from": node_id(start), "to": node_id(end), "kind": kind}
+
+
+def _fields(state: State, node: Node) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for book in facets_of(state, node) if node.type == "dataset" else ():
+        found |= {".".join(path): type_ for path, type_ in fields_of(book.get("schema")).items()}
+    return [{"name": name, "type": type_} for name, type_ in found.items()]
+
+
+def _columns(known: Generations, shown: set[Node]) -> list[dict[str, Any]]:
+    names = {DatasetName(each.namespace, each.name) for each in shown if each.type == "dataset"}
+    return [
+        {"from": _end(of), "to": _end(made), "how": how, "isDirect": is_direct}
+        for made, of, how, is_direct in sorted(column_steps(known, known.present))
+        if made.dataset in names and of.dataset in names and made != of
+    ]
+
+
+def _end(column: Column) -> dict[str, str]:
+    return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field}

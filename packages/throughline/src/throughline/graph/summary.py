@@ -1,0 +1,142 @@
+"""What is known of a node in a few words: its kind, its newest run or version, tags, owners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.graph.generations import Generations
+from throughline.graph.nodes import Node, facets_of, node_id, owners_of
+from throughline.graph.provenance import code_of
+from throughline.graph.quality import checks_of, when
+from throughline.graph.schemas import fields_of
+from throughline.graph.walk import newest_run, run_line
+from throughline.identity import DatasetName
+from throughline.projection import Run, State, version_of
+from throughline.projection.state import Use
+from throughline.spec import JobRef, shown_time
+
+_FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
+_TYPES = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+
+
+class Summaries:
+    """Summaries of the nodes of one state."""
+
+    def __init__(self, known: Generations) -> None:
+        self._known = known
+        self._state = known.state
+
+    def of(self, node: Node) -> dict[str, Any]:
+        """A node as JSON; what is meant for the other type of node is null or empty."""
+        told = self._of_job(node) if node.type == "job" else self._of_dataset(node)
+        return {
+            "id": node_id(node),
+            **node._asdict(),
+            "owners": owners_of(self._state, node),
+            "tags": sorted(_tags(self._state, node)),
+            **told,
+        }
+
+    def in_full(self, node: Node) -> dict[str, Any]:
+        """The same, with everything that was said of the node last."""
+        books = facets_of(self._state, node)
+        facets = {name: facet for book in books for name, facet in book.plain().items()}
+        run = None
+        if node.type == "job":
+            run = newest_run(self._state, JobRef(node.namespace, node.name))
+        return {
+            **self.of(node),
+            "description": _text(facets, "documentation", "description"),
+            "sql": _text(facets, "sql", "query"),
+            "source": _text(facets, "sourceCode", "sourceCode"),
+            "language": _text(facets, "sourceCode", "language"),
+            "code": code_of(run) if run else {},
+            "fields": _fields(self._state, node),
+            "facets": facets,
+        }
+
+    def _of_job(self, node: Node) -> dict[str, Any]:
+        ref = JobRef(node.namespace, node.name)
+        facet = self._state.jobs[ref].facets.get("jobType") if ref in self._state.jobs else {}
+        run = newest_run(self._state, ref)
+        return {
+            "kind": self._known.levels.of(ref).name.lower(),
+            "integration": str(facet.get("integration") or "") or None,
+            "run": run_line(self._state, run) if run else None,
+            "aliases": [],
+            "version": None,
+            "writtenAt": None,
+            "rows": None,
+            "failedChecks": None,
+        }
+
+    def _of_dataset(self, node: Node) -> dict[str, Any]:
+        name = DatasetName(node.namespace, node.name)
+        written = _newest_write(self._state, name)
+        asserted = [check for check in checks_of(self._state, name) if check.assertions]
+        told = written[1].facets.get("outputStatistics").get("rowCount") if written else None
+        return {
+            "kind": kind_of(self._state, node),
+            "integration": None,
+            "run": None,
+            "aliases": [each._asdict() for each in self._state.identity.names(name)[1:]],
+            "version": version_of(*written) if written else None,
+            "writtenAt": shown_time(when(self._state, written[0])) if written else None,
+            "rows": told if isinstance(told, int) else None,
+            "failedChecks": len(asserted[-1].failed) if asserted else None,
+        }
+
+
+def kind_of(state: State, node: Node) -> str:
+    """What a dataset is, by its datasetType facet, or else by its names: file or table."""
+    for book in facets_of(state, node):
+        stated = str(book.get("datasetType").get("datasetType") or "").upper()
+        if stated:
+            return _TYPES.get(stated, "table")
+        if book.get("symlinks"):
+            return "table"
+    if node.namespace.startswith("kafka:"):
+        return "stream"
+    return "file" if node.namespace.split(":")[0] in _FILES else "table"
+
+
+def _newest_write(state: State, name: DatasetName) -> tuple[Run, Use] | None:
+    found = [
+        (run, run.outputs[each])
+        for each in state.identity.names(name)
+        if (record := state.datasets.get(each))
+        for run in (state.runs[key] for key in record.writers)
+    ]
+    return max(found, key=lambda pair: (when(state, pair[0]), pair[0].key), default=None)
+
+
+def _tags(state: State, node: Node) -> set[str]:
+    """The tags of a node, and as `key (field)` those of its columns."""
+    found = set()
+    for book in facets_of(state, node):
+        for each in _objects(book.get("tags").get("tags")):
+            key, value, field = (str(each.get(k) or "") for k in ("key", "value", "field"))
+            plain = key if value.lower() in ("", "true") else f"{key}:{value}"
+            found.add(f"{plain} ({field})" if field else plain)
+    return found - {""}
+
+
+def _fields(state: State, node: Node) -> list[dict[str, Any]]:
+    """The fields of a dataset with what is said of each."""
+    found: dict[str, dict[str, Any]] = {}
+    for book in facets_of(state, node) if node.type == "dataset" else ():
+        schema = book.get("schema")
+        about = {str(f.get("name")): f.get("description") for f in _objects(schema.get("fields"))}
+        for path, type_ in fields_of(schema).items():
+            name = ".".join(path)
+            found[name] = {"name": name, "type": type_, "description": about.get(name)}
+    return list(found.values())
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _text(facets: dict[str, Any], facet: str, key: str) -> str | None:
+    value = facets.get(facet, {}).get(key)
+    return str(value) if value else None

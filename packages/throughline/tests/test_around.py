@@ -1,0 +1,137 @@
+"""The graph around a node, and what is told of a node, as the page shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.graph.answers import graph_answer, node_answer, run_answer, runs_answer
+
+from .graphs import DAG, TASK, two_orchestrators
+
+
+def _names(answer: dict[str, Any]) -> set[str]:
+    return {node["name"] for node in answer["nodes"]}
+
+
+def _lines(answer: dict[str, Any], kind: str) -> set[str]:
+    last = [(edge["from"].split(":")[-1], edge["to"].split(":")[-1], edge["kind"])
+            for edge in answer["edges"]]  # fmt: skip
+    return {f"{start} > {end}" for start, end, each in last if each == kind}
+
+
+def test_the_graph_goes_as_many_steps_as_asked_on_each_side_and_counts_the_rest(build: Any) -> None:
+    state = two_orchestrators(build)
+    near = graph_answer(state, "raw")
+    assert _names(near) == {"dag.load", "raw", "Flow.train"}
+    assert near["reach"] == {"up": 2, "down": 2}
+    assert {node["name"]: (node["up"], node["down"]) for node in near["nodes"]} == {
+        "dag.load": (1, 1),
+        "raw": (1, 1),
+        "Flow.train": (1, 1),
+    }
+    far = graph_answer(state, "raw", up=2, down=0)
+    assert _names(far) == {"/in", "dag.load", "raw"}
+    assert _lines(far, "data") == {"/in > dag.load", "dag.load > raw"}
+
+
+def test_a_job_is_stood_for_by_its_parts_or_by_what_it_is_a_part_of(build: Any) -> None:
+    state = two_orchestrators(build)
+    parts = graph_answer(state, "job:demo:dag")["roots"]
+    assert parts == ["job:demo:Flow.train", "job:demo:dag.load"]
+    assert graph_answer(state, "job:demo:app.q")["roots"] == ["job:demo:dag.load"]
+    assert graph_answer(state, "job:demo:app.q", level="query")["roots"] == ["job:demo:app.q"]
+
+
+def test_what_stays_inside_a_pipeline_is_left_out_between_pipelines(build: Any) -> None:
+    parent = {"parent": ("d", "dag"), "kind": TASK}
+    state = build.state(
+        build.run("COMPLETE", "d", "dag", "08:30:00", kind=DAG),
+        build.run("COMPLETE", "1", "dag.stage", "08:10:00", reads=("db|in",),
+                  writes=("db|staging",), **parent),
+        build.run("COMPLETE", "2", "dag.load", "08:20:00", reads=("db|staging",),
+                  writes=("db|out",), **parent),
+    )  # fmt: skip
+    assert _names(graph_answer(state, "job:demo:dag", level="pipeline")) == {"in", "dag", "out"}
+    assert "staging" in _names(graph_answer(state, "out", up=9))
+
+
+def test_control_edges_of_what_is_shown_come_along_with_their_other_ends(build: Any) -> None:
+    train = build.run("COMPLETE", "2", "train", "08:20:00", reads=("db|a",), writes=("db|b",))
+    upstream = [{"job": {"namespace": "demo", "name": "load"}, "run": {"runId": "1"}}]
+    train["run"]["facets"]["jobDependencies"] = {"upstream": upstream}
+    state = build.state(build.run("COMPLETE", "1", "load", "08:10:00", writes=("db|x",)), train)
+    answer = graph_answer(state, "train")
+    assert _lines(answer, "control") == {"load > train"}
+    assert {n["name"]: n["isControlOnly"] for n in answer["nodes"]} == {
+        "a": False,
+        "b": False,
+        "load": True,
+        "train": False,
+    }
+
+
+def test_columns_come_only_when_asked_for_and_say_how_directly(build: Any) -> None:
+    direct = {"type": "DIRECT", "subtype": "AGGREGATION"}
+    filtered = {"type": "INDIRECT", "subtype": "FILTER"}
+    inputs = [
+        {"namespace": "db", "name": "a", "field": "x", "transformations": [direct]},
+        {"namespace": "db", "name": "a", "field": "day", "transformations": [filtered]},
+    ]
+    run = build.run("COMPLETE", "1", "sum", "08:10:00", reads=("db|a",))
+    schema = {"fields": [{"name": "total", "type": "int"}]}
+    lineage = {"fields": {"total": {"inputFields": inputs}}}
+    run["outputs"] = [build.dataset("db|b", schema=schema, columnLineage=lineage)]
+    state = build.state(run)
+    assert graph_answer(state, "sum")["columns"] == []
+    answer = graph_answer(state, "sum", columns=True)
+    assert {(c["from"]["field"], c["how"], c["isDirect"]) for c in answer["columns"]} == {
+        ("x", "AGGREGATION", True),
+        ("day", "FILTER", False),
+    }
+    fields = {node["name"]: node["fields"] for node in answer["nodes"]}
+    assert fields == {"a": [], "b": [{"name": "total", "type": "int"}], "sum": []}
+
+
+def test_a_node_tells_its_kind_by_what_was_said_or_else_by_its_name(build: Any) -> None:
+    run = build.run("COMPLETE", "1", "j", "08:10:00", reads=("s3://lake|a.csv", "postgres://h|t"))
+    run["outputs"] = [
+        build.dataset("flow|model", datasetType={"datasetType": "MODEL"}),
+        build.dataset("file|/wh/t", symlinks=[("hive", "db.t", "TABLE")]),
+        build.dataset("kafka://broker:9092|topic"),
+    ]
+    kinds = {node["name"]: node["kind"] for node in graph_answer(build.state(run), "j")["nodes"]}
+    assert kinds == {
+        "a.csv": "file",
+        "t": "table",
+        "model": "model",
+        "db.t": "table",
+        "topic": "stream",
+        "j": "query",
+    }
+
+
+def test_a_dataset_tells_its_newest_version_rows_tags_and_checks(build: Any) -> None:
+    def write(run: str, time: str, rows: int, good: bool) -> Any:
+        event = build.run("COMPLETE", run, "load", time)
+        checks = {"assertions": [{"assertion": "not_null", "success": good}]}
+        tags = {
+            "tags": [{"key": "pii", "value": "true", "field": "mail"}, {"key": "a", "value": "b"}]
+        }
+        event["outputs"] = [build.dataset("db|t", dataQualityAssertions=checks, tags=tags)]
+        event["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": rows}}
+        return event
+
+    state = build.state(write("r2", "08:20:00", 20, False), write("r1", "08:10:00", 10, True))
+    told = node_answer(state, "t")
+    assert (told["version"], told["rows"], told["failedChecks"]) == ("r2", 20, 1)
+    assert told["tags"] == ["a:b", "pii (mail)"]
+    assert told["writtenAt"] == "2025-11-21T08:20:00Z"
+    assert told["facets"].keys() == {"dataQualityAssertions", "tags"}
+
+
+def test_a_run_tells_those_above_it_the_nearest_first_and_roots_are_those_with_none(
+    build: Any,
+) -> None:
+    state = two_orchestrators(build)
+    assert [run["runId"] for run in run_answer(state, "q")["above"]] == ["a", "t", "d"]
+    assert [run["runId"] for run in runs_answer(state, roots=True)["items"]] == ["d"]

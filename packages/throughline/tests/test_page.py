@@ -1,0 +1,94 @@
+"""The page is served as it was built, and without it the server says how to build it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import make_app, page
+from throughline.log import EventLog
+from throughline.projection.live import Live
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A client of a server whose page is built into `built`, or not yet."""
+    monkeypatch.setattr(page, "_BUILT", tmp_path / "built")
+    log = EventLog(str(tmp_path / "log.db"))
+    with TestClient(make_app(Live(log))) as client:
+        yield client
+    log.close()
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A page that is built."""
+    assets = tmp_path / "built" / "assets"
+    assets.mkdir(parents=True)
+    (assets / "index-1a2b.js").write_text("let page")
+    (tmp_path / "built" / "secret.txt").write_text("secret")
+    (tmp_path / "built" / "index.html").write_text("<p>the page")
+    return tmp_path / "built"
+
+
+def test_without_a_built_page_the_server_says_how_to_build_it(client: TestClient) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert "./run page" in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    assert client.get("/assets/index-1a2b.js").status_code == 404
+
+
+@pytest.mark.usefixtures("built")
+def test_the_page_is_at_its_own_addresses_and_a_browser_that_has_it_is_told_so(
+    client: TestClient,
+) -> None:
+    for path in ("/", "/lineage?node=x"):
+        first = client.get(path)
+        assert (first.status_code, first.text) == (200, "<p>the page")
+        tag = first.headers["etag"]
+        again = client.get(path, headers={"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_page_that_is_built_while_the_server_runs_is_served_at_once(
+    client: TestClient, built: Path
+) -> None:
+    html = built / "index.html"
+    html.rename(built / "later.html")
+    tag = client.get("/").headers.get("etag")
+    (built / "later.html").rename(html)
+    assert client.get("/").text == "<p>the page"
+    html.write_text("<p>another page")
+    assert client.get("/", headers={"If-None-Match": str(tag)}).text == "<p>another page"
+
+
+@pytest.mark.usefixtures("built")
+def test_parts_of_the_page_are_kept_for_ever_and_nothing_else_of_the_folder_is_given(
+    client: TestClient,
+) -> None:
+    part = client.get("/assets/index-1a2b.js")
+    assert part.text == "let page"
+    assert "immutable" in part.headers["cache-control"]
+    assert part.headers["content-type"].startswith("text/javascript")
+    for path in ("/assets/../secret.txt", "/assets/..%2Fsecret.txt", "/assets/other.js"):
+        refused = client.get(path)
+        assert (refused.status_code, refused.json()["code"]) == (404, 404), path
+
+
+@pytest.mark.usefixtures("built")
+def test_no_other_address_is_the_page(client: TestClient) -> None:
+    for path in ("/api", "/api/v2/nothing", "/api/v1/lineages", "/lineage/x", "/favicon.ico"):
+        answer = client.get(path)
+        assert answer.status_code == 404, path
+        assert answer.json()["code"] == 404
+
+
+def test_nothing_but_what_the_server_gives_may_run_or_be_loaded(client: TestClient) -> None:
+    policy = client.get("/").headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy

@@ -1,0 +1,37 @@
+import { keepPreviousData, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { ApiError, ask, askRun, type Answer, type Query, type Question } from "./client";
+
+/** A refusal is an answer; silence is not, and is asked again for as long as it takes. */
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (_count, error) => !(error instanceof ApiError && error.status !== 503),
+      retryDelay: 2_000,
+      staleTime: 5_000,
+      networkMode: "always",
+    },
+  },
+});
+
+/** How a question is asked and kept. */
+export function asking<Q extends Question>(question: Q, query: Query<Q>) {
+  const isPast = "asOf" in query && query.asOf != null;
+  return {
+    queryKey: [question, query] as const,
+    queryFn: ({ signal }: { signal: AbortSignal }) => ask(question, query, signal),
+    meta: { isPast },
+  };
+}
+
+/** An answer, kept up to date; nothing is asked while the query is null. */
+export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | null): UseQueryResult<Answer<Q>> {
+  return useQuery({
+    ...asking(question, query ?? ({} as Query<Q>)),
+    enabled: query !== null,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
+  return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
+}

@@ -1,0 +1,42 @@
+import type { paths } from "./schema";
+
+type Question = keyof paths extends `/api/v2/${infer Name}` ? Name : never;
+type Asked<Q extends Question> = paths[`/api/v2/${Q}`]["get"];
+
+/** What the API answers to a question of /api/v2. */
+export type Answer<Q extends Question> = Asked<Q>["responses"][200]["content"]["application/json"];
+/** What the API wants to know with a question. */
+export type Query<Q extends Question> = NonNullable<Asked<Q>["parameters"]["query"]>;
+export type { Question };
+
+/** The API refused, and says why. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly nearest: readonly string[],
+  ) {
+    super(message);
+  }
+}
+
+/** Ask the API; what is null or undefined is left out. */
+export async function ask<Q extends Question>(question: Q, query: Query<Q>, signal?: AbortSignal): Promise<Answer<Q>> {
+  return get<Answer<Q>>(`/api/v2/${question}`, query, signal);
+}
+
+/** One run in full; its id is a part of the path. */
+export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"runs/{run_id}">> {
+  return get(`/api/v2/runs/${encodeURIComponent(id)}`, {}, signal);
+}
+
+async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
+  const told = new URLSearchParams();
+  for (const [name, value] of Object.entries(query) as [string, string | number | boolean | null | undefined][]) {
+    if (value !== null && value !== undefined) told.append(name, String(value));
+  }
+  const response = await fetch(`${path}?${told.toString()}`, { signal: signal ?? null });
+  if (response.ok) return (await response.json()) as T;
+  const refusal = (await response.json().catch(() => ({}))) as { message?: string; nearest?: string[] };
+  throw new ApiError(refusal.message ?? `HTTP ${response.status}`, response.status, refusal.nearest ?? []);
+}

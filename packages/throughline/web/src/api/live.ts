@@ -1,0 +1,47 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+const QUIET_MS = 1_000;
+
+/** Ask again what is shown whenever events came in, at most once a second; whether the stream is open. */
+export function useLive(): boolean {
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(true);
+  useEffect(() => {
+    let stream: EventSource | null = null;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const renew = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ predicate: (query) => query.meta?.["isPast"] !== true });
+      }, QUIET_MS);
+    };
+    const open = () => {
+      stream = new EventSource("/api/v2/events/stream");
+      stream.onopen = () => setOpen(true);
+      stream.onmessage = renew;
+      stream.onerror = () => {
+        setOpen(false);
+        renew();
+      };
+    };
+    // A browser keeps six connections to a server: a tab that nobody sees needs none of them.
+    const follow = () => {
+      if (document.hidden) {
+        stream?.close();
+        stream = null;
+      } else if (!stream) {
+        open();
+        renew();
+      }
+    };
+    open();
+    document.addEventListener("visibilitychange", follow);
+    return () => {
+      document.removeEventListener("visibilitychange", follow);
+      stream?.close();
+      clearTimeout(timer);
+    };
+  }, [queries]);
+  return isOpen;
+}

@@ -1,0 +1,45 @@
+import "./header.css";
+import type { ReactNode } from "react";
+import { useAnswer } from "../api/answers";
+import { Icon } from "../components/Icon";
+import { Link } from "../components/Link";
+import { Search } from "../components/Search";
+import { useTheme, type Theme } from "./theme";
+
+const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
+  auto: { icon: "auto", text: "Colours: as the system. Switch to light" },
+  light: { icon: "sun", text: "Colours: light. Switch to dark" },
+  dark: { icon: "moon", text: "Colours: dark. Switch to as the system" },
+};
+
+/** What every view has above it. */
+export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: boolean }): ReactNode {
+  const [theme, switchTheme] = useTheme();
+  const { data: health } = useAnswer("health", {});
+  const wrong = health ? health.failed.length + health.lost.length + health.late.length + health.quality.length : 0;
+  return (
+    <header className="header">
+      <Link href="/" className="brand" aria-label="throughline, start page">
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <path d="M3 16h8m10 0h8" />
+          <circle cx="16" cy="16" r="5" />
+        </svg>
+        throughline
+      </Link>
+      <div className="header-search">{hasSearch && <Search />}</div>
+      {health && health.counts.runs > 0 && (
+        <Link href="/" className={`state ${wrong ? "warn" : "good"}`}>
+          <Icon name={wrong ? "alert" : "done"} />
+          {wrong ? `${wrong} to look at` : "Healthy"}
+        </Link>
+      )}
+      <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "What comes in is shown at once" : "The server is not reached; this page tries again by itself"}>
+        <i aria-hidden="true" />
+        {isLive ? "Live" : "Reconnecting"}
+      </span>
+      <button type="button" className="button bare square" onClick={switchTheme} aria-label={THEMES[theme].text} title={THEMES[theme].text}>
+        <Icon name={THEMES[theme].icon} />
+      </button>
+    </header>
+  );
+}

@@ -1,0 +1,35 @@
+import { useEffect, useState, type ReactNode } from "react";
+import { Icon } from "./Icon";
+
+/** A button that copies a text, and says so. */
+export function Copy({ text, label }: { text: string; label: string }): ReactNode {
+  const [told, setTold] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
+  useEffect(() => {
+    if (!told) return;
+    const timer = setTimeout(() => setTold(""), 1_500);
+    return () => clearTimeout(timer);
+  }, [told]);
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setTold("Copied"),
+      () => setTold("Not copied: the browser does not allow it"),
+    );
+  return (
+    <button type="button" className="button bare square" onClick={() => void copy()} aria-label={label} title={told || label}>
+      <Icon name={told === "Copied" ? "done" : "copy"} />
+      <span className="hidden" role="status">
+        {told}
+      </span>
+    </button>
+  );
+}
+
+/** A command line to copy. */
+export function Command({ text, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
+  return (
+    <div className="command">
+      <pre>{text}</pre>
+      <Copy text={text} label={label} />
+    </div>
+  );
+}

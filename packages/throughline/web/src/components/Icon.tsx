@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+
+const PATHS = {
+  table: "M3 5h18v14H3zM3 10h18M9 10v9",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+  artifact: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9",
+  model: "M12 4v5M12 15v5M5 8l5 3M14 13l5 3M5 16l5-3M14 11l5-3M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6",
+  stream: "M3 8c3-4 6 4 9 0s6 4 9 0M3 16c3-4 6 4 9 0s6 4 9 0",
+  pipeline: "M4 6h6v5H4zM14 13h6v5h-6zM7 11v4h7",
+  task: "M8 5l11 7-11 7z",
+  query: "M8 7l-5 5 5 5M16 7l5 5-5 5",
+  column: "M9 4h6v16H9z",
+  run: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18",
+  search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M16 16l5 5",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M19 5l-1.4 1.4M6.4 17.6L5 19",
+  moon: "M20 14a8 8 0 0 1-10-10 8 8 0 1 0 10 10",
+  auto: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  done: "M5 12.5l4.5 4.5L19 7.5",
+  fail: "M6 6l12 12M18 6L6 18",
+  alert: "M12 4l9 16H3zM12 10v4M12 17v.5",
+  lost: "M9 9a3 3 0 1 1 4 2.8c-.7.3-1 .8-1 1.7M12 17v.5",
+  plus: "M12 6v12M6 12h12",
+  minus: "M6 12h12",
+  close: "M6 6l12 12M18 6L6 18",
+  left: "M15 5l-7 7 7 7",
+  down: "M6 9l6 6 6-6",
+  up: "M6 15l6-6 6 6",
+  fit: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
+  clock: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18",
+  compare: "M7 4v16M17 4v16M3 8h8M13 16h8",
+  tag: "M4 4h8l8 8-8 8-8-8zM8.5 8.5v.1",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** A drawing beside a text that says the same. */
+export function Icon({ name }: { name: IconName }): ReactNode {
+  return (
+    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

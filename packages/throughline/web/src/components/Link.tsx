@@ -1,0 +1,17 @@
+import type { ComponentProps, ReactNode } from "react";
+import { go } from "../app/address";
+
+/** A link within the page; with a modifier key it is the browser's. */
+export function Link({ href, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {
+  return (
+    <a
+      {...others}
+      href={href}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        go(href);
+      }}
+    />
+  );
+}

@@ -1,0 +1,26 @@
+import "./details.css";
+import { useEffect, useRef, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import type { View } from "../../graph/view";
+import { NodeDetails } from "./NodeDetails";
+import { RunDetails } from "./RunDetails";
+
+export interface DetailsProps {
+  view: View;
+  change: (change: Partial<View>) => void;
+}
+
+/** What is known of a dataset, a job or a run, beside the graph. */
+export function Details({ view, change }: DetailsProps): ReactNode {
+  const panel = useRef<HTMLElement>(null);
+  const open = view.open ?? "";
+  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  return (
+    <aside className="details" aria-label="Details" tabIndex={-1} ref={panel}>
+      <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close the details" title="Close (Esc)">
+        <Icon name="close" />
+      </button>
+      {open.startsWith("run:") ? <RunDetails id={open.slice(4)} view={view} change={change} /> : <NodeDetails id={open} view={view} change={change} />}
+    </aside>
+  );
+}

@@ -1,0 +1,28 @@
+import type { ReactNode } from "react";
+
+/** Names and what they are; what is empty is left out. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }): ReactNode {
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
+  return (
+    <dl className="facts">
+      {known.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Facets as they were told, each to unfold. */
+export function Facets({ facets }: { facets: Record<string, unknown> }): ReactNode {
+  const names = Object.keys(facets).sort();
+  if (names.length === 0) return <p className="waiting">No facets were told.</p>;
+  return names.map((name) => (
+    <details key={name} className="facet">
+      <summary>{name}</summary>
+      <pre tabIndex={0}>{JSON.stringify(facets[name], null, 2)}</pre>
+    </details>
+  ));
+}

@@ -1,0 +1,130 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Ago } from "../../components/Ago";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { formatView, type View } from "../../graph/view";
+import { plural } from "../../graph/words";
+import type { NodeAnswer } from "./NodeDetails";
+
+type Entry = Answer<"history">["items"][number];
+const SHOWN = 200;
+
+/** Entries of one kind from a node's history, once they are there. */
+function useHistory(node: string, at: string | null, done: string): { entries: Entry[]; isMore: boolean } | null {
+  const { data } = useAnswer("history", { node, asOf: at, limit: SHOWN });
+  return data ? { entries: data.items.filter((each) => each.done === done), isMore: (data.next as unknown) !== null } : null;
+}
+
+function Older(): ReactNode {
+  return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `throughline history` has all.</p>;
+}
+
+/** The columns, and how they became what they are. */
+export function Schema({ node, at }: { node: NodeAnswer; at: string | null }): ReactNode {
+  const drift = useHistory(node.id, at, "schema");
+  return (
+    <>
+      {node.fields.length === 0 && <p className="muted">Nobody told its columns.</p>}
+      <table className="table">
+        <caption className="hidden">Columns</caption>
+        <tbody>
+          {node.fields.map((field) => (
+            <tr key={field.name}>
+              <td>
+                <code className="wrap">{field.name}</code>
+                {field.description && <p className="muted">{field.description}</p>}
+              </td>
+              <td className="muted">
+                <code>{field.type}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {drift && drift.entries.length > 0 && <h3>Changes</h3>}
+      <ul className="entries">
+        {drift?.entries.map((each) => (
+          <li key={`${each.at ?? ""} ${each.runId ?? ""}`}>
+            <Ago at={each.at} />
+            {each.added?.map((field) => (
+              <code key={`+${field.name}`}>
+                + {field.name}: {field.type}
+              </code>
+            ))}
+            {each.removed?.map((field) => (
+              <code key={`-${field.name}`}>
+                − {field.name}: {field.type}
+              </code>
+            ))}
+            {each.changed?.map((field) => typeof field !== "string" && (
+              <code key={`~${field.name}`}>
+                {field.name}: {field.from} → {field.to}
+              </code>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {drift?.isMore && <Older />}
+    </>
+  );
+}
+
+/** Every version, and the run that wrote it. */
+export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const written = useHistory(node.id, view.at, "wrote");
+  if (!written) return <p className="waiting">Asking …</p>;
+  if (written.entries.length === 0) return <p className="muted">No run that wrote it was told.</p>;
+  return (
+    <>
+      <ul className="entries">
+        {written.entries.map((each) => (
+          <li key={`${each.version ?? ""} ${each.run?.runId ?? ""}`}>
+            <span className="entry-line">
+              <code className="clip" title={each.version ?? ""}>
+                {each.version}
+              </code>
+              <Ago at={each.at} />
+            </span>
+            <span className="entry-line muted">
+              {each.rows != null && plural(each.rows, "row")}
+              {each.run && (
+                <Link className="link clip" href={formatView({ ...view, open: `run:${each.run.runId}`, tab: null })} title={each.run.runId}>
+                  {each.run.job.name}
+                </Link>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {written.isMore && <Older />}
+    </>
+  );
+}
+
+/** Checks over time. */
+export function Quality({ node, at }: { node: NodeAnswer; at: string | null }): ReactNode {
+  const checked = useHistory(node.id, at, "checked");
+  if (!checked) return <p className="waiting">Asking …</p>;
+  if (checked.entries.length === 0) return <p className="muted">Nobody told of any check.</p>;
+  return (
+    <ul className="entries">
+      {checked.entries.map((each) => (
+        <li key={`${each.at ?? ""} ${each.run?.runId ?? ""}`}>
+          <span className="entry-line">
+            <Ago at={each.at} />
+            <span className="muted clip">{each.run?.job.name}</span>
+          </span>
+          {each.assertions?.map((assertion, place) => (
+            <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
+              <Icon name={assertion.success ? "done" : "fail"} />
+              {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}
+              <span className="hidden">{assertion.success ? "holds" : "does not hold"}</span>
+            </span>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,98 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Ago } from "../../components/Ago";
+import { Code } from "../../components/Code";
+import { Command } from "../../components/Copy";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { formatView, type View } from "../../graph/view";
+import { duration, quoted } from "../../graph/words";
+import { Tags } from "./DatasetTabs";
+import { Facets, Facts } from "./Facts";
+import type { NodeAnswer } from "./NodeDetails";
+import type { Tab } from "./Tabs";
+
+/** What can be seen of a job. */
+export function jobTabs(node: NodeAnswer, view: View): Tab[] {
+  return [
+    { id: "about", title: "About", content: () => <About node={node} /> },
+    { id: "runs", title: "Runs", content: () => <Runs node={node} view={view} /> },
+    { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
+  ];
+}
+
+function About({ node }: { node: NodeAnswer }): ReactNode {
+  const code = node.code as { repoUrl?: string | null; path?: string | null; version?: string | null };
+  return (
+    <>
+      {node.description && <p className="wrap">{node.description}</p>}
+      <Facts
+        facts={[
+          ["Newest run", node.run && <RunState state={node.run.state} />],
+          ["Started", node.run && <Ago at={node.run.startedAt} />],
+          ["Took", node.run?.durationMs != null && duration(node.run.durationMs)],
+          ["Owners", node.owners.join(", ")],
+          ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
+          ["Code", code.path && <CodeLink {...code} />],
+        ]}
+      />
+      {node.sql && (
+        <>
+          <h3>SQL</h3>
+          <Code text={node.sql} language="sql" />
+        </>
+      )}
+      {node.source && (
+        <>
+          <h3>Source</h3>
+          <Code text={node.source} language={node.language?.toLowerCase() === "sql" ? "sql" : "python"} />
+        </>
+      )}
+      <h3>On the command line</h3>
+      <Command text={`throughline tree ${quoted(node.id)}`} />
+      <Command text={`throughline runs ${quoted(node.id)}`} />
+    </>
+  );
+}
+
+/** The file at its commit: a link where the repository has a web page. */
+function CodeLink({ repoUrl, path, version }: { repoUrl?: string | null; path?: string | null; version?: string | null }): ReactNode {
+  const shown = `${path ?? ""}${version ? ` at ${version.slice(0, 7)}` : ""}`;
+  const base = repoUrl?.replace(/^git@([^:]+):/, "https://$1/").replace(/\.git$/, "");
+  if (!base?.startsWith("https://") || !version) return <span className="wrap">{shown}</span>;
+  return (
+    <a className="link wrap" href={`${base}/blob/${version}/${path ?? ""}`} rel="noreferrer" target="_blank">
+      {shown}
+    </a>
+  );
+}
+
+const SHOWN = 50;
+
+function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const { data } = useAnswer("runs", { job: node.id, limit: SHOWN });
+  if (!data) return <p className="waiting">Asking …</p>;
+  const longest = Math.max(1, ...data.items.map((run) => run.durationMs ?? 0));
+  return (
+    <>
+      {view.at && <p className="muted">All runs, also those after the moment that is looked at.</p>}
+      <ul className="entries">
+        {data.items.map((run) => (
+          <li key={run.runId}>
+            <Link className="entry-line" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
+              <RunState state={run.state} />
+              <span className="bar" aria-hidden="true">
+                <i style={{ width: `${(100 * (run.durationMs ?? 0)) / longest}%` }} />
+              </span>
+              <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+              <span className="muted entry-at">
+                <Ago at={run.startedAt} />
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {data.next && <p className="muted">The {SHOWN} newest; `throughline runs` has all.</p>}
+    </>
+  );
+}

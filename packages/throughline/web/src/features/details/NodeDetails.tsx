@@ -1,0 +1,48 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Copy } from "../../components/Copy";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { Trouble } from "../../components/Trouble";
+import { addressOf } from "../../graph/view";
+import { parts } from "../../graph/words";
+import { datasetTabs } from "./DatasetTabs";
+import type { DetailsProps } from "./Details";
+import { jobTabs } from "./JobTabs";
+import { Tabs } from "./Tabs";
+
+export type NodeAnswer = Answer<"node">;
+
+/** What is known of a dataset or a job. */
+export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
+  const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
+  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (!node) return <p className="waiting">Asking …</p>;
+  const isJob = node.type === "job";
+  const { title, above } = parts(node.name, isJob ? "job" : "dataset");
+  const tabs = isJob ? jobTabs(node, view) : datasetTabs(node, view);
+  return (
+    <>
+      <div className="details-head">
+        <p className="muted details-kind">
+          <Icon name={node.kind as IconName} />
+          {node.kind}
+          {node.integration && `, ${node.integration.toLowerCase()}`}
+        </p>
+        <h2 className="details-title">
+          {title}
+          <Copy text={node.name} label="Copy the name" />
+        </h2>
+        {above && <p className="muted wrap">{above}</p>}
+        <p className="muted wrap">{node.namespace}</p>
+        {node.id !== view.node && (
+          <Link className="link" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
+            Look at the graph around it
+          </Link>
+        )}
+      </div>
+      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+import type { ReactNode } from "react";
+import { useRun } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Ago } from "../../components/Ago";
+import { Command, Copy } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { Trouble } from "../../components/Trouble";
+import { formatView, type View } from "../../graph/view";
+import { duration, moment, parts, quoted } from "../../graph/words";
+import type { DetailsProps } from "./Details";
+import { Facets, Facts } from "./Facts";
+import { Tabs, type Tab } from "./Tabs";
+
+type Run = Answer<"runs/{run_id}">;
+
+/** What is known of a run. */
+export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
+  const { data: run, error } = useRun(id);
+  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (!run) return <p className="waiting">Asking …</p>;
+  const tabs: Tab[] = [
+    { id: "about", title: "About", content: () => <About run={run} view={view} /> },
+    { id: "below", title: "Started", count: run.below?.length ?? 0, content: () => <Below run={run} view={view} /> },
+    { id: "facets", title: "Facets", content: () => <Facets facets={run.facets ?? {}} /> },
+  ];
+  const { title, above } = parts(run.job.name, "job");
+  return (
+    <>
+      <div className="details-head">
+        <p className="muted details-kind">
+          <Icon name="run" />
+          run
+        </p>
+        <h2 className="details-title">{title}</h2>
+        {above && <p className="muted wrap">{above}</p>}
+        <p className="muted entry-line">
+          <code className="clip">{run.runId}</code>
+          <Copy text={run.runId} label="Copy the run’s id" />
+        </p>
+        <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
+          The job, with all of its runs
+        </Link>
+      </div>
+      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+    </>
+  );
+}
+
+function About({ run, view }: { run: Run; view: View }): ReactNode {
+  const parameters = Object.entries(run.parameters);
+  return (
+    <>
+      {run.error && <pre className="note bad wrap">{run.error}</pre>}
+      <Facts
+        facts={[
+          ["State", <RunState key="state" state={run.state} />],
+          ["Started", (run.startedAt as string | null) && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
+          ["Took", run.durationMs !== null && duration(run.durationMs)],
+          ["Its own id", run.ownId && <span className="wrap">{run.ownId}</span>],
+        ]}
+      />
+      {run.above && run.above.length > 0 && (
+        <>
+          <h3>Part of</h3>
+          <ul className="entries">
+            {run.above.map((each, place) => (
+              <li key={each.runId} className="entry-line">
+                <RunLink run={each} view={view} />
+                <span className="muted">{place === (run.above?.length ?? 0) - 1 ? "root" : "parent"}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <Uses title="Read" uses={run.inputs} view={view} />
+      <Uses title="Wrote" uses={run.outputs} view={view} />
+      {parameters.length > 0 && (
+        <>
+          <h3>Parameters</h3>
+          <Facts facts={parameters.map(([name, value]) => [name, <code key={name} className="wrap">{typeof value === "string" ? value : JSON.stringify(value)}</code>])} />
+        </>
+      )}
+      <h3>On the command line</h3>
+      <Command text={`throughline runs --tree ${quoted(run.runId)}`} />
+    </>
+  );
+}
+
+function RunLink({ run, view }: { run: { runId: string; state: string; job: { name: string } }; view: View }): ReactNode {
+  return (
+    <Link className="entry-line run-link" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
+      <RunState state={run.state} />
+      <span className="clip" title={run.job.name}>
+        {run.job.name}
+      </span>
+    </Link>
+  );
+}
+
+function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view: View }): ReactNode {
+  if (uses.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul className="entries">
+        {uses.map((each) => (
+          <li key={`${each.namespace} ${each.name}`}>
+            <Link className="link clip" href={formatView({ ...view, open: `dataset:${each.namespace}:${each.name}`, tab: null })} title={`${each.namespace} ${each.name}`}>
+              {parts(each.name, "dataset").title}
+            </Link>
+            <code className="muted clip" title={each.version}>
+              {each.version}
+            </code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Below({ run, view }: { run: Run; view: View }): ReactNode {
+  if (!run.below?.length) return <p className="muted">It started no other run that was told.</p>;
+  return (
+    <ul className="entries">
+      {run.below.map((each) => (
+        <li key={`${each.runId} ${each.job.name}`} className="entry-line">
+          <RunLink run={each} view={view} />
+          <span className="muted">{each.durationMs === null ? "" : duration(each.durationMs)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

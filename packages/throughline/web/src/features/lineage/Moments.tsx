@@ -1,0 +1,55 @@
+import { useState, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import type { View } from "../../graph/view";
+
+const DAY = 86_400_000;
+/** What the field of a moment takes: UTC, without its zone. */
+const toField = (at: string) => at.slice(0, 16);
+const toMoment = (field: string) => `${field}:00Z`;
+const daysAgo = (days: number) => `${new Date(Date.now() - days * DAY).toISOString().slice(0, 19)}Z`;
+
+/** The graph as of a moment, or what is different between two. */
+export function Moments({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
+  const [isPicking, setPicking] = useState(false);
+  const isPast = view.at !== null;
+  return (
+    <span className="group push" role="group" aria-label="Time, in UTC">
+      {view.from !== null && <Moment label="From" at={view.from} choose={(from) => from && change({ from })} />}
+      {isPast || isPicking ? (
+        <Moment label={view.from === null ? "As of" : "To"} at={view.at ?? ""} choose={(at) => change({ at })} />
+      ) : (
+        <button type="button" className="button" onClick={() => setPicking(true)} title="Pick a moment of the past">
+          <Icon name="clock" /> Now
+        </button>
+      )}
+      {isPast && (
+        <button type="button" className="button" onClick={() => change({ at: null })}>
+          Now
+        </button>
+      )}
+      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? daysAgo(7) : null })} title="What is different between two moments; at first since a week ago">
+        <Icon name="compare" /> Compare
+      </button>
+    </span>
+  );
+}
+
+/** A field for a moment in UTC; it counts once it is left or Enter is pressed. */
+function Moment({ label, at, choose }: { label: string; at: string; choose: (at: string | null) => void }): ReactNode {
+  const [field, setField] = useState(toField(at));
+  const tell = () => field !== toField(at) && choose(field ? toMoment(field) : null);
+  return (
+    <label>
+      <span className="muted">{label}</span>
+      <input
+        type="datetime-local"
+        value={field}
+        aria-label={`${label}, in UTC`}
+        autoFocus={at === ""}
+        onChange={(event) => setField(event.target.value)}
+        onBlur={tell}
+        onKeyDown={(event) => event.key === "Enter" && tell()}
+      />
+    </label>
+  );
+}

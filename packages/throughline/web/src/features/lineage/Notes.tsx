@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import type { Graph } from "../../graph/types";
+import type { View } from "../../graph/view";
+import type { Shown } from "../../graph/visible";
+import { moment, plural } from "../../graph/words";
+
+interface Props {
+  view: View;
+  change: (change: Partial<View>) => void;
+  graph: Graph;
+  shown: Shown;
+}
+
+/** What the graph does not show, and a way to see it. */
+export function Notes({ view, change, graph, shown }: Props): ReactNode {
+  const { jobs, control } = shown.left;
+  const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
+  const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
+  const notes: { key: string; text: string; show?: [string, Partial<View>] }[] = [
+    { key: "count", text: plural(shown.nodes.length, "node") },
+  ];
+  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)} does nothing itself at the level ${view.level}: shown is what stands for it` });
+  if (beyond > 0 && jobs === 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
+  if (jobs > 0) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
+  if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
+  if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
+  if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });
+  if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}, among what is shown`, show: ["Unlock", { column: null }] });
+  if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
+  return (
+    <div className="notes" role="status">
+      {notes.map(({ key, text, show }) => (
+        <span key={key}>
+          {text}{" "}
+          {show && (
+            <button type="button" className="link" onClick={() => change(show[1])}>
+              {show[0]}
+            </button>
+          )}
+        </span>
+      ))}
+    </div>
+  );
+}

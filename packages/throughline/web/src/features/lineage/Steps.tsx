@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import type { Side } from "../../graph/types";
+import { plural } from "../../graph/words";
+import { useActions } from "./actions";
+import type { FlowNode } from "./flow";
+
+const WORDS: Record<Side, string> = { up: "upstream", down: "downstream" };
+
+/** On each side of a node a button for what more there is, or to hide what is shown. */
+export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
+  const { node, hidden, shownSides } = data;
+  const { step } = useActions();
+  return (["up", "down"] as const).map((side) => {
+    const more = hidden[side];
+    if (more <= 0 && !shownSides[side]) return null;
+    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide what is ${WORDS[side]} of ${node.name}`;
+    return (
+      <button key={side} type="button" className={`step ${side}${more > 0 ? " more" : ""}`} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
+        <Icon name={more > 0 ? "plus" : "minus"} />
+        {more > 0 && more}
+      </button>
+    );
+  });
+}

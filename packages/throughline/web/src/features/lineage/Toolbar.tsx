@@ -1,0 +1,80 @@
+import { useState, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import type { Graph, Level, Side } from "../../graph/types";
+import { DEEPEST, type View } from "../../graph/view";
+import { plural } from "../../graph/words";
+import { Moments } from "./Moments";
+
+const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
+const MANY = 300;
+
+interface Props {
+  view: View;
+  change: (change: Partial<View>) => void;
+  graph: Graph | null;
+  isFetching: boolean;
+}
+
+/** How much of the lineage is shown, and how. */
+export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
+  const [isAsking, setAsking] = useState(false);
+  const all = graph ? graph.reach.up + graph.reach.down : 0;
+  const isAll = view.up === DEEPEST && view.down === DEEPEST;
+  const showAll = () => {
+    setAsking(false);
+    change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
+  };
+  return (
+    <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching}>
+      <div className="segments" role="group" aria-label="Level">
+        {LEVELS.map((level) => (
+          <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
+            {level[0]?.toUpperCase()}
+            {level.slice(1)}
+          </button>
+        ))}
+      </div>
+      <Depth side="up" text="Upstream" view={view} change={change} />
+      <Depth side="down" text="Downstream" view={view} change={change} />
+      {isAsking ? (
+        <span className="group" role="alert">
+          {plural(all + 1, "node")} take a while to draw.
+          <button type="button" className="button" onClick={showAll}>
+            Show them
+          </button>
+          <button type="button" className="button bare" onClick={() => setAsking(false)}>
+            Do not
+          </button>
+        </span>
+      ) : (
+        <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
+          Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
+        </button>
+      )}
+      <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+        <Icon name="table" /> <span className="wide">Datasets only</span>
+      </button>
+      <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
+        <Icon name="pipeline" /> <span className="wide">Hide control</span>
+      </button>
+      <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
+    </div>
+  );
+}
+
+function Depth({ side, text, view, change }: { side: Side; text: string; view: View; change: (change: Partial<View>) => void }): ReactNode {
+  const depth = view[side];
+  const set = (count: number) => change({ [side]: count });
+  return (
+    <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
+      <span className="muted">{text}</span>
+      <button type="button" className="button bare square" disabled={depth === 0} onClick={() => set(depth - 1)} aria-label={`One step less ${text.toLowerCase()}`}>
+        <Icon name="minus" />
+      </button>
+      <span className="count">{depth === DEEPEST ? "all" : depth}</span>
+      <button type="button" className="button bare square" disabled={depth === DEEPEST} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`}>
+        <Icon name="plus" />
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,82 @@
+import type { Edge, Node } from "@xyflow/react";
+import type { ColumnRow } from "../../graph/columns";
+import type { Mark } from "../../graph/difference";
+import { sizeOf } from "../../graph/layout";
+import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
+import type { Laid } from "./useLayout";
+
+/** How a node or an edge is looked at. */
+export interface Look {
+  isDim: boolean;
+  isLit: boolean;
+  isRoot: boolean;
+  mark: Mark | null;
+}
+
+interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
+  node: T;
+  hidden: Record<Side, number>;
+  shownSides: Record<Side, boolean>;
+  rows: ColumnRow[] | null;
+  litColumns: ReadonlySet<string>;
+}
+
+export type JobFlowNode = Node<Data<JobNode>, "job">;
+export type DatasetFlowNode = Node<Data<DatasetNode>, "dataset">;
+export type FlowNode = JobFlowNode | DatasetFlowNode;
+
+interface Looks {
+  lookOf: (id: NodeId) => Look;
+  rowsOf: (node: LineageNode) => ColumnRow[] | null;
+  litColumns: ReadonlySet<string>;
+}
+
+/** Nodes as React Flow takes them. */
+export function flowNodes(laid: Laid, { lookOf, rowsOf, litColumns }: Looks): FlowNode[] {
+  const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
+  return laid.shown.nodes.flatMap((node): FlowNode[] => {
+    const position = laid.places.get(node.id);
+    if (!position) return [];
+    const rows = rowsOf(node);
+    const shared = {
+      ...lookOf(node.id),
+      hidden: laid.shown.hidden.get(node.id) ?? { up: 0, down: 0 },
+      shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
+      rows,
+      litColumns,
+    };
+    const base = { id: node.id, position, ...sizeOf(laid.columns.get(node.id) ?? null) };
+    return node.type === "job"
+      ? [{ ...base, type: "job" as const, data: { ...shared, node } }]
+      : [{ ...base, type: "dataset" as const, data: { ...shared, node } }];
+  });
+}
+
+/** An edge between nodes as React Flow takes it. */
+export function flowEdge(edge: LineageEdge, look: Look): Edge {
+  const tone = [edge.kind, look.isDim && "dim", look.isLit && "lit", look.mark].filter(Boolean).join(" ");
+  return {
+    id: `${edge.kind} ${edge.from} ${edge.to}`,
+    source: edge.from,
+    target: edge.to,
+    sourceHandle: "out",
+    targetHandle: "in",
+    className: tone,
+    focusable: false,
+  };
+}
+
+/** An edge between columns; how one is made of the other is written on it when it is lit. */
+export function columnFlowEdge(edge: ColumnEdge, isLit: boolean): Edge {
+  return {
+    id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
+    source: edge.from.id,
+    target: edge.to.id,
+    sourceHandle: `out:${edge.from.field}`,
+    targetHandle: `in:${edge.to.field}`,
+    className: `column ${edge.isDirect ? "" : "indirect"} ${isLit ? "lit" : ""}`,
+    type: "column",
+    label: isLit ? edge.how.toLowerCase() : undefined,
+    focusable: false,
+  };
+}

@@ -1,0 +1,129 @@
+import "./node.css";
+import { Handle, Position, type NodeProps, type NodeTypes } from "@xyflow/react";
+import type { ReactNode } from "react";
+import { Ago } from "../../components/Ago";
+import { Icon } from "../../components/Icon";
+import { RunState } from "../../components/RunState";
+import { duration, parts, plural, short } from "../../graph/words";
+import { useActions } from "./actions";
+import { Columns } from "./Columns";
+import type { DatasetFlowNode, FlowNode, JobFlowNode } from "./flow";
+import { Steps } from "./Steps";
+
+const MARKS = { added: "New", removed: "Gone", changed: "Changed" };
+const KINDS: Record<string, string> = {
+  table: "Table",
+  file: "File",
+  artifact: "Artifact",
+  model: "Model",
+  stream: "Stream",
+  pipeline: "Pipeline",
+  task: "Task",
+  query: "Query",
+};
+
+/** What every node has: its name, its kind, and a button on each side. */
+function Frame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
+  const { node, isDim, isLit, isRoot, mark } = data;
+  const { select } = useActions();
+  const { title, above } = parts(node.name, node.type);
+  const kind = KINDS[node.kind] ?? node.kind;
+  const where = above || node.namespace;
+  const tone = [node.type, node.kind, isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
+  return (
+    <div className={`node ${tone}`}>
+      <Handle type="target" position={Position.Left} id="in" isConnectable={false} />
+      <button
+        type="button"
+        className="node-face"
+        data-node={node.id}
+        onClick={() => select(node.id)}
+        aria-pressed={isLit}
+        title={isLit ? "Open its details" : "Light its path"}
+      >
+        <span className="node-head">
+          <span className="node-kind">
+            <Icon name={node.kind} />
+          </span>
+          <span className="node-title clip" title={`${node.name}\n${node.namespace}`}>
+            {title}
+          </span>
+          {mark && <span className={`mark ${mark}`}>{MARKS[mark]}</span>}
+        </span>
+        <span className="node-where clip muted" title={where}>
+          {kind} · {where}
+        </span>
+        <span className="node-facts">{children}</span>
+      </button>
+      <Steps data={data} />
+      {below}
+      <Handle type="source" position={Position.Right} id="out" isConnectable={false} />
+    </div>
+  );
+}
+
+function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
+  const { run } = data.node;
+  return (
+    <Frame data={data}>
+      {run ? (
+        <>
+          <RunState state={run.state} />
+          <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+          <span className="muted at-end">
+            <Ago at={run.startedAt} />
+          </span>
+        </>
+      ) : (
+        <span className="muted">Never ran</span>
+      )}
+    </Frame>
+  );
+}
+
+function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
+  const { node, rows } = data;
+  const { toggleColumns } = useActions();
+  return (
+    <Frame
+      data={data}
+      below={
+        <>
+          <button
+            type="button"
+            className="node-columns"
+            aria-expanded={rows !== null}
+            aria-label={`Columns of ${node.name}`}
+            title={rows ? "Hide the columns" : "Show the columns"}
+            onClick={() => toggleColumns(node.id)}
+          >
+            <Icon name={rows ? "up" : "down"} />
+          </button>
+          {rows && <Columns data={data} rows={rows} />}
+        </>
+      }
+    >
+      {node.failedChecks !== null && node.failedChecks > 0 && (
+        <span className="state bad" title={`${plural(node.failedChecks, "check")} of the newest do not hold`}>
+          <Icon name="alert" />
+          {node.failedChecks}
+        </span>
+      )}
+      {node.failedChecks === 0 && (
+        <span className="state good" title="Every check of the newest holds">
+          <Icon name="done" />
+          <span className="hidden">Checks hold</span>
+        </span>
+      )}
+      {node.rows !== null && <span className="muted">{short(node.rows)} rows</span>}
+      {node.tags.length > 0 && (
+        <span className="chip clip" title={node.tags.join("\n")}>
+          {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
+        </span>
+      )}
+      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : "Only read"}</span>
+    </Frame>
+  );
+}
+
+export const NODE_TYPES: NodeTypes = { job: Job, dataset: Dataset };

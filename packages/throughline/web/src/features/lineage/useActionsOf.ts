@@ -1,0 +1,32 @@
+import { useMemo } from "react";
+import { columnKey } from "../../graph/lit";
+import type { NodeId } from "../../graph/types";
+import { fold, grow, type View } from "../../graph/view";
+import type { Actions } from "./actions";
+
+/** What nodes can ask for, as changes of the view. */
+export function useActionsOf(view: View, change: (change: Partial<View>) => void, keep: (id: NodeId) => void): Actions {
+  return useMemo(
+    () => ({
+      select: (id) => {
+        keep(id);
+        // The first click lights the path, a click on what is lit opens it.
+        change(view.lit === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
+      },
+      step: (side, id, isMore) => {
+        keep(id);
+        change(isMore ? grow(view, side, id) : fold(view, side, id));
+      },
+      toggleColumns: (id) => {
+        keep(id);
+        const isOpen = view.columns.includes(id);
+        change({ columns: isOpen ? view.columns.filter((each) => each !== id) : [...view.columns, id] });
+      },
+      lockColumn: (id, field) => {
+        const key = columnKey(id, field);
+        change({ column: view.column === key ? null : key, lit: null });
+      },
+    }),
+    [view, change, keep],
+  );
+}

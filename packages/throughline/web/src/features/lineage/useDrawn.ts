@@ -1,0 +1,63 @@
+import type { Edge } from "@xyflow/react";
+import { useMemo } from "react";
+import { COLUMNS_SHOWN, rowsOf } from "../../graph/columns";
+import type { Difference } from "../../graph/difference";
+import { columnKey, litColumns, litEdges, litNodes } from "../../graph/lit";
+import type { Graph, LineageNode } from "../../graph/types";
+import type { Shown } from "../../graph/visible";
+import type { View } from "../../graph/view";
+import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
+import { useLayout } from "./useLayout";
+
+interface Drawn {
+  nodes: FlowNode[];
+  edges: Edge[];
+  /** What the drawn graph is about; null while it is partly of the view before. */
+  about: string | null;
+}
+
+/** Nodes and edges to draw, once they have their places. */
+export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null): Drawn {
+  const opened = useMemo(() => {
+    const open = new Set(view.columns);
+    const found = new Map<LineageNode["id"], ReturnType<typeof rowsOf>>();
+    for (const node of shown?.nodes ?? []) {
+      if (node.type === "dataset" && open.has(node.id)) found.set(node.id, rowsOf(node, graph?.columns ?? []));
+    }
+    return found;
+  }, [graph, shown, view.columns]);
+  const counts = useMemo(() => new Map([...opened].map(([id, rows]) => [id, rows.length])), [opened]);
+  const laid = useLayout(shown, counts, about);
+  return useMemo(() => {
+    if (!laid || !graph) return { nodes: [], edges: [], about: null };
+    const { nodes, edges } = laid.shown;
+    const ids = new Set(nodes.map((node) => node.id));
+    const lit = view.lit && ids.has(view.lit) ? { nodes: litNodes(edges, view.lit), edges: litEdges(edges, view.lit) } : null;
+    const locked = view.column ? litColumns(graph.columns, view.column) : null;
+    const path = locked && new Set([...locked.keys].map((key) => key.slice(0, key.lastIndexOf("|"))));
+    const isDim = (id: string) => (lit ? !lit.nodes.has(id as LineageNode["id"]) : path ? !path.has(id) && id.startsWith("dataset:") : false);
+    const drawn = flowNodes(laid, {
+      lookOf: (id) => ({
+        isDim: isDim(id),
+        isLit: view.lit === id,
+        isRoot: graph.roots.includes(id),
+        mark: difference?.marks.get(id) ?? null,
+      }),
+      rowsOf: (node) => opened.get(node.id) ?? null,
+      litColumns: locked?.keys ?? new Set<string>(),
+    });
+    const lines = edges.map((edge) =>
+      flowEdge(edge, {
+        isDim: lit ? !lit.edges.has(edge) : path !== null,
+        isLit: lit?.edges.has(edge) ?? false,
+        isRoot: false,
+        mark: difference?.edges.get(`${edge.from} ${edge.to}`) ?? null,
+      }),
+    );
+    const rows = new Set([...opened].flatMap(([id, all]) => all.slice(0, locked ? undefined : COLUMNS_SHOWN).map((row) => columnKey(id, row.name))));
+    const columns = (locked?.edges ?? graph.columns)
+      .filter((edge) => rows.has(columnKey(edge.from.id, edge.from.field)) && rows.has(columnKey(edge.to.id, edge.to.field)))
+      .map((edge) => columnFlowEdge(edge, locked !== null));
+    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about };
+  }, [laid, graph, view.lit, view.column, difference, opened]);
+}

@@ -1,0 +1,53 @@
+import { useQueries, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { asking } from "../../api/answers";
+import type { Query } from "../../api/client";
+import { merge } from "../../graph/merge";
+import type { Graph, GraphAnswer } from "../../graph/types";
+import { held, type View } from "../../graph/view";
+
+/** The questions whose answers together are what a view shows; the first says what the roots are. */
+function questionsOf(view: View): Query<"graph">[] {
+  const { level } = view;
+  const asOf = view.at ?? undefined;
+  const columns = view.columns.length > 0 ? true : undefined;
+  const around = { node: view.node, up: view.up, down: view.down, level, columns };
+  const steps = view.grown.map((each) => {
+    const [side, node] = held(each);
+    return { node, up: Number(side === "up"), down: Number(side === "down"), level, columns, asOf };
+  });
+  // What is gone since the other moment is drawn too.
+  return [{ ...around, asOf }, ...steps, ...(view.from ? [{ ...around, asOf: view.from }] : [])];
+}
+
+interface Asked {
+  graph: Graph | null;
+  error: Error | null;
+  isFetching: boolean;
+  /** Whether some of it is of the view before, because answers are still to come. */
+  isStale: boolean;
+}
+
+/** The graph that a view asks for; null until the first answer is there. */
+export function useGraph(view: View): Asked {
+  const found = useQueries({
+    queries: questionsOf(view).map((query) => ({
+      ...asking("graph", query),
+      placeholderData: (before: GraphAnswer | undefined) => before,
+    })),
+    combine,
+  });
+  const { answers } = found;
+  const graph = useMemo(() => (answers[0] ? merge(answers.filter((each) => each !== undefined)) : null), [answers]);
+  return { graph, error: found.error, isFetching: found.isFetching, isStale: found.isStale };
+}
+
+function combine(results: UseQueryResult<GraphAnswer>[]) {
+  return {
+    answers: results.map((each) => each.data),
+    // A node that was not there at the other moment is new: no error.
+    error: results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
+    isFetching: results.some((each) => each.isFetching),
+    isStale: results.some((each) => each.isPlaceholderData || each.isPending),
+  };
+}

@@ -1,0 +1,54 @@
+import { useState, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Ago } from "../../components/Ago";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { addressOf } from "../../graph/view";
+import { duration, parts } from "../../graph/words";
+
+const SHOWN = 20;
+
+/** The newest runs as they come in. */
+export function NewestRuns(): ReactNode {
+  const [isAll, setAll] = useState(false);
+  const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });
+  return (
+    <section className="card" aria-labelledby="newest">
+      <div className="card-head">
+        <h2 id="newest">Newest runs</h2>
+        <div className="segments" role="group" aria-label="Which runs">
+          <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
+            Pipelines
+          </button>
+          <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
+            All
+          </button>
+        </div>
+      </div>
+      <ul className="rows" aria-live="off">
+        {data?.items.map((run) => {
+          const { title, above } = parts(run.job.name, "job");
+          const node = `job:${run.job.namespace}:${run.job.name}`;
+          return (
+            <li key={`${run.runId} ${run.job.name}`}>
+              <Link href={addressOf(node, { open: `run:${run.runId}` })} className="row">
+                <span className="row-state">
+                  <RunState state={run.state} />
+                </span>
+                <span className="row-name clip" title={run.job.name}>
+                  {title}
+                  {above && <span className="muted"> {above}</span>}
+                </span>
+                <span className="row-number muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+                <span className="row-number muted">
+                  <Ago at={run.startedAt} />
+                </span>
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+      {data?.next && <p className="card-foot muted">The {SHOWN} newest. A job’s details have all of its runs.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,38 @@
+import "./start.css";
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Search } from "../../components/Search";
+import { Trouble } from "../../components/Trouble";
+import { plural } from "../../graph/words";
+import { Empty } from "./Empty";
+import { NewestRuns } from "./NewestRuns";
+import { Wrong } from "./Wrong";
+
+/** Search, what just ran, and what is wrong. */
+export function StartPage(): ReactNode {
+  const { data: health, error, failureReason } = useAnswer("health", {});
+  const counts = health?.counts;
+  const isEmpty = counts && counts.jobs + counts.datasets === 0;
+  const trouble = error ?? (health ? null : failureReason);
+  return (
+    <main className="start">
+      <div className="start-head">
+        <h1 className="hidden">Lineage</h1>
+        <Search isLarge />
+        {counts && !isEmpty && (
+          <p className="muted">
+            {plural(counts.datasets, "dataset")}, {plural(counts.jobs, "job")}, {plural(counts.runs, "run")}
+          </p>
+        )}
+      </div>
+      {trouble && <Trouble error={trouble} />}
+      {isEmpty && <Empty />}
+      {health && !isEmpty && (
+        <div className="start-columns">
+          <NewestRuns />
+          <Wrong health={health} />
+        </div>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { answer, id } from "../test/graphs";
+import { beside, placesOf, sizeOf, toElk, viewportFor } from "./layout";
+import { merge } from "./merge";
+import type { LineageNode } from "./types";
+
+const { nodes, edges } = merge([answer("m", "a>j1", "j1>m")]);
+
+test("elk is given every node with its size, in an order of its own, and every edge", () => {
+  const graph = toElk([...nodes.values()], edges, (node) => (node.name === "m" ? 3 : null));
+  expect(graph.children?.map((each) => each.id)).toEqual([id("a"), id("m"), id("j1")].sort());
+  const heights = new Set(graph.children?.map((each) => each.height));
+  expect(heights.size).toBe(2);
+  expect(graph.edges).toHaveLength(2);
+  expect(toElk([...nodes.values()].reverse(), edges, () => null).children?.[0]?.id).toBe(graph.children?.[0]?.id);
+});
+
+test("large graphs are laid out with less effort", () => {
+  const node = [...nodes.values()][0] as LineageNode;
+  const many = Array.from({ length: 301 }, (_, place) => ({ ...node, id: id(`d${place}`) }));
+  const options = [toElk(many, [], () => null), toElk([node], [], () => null)].map((graph) => graph.layoutOptions);
+  expect(options[0]).not.toEqual(options[1]);
+});
+
+test("a node is as high as its columns, ten at most", () => {
+  const heights = [null, 0, 3, 10, 11, 99].map((columns) => sizeOf(columns).height);
+  expect(heights).toEqual([...heights].sort((a, b) => a - b));
+  expect(heights[4]).toBe(heights[5]);
+});
+
+test("places are elk's, by node", () => {
+  expect(placesOf({ id: "graph", children: [{ id: "a", x: 1, y: 2 }, { id: "b" }] })).toEqual(
+    new Map([["a", { x: 1, y: 2 }], ["b", { x: 0, y: 0 }]]),
+  );
+  expect(placesOf({ id: "graph" }).size).toBe(0);
+});
+
+const WINDOW = { width: 1000, height: 600 };
+const box = (x: number, y = 0) => ({ x, y, width: 200, height: 80 });
+
+test("a small graph is in the middle of the window, not larger than life", () => {
+  const { x, y, zoom } = viewportFor([box(0), box(300)], WINDOW, box(0));
+  expect(zoom).toBeCloseTo(1.1);
+  expect([x + 250 * zoom, y + 40 * zoom]).toEqual([500, 300]);
+});
+
+test("a large graph is seen whole when asked, and else readable around the root", () => {
+  const boxes = [box(0), box(2_000), box(4_000)];
+  const whole = viewportFor(boxes, WINDOW, null);
+  expect(whole.x + 4_200 * whole.zoom).toBeLessThanOrEqual(1_000);
+  const near = viewportFor(boxes, WINDOW, box(2_000));
+  expect(near.zoom).toBeGreaterThan(whole.zoom);
+  expect(near.x + 2_100 * near.zoom).toBeCloseTo(500);
+});
+
+test.each([
+  ["first", 0],
+  ["last", 4_000],
+])("a root that is the %s has no empty window beside it", (_, at) => {
+  const { x, zoom } = viewportFor([box(0), box(4_000)], WINDOW, box(at));
+  expect(at === 0 ? x : 1_000 - (x + 4_200 * zoom)).toBeCloseTo(48);
+});
+
+test("arrow keys go to the nearest node ahead", () => {
+  const boxes = new Map([["a", box(0)], ["b", box(300)], ["c", box(600)], ["below", box(300, 120)]]);
+  expect(beside(boxes, "a", "ArrowRight")).toBe("b");
+  expect(beside(boxes, "c", "ArrowLeft")).toBe("b");
+  expect(beside(boxes, "b", "ArrowDown")).toBe("below");
+  expect(beside(boxes, "below", "ArrowUp")).toBe("b");
+  expect(beside(boxes, "c", "ArrowRight")).toBeNull();
+  expect(beside(boxes, "gone", "ArrowRight")).toBeNull();
+  expect(beside(boxes, "a", "Enter")).toBeNull();
+});

@@ -1,0 +1,105 @@
+import type { ElkNode } from "elkjs/lib/elk-api";
+import { COLUMNS_SHOWN } from "./columns";
+import type { LineageEdge, LineageNode, NodeId } from "./types";
+
+export interface Place {
+  x: number;
+  y: number;
+}
+
+interface Box extends Place {
+  width: number;
+  height: number;
+}
+
+export interface Viewport extends Place {
+  zoom: number;
+}
+
+const WIDTH = 280;
+/** Rows of a node in pixels, as styles/node.css draws them: the layout needs no page. */
+const ROWS = { body: 78, search: 44, column: 28, more: 28 };
+
+export function sizeOf(columns: number | null): { width: number; height: number } {
+  if (columns === null) return { width: WIDTH, height: ROWS.body };
+  const rows = Math.min(columns, COLUMNS_SHOWN) * ROWS.column;
+  const more = columns > COLUMNS_SHOWN ? ROWS.more : 0;
+  return { width: WIDTH, height: ROWS.body + ROWS.search + rows + more };
+}
+
+/** A graph as elk takes it: layers from left to right, in the order of the data. */
+export function toElk(
+  nodes: readonly LineageNode[],
+  edges: readonly LineageEdge[],
+  columnsOf: (node: LineageNode) => number | null,
+): ElkNode {
+  const isLarge = nodes.length > 300;
+  return {
+    id: "graph",
+    layoutOptions: {
+      "elk.algorithm": "layered",
+      "elk.direction": "RIGHT",
+      "elk.layered.spacing.nodeNodeBetweenLayers": "72",
+      "elk.spacing.nodeNode": "28",
+      // With 1,000 nodes what is better for small graphs takes four times as long.
+      "elk.layered.nodePlacement.strategy": isLarge ? "SIMPLE" : "NETWORK_SIMPLEX",
+      "elk.layered.considerModelOrder.strategy": isLarge ? "NONE" : "NODES_AND_EDGES",
+      "elk.layered.thoroughness": isLarge ? "1" : "7",
+      "elk.edgeRouting": "POLYLINE",
+    },
+    children: [...nodes]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map((node) => ({ id: node.id, ...sizeOf(columnsOf(node)) })),
+    edges: edges.map((edge, place) => ({ id: String(place), sources: [edge.from], targets: [edge.to] })),
+  };
+}
+
+export function placesOf(laid: ElkNode): Map<NodeId, Place> {
+  return new Map((laid.children ?? []).map(({ id, x = 0, y = 0 }) => [id as NodeId, { x, y }]));
+}
+
+const MARGIN = 48;
+const LARGEST = 1.1;
+/** Below this nobody can read a node's name. */
+const READABLE = 0.62;
+
+/** Where to look at a graph from: all of it, or if that were too small, what is around `first`. */
+export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null): Viewport {
+  const left = Math.min(...boxes.map((box) => box.x));
+  const top = Math.min(...boxes.map((box) => box.y));
+  const width = Math.max(...boxes.map((box) => box.x + box.width)) - left;
+  const height = Math.max(...boxes.map((box) => box.y + box.height)) - top;
+  const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - 2 * MARGIN) / height, LARGEST);
+  const zoom = first ? Math.max(fitting, READABLE) : fitting;
+  const [x, y] = [
+    along(left, width, size.width, zoom, first && first.x + first.width / 2),
+    along(top, height, size.height, zoom, first && first.y + first.height / 2),
+  ];
+  return { x, y, zoom };
+}
+
+/** The shift in one direction: in the middle if all fits, else so that nothing empty is seen beside `center`. */
+function along(start: number, length: number, space: number, zoom: number, center: number | null): number {
+  if (center === null || length * zoom <= space - 2 * MARGIN) return space / 2 - (start + length / 2) * zoom;
+  const wanted = space / 2 - center * zoom;
+  return Math.min(MARGIN - start * zoom, Math.max(wanted, space - MARGIN - (start + length) * zoom));
+}
+
+const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+/** The node that an arrow key leads to: the nearest in that direction, straight ahead before aside. */
+export function beside(boxes: ReadonlyMap<string, Box>, from: string, key: string): string | null {
+  const way = WAYS[key];
+  const start = boxes.get(from);
+  if (!way || !start) return null;
+  let best: string | null = null;
+  let least = Infinity;
+  for (const [id, box] of boxes) {
+    const [dx, dy] = [box.x - start.x, box.y - start.y];
+    const ahead = dx * way[0] + dy * way[1];
+    const aside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
+    const cost = ahead + 2 * aside;
+    if (ahead > 0 && cost < least) [best, least] = [id, cost];
+  }
+  return best;
+}

@@ -1,0 +1,43 @@
+import type { DatasetKind, Graph, GraphAnswer, Level, LineageEdge, LineageNode, NodeId, Told } from "./types";
+
+const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
+
+/** One graph of several answers: the first says what the roots are, and wins where they differ. */
+export function merge(answers: readonly GraphAnswer[]): Graph {
+  const nodes = new Map<NodeId, LineageNode>();
+  const edges = new Map<string, LineageEdge>();
+  const columns = new Map<string, GraphAnswer["columns"][number]>();
+  for (const answer of answers) {
+    for (const told of answer.nodes) {
+      const id = told.id as NodeId;
+      if (!nodes.has(id)) nodes.set(id, toNode(told));
+    }
+    for (const told of answer.edges) {
+      const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
+      edges.set(edgeKey(edge), edge);
+    }
+    for (const told of answer.columns) columns.set(JSON.stringify([told.from, told.to]), told);
+  }
+  return {
+    roots: (answers[0]?.roots ?? []) as NodeId[],
+    reach: answers[0]?.reach ?? { up: 0, down: 0 },
+    nodes,
+    edges: [...edges.values()],
+    columns: [...columns.values()],
+  };
+}
+
+export function edgeKey(edge: LineageEdge): string {
+  return `${edge.kind} ${edge.from} ${edge.to}`;
+}
+
+function toNode(told: Told): LineageNode {
+  const { namespace, name, owners, tags, up, down } = told;
+  const base = { id: told.id as NodeId, namespace, name, owners, tags, up, down };
+  if (told.type === "job") {
+    return { ...base, type: "job", kind: told.kind as Level, integration: told.integration, run: told.run };
+  }
+  const kind = (KINDS.includes(told.kind) ? told.kind : "table") as DatasetKind;
+  const { version, writtenAt, rows, failedChecks, fields } = told;
+  return { ...base, type: "dataset", kind, version, writtenAt, rows, failedChecks, fields };
+}

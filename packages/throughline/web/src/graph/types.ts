@@ -1,0 +1,55 @@
+/** What the page knows of a lineage: the one door from the API's answers to the page's own types. */
+import type { Answer } from "../api/client";
+
+export type NodeId = string & { readonly brand: "node" };
+export type Level = "pipeline" | "task" | "query";
+export type Side = "up" | "down";
+export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
+export type GraphAnswer = Answer<"graph">;
+export type Told = GraphAnswer["nodes"][number];
+export type RunLine = NonNullable<Told["run"]>;
+export type ColumnEdge = GraphAnswer["columns"][number];
+
+/** What jobs and datasets have in common. `up` and `down` count their neighbours, shown or not. */
+interface Base {
+  id: NodeId;
+  namespace: string;
+  name: string;
+  owners: string[];
+  tags: string[];
+  up: number;
+  down: number;
+}
+
+export interface JobNode extends Base {
+  type: "job";
+  kind: Level;
+  integration: string | null;
+  run: RunLine | null;
+}
+
+export interface DatasetNode extends Base {
+  type: "dataset";
+  kind: DatasetKind;
+  version: string | null;
+  writtenAt: string | null;
+  rows: number | null;
+  failedChecks: number | null;
+  fields: { name: string; type: string }[];
+}
+
+export type LineageNode = JobNode | DatasetNode;
+
+export interface LineageEdge {
+  from: NodeId;
+  to: NodeId;
+  kind: "data" | "control";
+}
+
+export interface Graph {
+  roots: NodeId[];
+  reach: Record<Side, number>;
+  nodes: Map<NodeId, LineageNode>;
+  edges: LineageEdge[];
+  columns: ColumnEdge[];
+}

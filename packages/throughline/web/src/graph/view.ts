@@ -1,0 +1,134 @@
+import type { Level, NodeId, Side } from "./types";
+
+/** Everything that the graph shows and how: it is the address, so that going back undoes. */
+export interface View {
+  node: string;
+  up: number;
+  down: number;
+  level: Level;
+  /** Nodes that show one step more on a side, in the order in which they were opened. */
+  grown: Grip[];
+  /** Nodes that show nothing on a side. */
+  folded: Grip[];
+  datasetsOnly: boolean;
+  control: boolean;
+  /** The node whose path is lit. */
+  lit: NodeId | null;
+  /** What the details show: a node's id, or `run:` and a run's. */
+  open: string | null;
+  tab: string | null;
+  /** Datasets that show their columns, and the column whose path is locked. */
+  columns: NodeId[];
+  column: string | null;
+  at: string | null;
+  from: string | null;
+}
+
+/** A node and a side of it, as `up:ID` or `down:ID`. */
+export type Grip = `${Side}:${string}`;
+
+export const NEW_VIEW: View = {
+  node: "",
+  up: 1,
+  down: 1,
+  level: "task",
+  grown: [],
+  folded: [],
+  datasetsOnly: false,
+  control: true,
+  lit: null,
+  open: null,
+  tab: null,
+  columns: [],
+  column: null,
+  at: null,
+  from: null,
+};
+
+const LEVELS: readonly string[] = ["pipeline", "task", "query"];
+/** As many steps as the API walks. */
+export const DEEPEST = 100;
+
+export function parseView(search: string): View {
+  const told = new URLSearchParams(search);
+  const level = told.get("level") ?? "";
+  return {
+    node: told.get("node") ?? "",
+    up: depth(told.get("up")),
+    down: depth(told.get("down")),
+    level: LEVELS.includes(level) ? (level as Level) : "task",
+    grown: told.getAll("grown").filter(isGrip),
+    folded: told.getAll("folded").filter(isGrip),
+    datasetsOnly: told.get("only") === "datasets",
+    control: told.get("control") !== "no",
+    lit: told.get("lit") as NodeId | null,
+    open: told.get("open"),
+    tab: told.get("tab"),
+    columns: told.getAll("columns") as NodeId[],
+    column: told.get("column"),
+    at: told.get("at"),
+    from: told.get("from"),
+  };
+}
+
+/** The address of a view: what is as in a new one is left out. */
+export function formatView(view: View): string {
+  const told = new URLSearchParams();
+  const put = (name: string, value: string | number | null, usual: string | number | null = null) => {
+    if (value !== usual && value !== null) told.append(name, String(value));
+  };
+  put("node", view.node);
+  put("up", view.up, NEW_VIEW.up);
+  put("down", view.down, NEW_VIEW.down);
+  put("level", view.level, NEW_VIEW.level);
+  for (const each of view.grown) put("grown", each);
+  for (const each of view.folded) put("folded", each);
+  put("only", view.datasetsOnly ? "datasets" : null);
+  put("control", view.control ? null : "no");
+  put("lit", view.lit);
+  put("open", view.open);
+  put("tab", view.tab);
+  for (const each of view.columns) put("columns", each);
+  put("column", view.column);
+  put("at", view.at);
+  put("from", view.from);
+  return `/lineage?${told.toString()}`;
+}
+
+/** The address of the graph around a node, seen as a new view with a few things else. */
+export function addressOf(node: string, others: Partial<View> = {}): string {
+  return formatView({ ...NEW_VIEW, node, ...others });
+}
+
+function depth(text: string | null): number {
+  const number = text === null ? 1 : Number(text);
+  return Number.isInteger(number) ? Math.min(Math.max(number, 0), DEEPEST) : 1;
+}
+
+export function isGrip(text: string): text is Grip {
+  return text.startsWith("up:") || text.startsWith("down:");
+}
+
+export function grip(side: Side, id: string): Grip {
+  return `${side}:${id}`;
+}
+
+/** What of a grip: which side, of which node. */
+export function held(each: Grip): [Side, NodeId] {
+  const at = each.indexOf(":");
+  return [each.slice(0, at) as Side, each.slice(at + 1) as NodeId];
+}
+
+/** The view with one step more shown on a side of a node. */
+export function grow(view: View, side: Side, id: NodeId): View {
+  const each = grip(side, id);
+  if (view.folded.includes(each)) return { ...view, folded: view.folded.filter((other) => other !== each) };
+  return { ...view, grown: [...view.grown, each] };
+}
+
+/** The view with nothing more shown on a side of a node. */
+export function fold(view: View, side: Side, id: NodeId): View {
+  const each = grip(side, id);
+  const grown = view.grown.filter((other) => other !== each);
+  return { ...view, grown, folded: [...view.folded, each] };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { answer, id, told } from "../test/graphs";
+import { merge } from "./merge";
+import type { Graph } from "./types";
+import { grip, NEW_VIEW, type View } from "./view";
+import { visible } from "./visible";
+
+const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
+
+function seen(graph: Graph, view: Partial<View> = {}): string {
+  return visible(graph, { ...NEW_VIEW, ...view }).nodes.map((node) => node.name).sort().join(" ");
+}
+
+describe("what is visible", () => {
+  test("is the root and one step on each side at first", () => {
+    expect(seen(CHAIN)).toBe("j1 j2 m");
+  });
+
+  test("goes as deep as asked, on each side", () => {
+    expect(seen(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
+    expect(seen(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
+  });
+
+  test("grows by a step where a node was opened, also beyond what was opened before", () => {
+    const grown = [grip("down", id("j2")), grip("down", id("b"))];
+    expect(seen(CHAIN, { grown })).toBe("b j1 j2 j3 m");
+    expect(seen(CHAIN, { grown: [grip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
+    expect(seen(CHAIN, { grown: [grip("up", id("j1")), grip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
+  });
+
+  test("ends where a side was folded", () => {
+    expect(seen(CHAIN, { down: 9, folded: [grip("down", id("j2"))] })).toBe("j1 j2 m");
+  });
+
+  test("tells of each node how many neighbours are hidden", () => {
+    const { hidden } = visible(CHAIN, NEW_VIEW);
+    expect(hidden.get(id("j1"))).toEqual({ up: 1, down: 0 });
+    expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
+  });
+
+  test("leaves out nodes of which nothing is known yet", () => {
+    const known = merge([answer("m")]);
+    known.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
+    expect(seen(known)).toBe("m");
+  });
+
+  test("comes back to where it began in a circle, and ends", () => {
+    expect(seen(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
+  });
+});
+
+describe("control edges", () => {
+  const graph = merge([answer("j1", "a>j1", "j1>b", "b>j2", "j0~j1", "j1~j2", "j2~j7")]);
+
+  test("bring the jobs beside a root, and none further", () => {
+    const shown = visible(graph, { ...NEW_VIEW, down: 2 });
+    expect(shown.nodes.map((node) => node.name).sort()).toEqual(["a", "b", "j0", "j1", "j2"]);
+    expect(shown.edges.filter((edge) => edge.kind === "control").map((edge) => edge.to)).toEqual([id("j1"), id("j2")]);
+    expect(shown.left.control).toBe(0);
+  });
+
+  test("are counted when they are hidden", () => {
+    const shown = visible(graph, { ...NEW_VIEW, down: 2, control: false });
+    expect(shown.edges.every((edge) => edge.kind === "data")).toBe(true);
+    expect(shown.left.control).toBe(3);
+  });
+});
+
+describe("datasets only", () => {
+  test("draws each job as lines between its datasets, and counts the jobs", () => {
+    const graph = merge([answer("m", "a>j1", "b>j1", "j1>m", "m>j1", "m>j2")]);
+    const shown = visible(graph, { ...NEW_VIEW, up: 2, down: 2, datasetsOnly: true });
+    expect(shown.nodes.map((node) => node.name).sort()).toEqual(["a", "b", "m"]);
+    const lines = shown.edges.map((edge) => `${edge.from} ${edge.to}`).sort();
+    expect(lines).toEqual([`${id("a")} ${id("m")}`, `${id("b")} ${id("m")}`]);
+    expect(shown.left.jobs).toBe(2);
+  });
+
+  test("keeps a job that was asked for itself", () => {
+    const graph = merge([answer("j1", "a>j1", "j1>b")]);
+    const shown = visible(graph, { ...NEW_VIEW, datasetsOnly: true });
+    expect(shown.edges.map((edge) => [edge.from, edge.to])).toEqual(expect.arrayContaining([[id("a"), id("j1")], [id("j1"), id("b")]]));
+  });
+});
+
+describe("merge", () => {
+  test("keeps what the first answer says of a node, and each edge once", () => {
+    const [first, second] = [answer("a", "a>j1"), answer("j1", "a>j1", "j1>b")];
+    first.columns.push({ from: { id: id("a"), field: "x" }, to: { id: id("b"), field: "x" }, how: "IDENTITY", isDirect: true });
+    second.columns.push(...first.columns);
+    second.nodes.push({ ...told("k"), kind: "never heard of" });
+    const graph = merge([first, second]);
+    expect(graph.nodes.get(id("j1"))?.down).toBe(0);
+    expect(graph.edges).toHaveLength(2);
+    expect(graph.columns).toHaveLength(1);
+    expect(graph.roots).toEqual([id("a")]);
+    expect(graph.nodes.get(id("k"))?.kind).toBe("table");
+  });
+
+  test("of nothing is empty", () => {
+    expect(merge([])).toMatchObject({ roots: [], reach: { up: 0, down: 0 }, edges: [] });
+  });
+});

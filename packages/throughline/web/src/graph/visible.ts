@@ -1,0 +1,89 @@
+import type { Graph, LineageEdge, LineageNode, NodeId, Side } from "./types";
+import { held, type View } from "./view";
+
+/** What is drawn of a graph, and what is not: `hidden` counts for each node what more there is. */
+export interface Shown {
+  nodes: LineageNode[];
+  edges: LineageEdge[];
+  hidden: Map<NodeId, Record<Side, number>>;
+  /** What a choice of the reader's leaves out, in words. */
+  left: { jobs: number; control: number };
+}
+
+type Neighbours = Record<Side, Map<NodeId, NodeId[]>>;
+
+/** Data edges by their ends. */
+export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
+  const found: Neighbours = { up: new Map(), down: new Map() };
+  for (const { from, to } of edges) {
+    found.down.set(from, [...(found.down.get(from) ?? []), to]);
+    found.up.set(to, [...(found.up.get(to) ?? []), from]);
+  }
+  return found;
+}
+
+/** The part of a graph that a view asks for, of what is known of it so far. */
+export function visible(graph: Graph, view: View): Shown {
+  const data = graph.edges.filter((edge) => edge.kind === "data");
+  const near = neighboursOf(data);
+  const ids = new Set<NodeId>(graph.roots);
+  const folded = new Set<string>(view.folded);
+  for (const side of ["up", "down"] as const) {
+    let newest = [...graph.roots];
+    const seen = new Set(newest);
+    for (let step = 0; step < view[side] && newest.length > 0; step++) {
+      newest = newest
+        .filter((id) => !folded.has(`${side}:${id}`))
+        .flatMap((id) => near[side].get(id) ?? [])
+        .filter((id) => !seen.has(id) && seen.add(id));
+    }
+    for (const id of seen) ids.add(id);
+  }
+  for (const each of view.grown) {
+    const [side, id] = held(each);
+    if (ids.has(id)) for (const other of near[side].get(id) ?? []) ids.add(other);
+  }
+  const control = graph.edges.filter((edge) => edge.kind === "control" && (ids.has(edge.from) || ids.has(edge.to)));
+  if (view.control && !view.datasetsOnly) {
+    // A job that nothing but control leads to is worth a place only beside a root.
+    const roots = new Set(graph.roots);
+    for (const { from, to } of control) {
+      if (roots.has(from)) ids.add(to);
+      if (roots.has(to)) ids.add(from);
+    }
+  }
+  const within = ({ from, to }: LineageEdge) => ids.has(from) && ids.has(to);
+  const edges = data.filter(within);
+  const shownNear = neighboursOf(edges);
+  const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
+  const hidden = new Map(
+    nodes.map((node) => [
+      node.id,
+      {
+        up: node.up - (shownNear.up.get(node.id)?.length ?? 0),
+        down: node.down - (shownNear.down.get(node.id)?.length ?? 0),
+      },
+    ]),
+  );
+  const drawn = view.control ? control.filter(within) : [];
+  const shown = { nodes, edges: [...edges, ...drawn], hidden, left: { jobs: 0, control: view.control ? 0 : control.length } };
+  return view.datasetsOnly ? datasetsOnly(shown, new Set(graph.roots)) : shown;
+}
+
+/** The same with each job made a line between its datasets; a job that was asked for itself stays. */
+function datasetsOnly(shown: Shown, roots: ReadonlySet<NodeId>): Shown {
+  const kept = shown.nodes.filter((node) => node.type === "dataset" || roots.has(node.id));
+  const ids = new Set(kept.map((node) => node.id));
+  const near = neighboursOf(shown.edges.filter((edge) => edge.kind === "data"));
+  const edges = new Map<string, LineageEdge>();
+  for (const node of kept) {
+    for (const next of near.down.get(node.id) ?? []) {
+      const ends = ids.has(next) ? [next] : (near.down.get(next) ?? []);
+      for (const to of ends) {
+        if (to !== node.id) edges.set(`${node.id} ${to}`, { from: node.id, to, kind: "data" });
+      }
+    }
+  }
+  const left = { ...shown.left, jobs: shown.nodes.length - kept.length };
+  return { ...shown, nodes: kept, edges: [...edges.values()], left };
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { piecesOf } from "./code";
+import { ago, duration, moment, parts, plural, quoted, short } from "./words";
+
+test.each([
+  [0, "0 ms"],
+  [999, "999 ms"],
+  [4_200, "4.2 s"],
+  [12_000, "12 s"],
+  [68_000, "1 min 8 s"],
+  [7_500_000, "2 h 5 min"],
+  [86_400_000, "1 d"],
+])("%i ms are %s", (ms, text) => {
+  expect(duration(ms)).toBe(text);
+});
+
+test("a time ago is told in its largest unit", () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  expect(ago("2026-01-01T23:59:59Z", now)).toBe("just now");
+  expect(ago("2026-01-01T21:30:00Z", now)).toBe("2 h ago");
+  expect(ago("no time", now)).toBe("no time");
+});
+
+test("a moment is told in UTC to the second", () => {
+  expect(moment("2026-01-02T03:04:05.678Z")).toBe("2026-01-02 03:04:05 UTC");
+});
+
+test.each([
+  ["dag.task", "job", "task", "dag"],
+  ["lone", "job", "lone", ""],
+  ["db.table", "dataset", "table", "db"],
+  ["Flow/model", "dataset", "model", "Flow"],
+  ["/data/trips.2025.parquet", "dataset", "trips.2025.parquet", "/data"],
+  ["lake/trips/", "dataset", "trips", "lake"],
+] as const)("%s, a %s, is %s of %s", (name, type, title, above) => {
+  expect(parts(name, type)).toEqual({ title, above });
+});
+
+test("counts are worded", () => {
+  expect([plural(1, "node"), plural(1_200, "node"), plural(2, "query", "queries")]).toEqual(["1 node", "1,200 nodes", "2 queries"]);
+  expect(short(1_234_567)).toBe("1.2M");
+});
+
+test("an argument is quoted where a shell needs it", () => {
+  expect(quoted("dataset:s3://a:b")).toBe("dataset:s3://a:b");
+  expect(quoted("it's a b")).toBe(`'it'\\''s a b'`);
+});
+
+test("code is cut into pieces that are the code again", () => {
+  const sql = "SELECT a, 'x''y', 1.5 -- why\nFROM t";
+  const pieces = piecesOf(sql, "sql");
+  expect(pieces.map((piece) => piece.text).join("")).toBe(sql);
+  const kinds = (kind: string) => pieces.filter((piece) => piece.kind === kind).map((piece) => piece.text);
+  expect([kinds("keyword"), kinds("text"), kinds("number"), kinds("comment")]).toEqual([["SELECT", "FROM"], ["'x''y'"], ["1.5"], ["-- why"]]);
+  expect(piecesOf("def f(): # no\n", "python").map((piece) => piece.kind)).toContain("keyword");
+});

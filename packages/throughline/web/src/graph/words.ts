@@ -1,0 +1,61 @@
+/** How the page words what it knows. */
+
+const UNITS = [
+  ["d", 86_400_000, "h", 3_600_000],
+  ["h", 3_600_000, "min", 60_000],
+  ["min", 60_000, "s", 1_000],
+] as const;
+
+/** 4.2 s, 1 min 8 s, 2 h 5 min. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const [large, small] = pair(ms);
+  return small ? `${large} ${small}` : large;
+}
+
+function pair(ms: number): [string, string] {
+  for (const [large, size, small, part] of UNITS) {
+    const rest = Math.floor((ms % size) / part);
+    if (ms >= size) return [`${Math.floor(ms / size)} ${large}`, rest ? `${rest} ${small}` : ""];
+  }
+  return [`${Math.floor(ms / 1_000)} s`, ""];
+}
+
+/** just now, 5 min ago, 3 h ago, 12 d ago. */
+export function ago(at: string, now: number): string {
+  const ms = now - Date.parse(at);
+  if (Number.isNaN(ms)) return at;
+  return ms < 5_000 ? "just now" : `${pair(ms)[0]} ago`;
+}
+
+/** A moment in UTC, to the second. */
+export function moment(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
+}
+
+/** `dag.task` as its last part and what is before it; a path by its last segment. */
+export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
+  const marks = type === "job" ? /[.]/g : /[./]/g;
+  const bare = name.replace(/\/+$/, "");
+  const isFile = /\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$/i.test(bare);
+  const places = [...bare.matchAll(isFile ? /\//g : marks)].map((match) => match.index);
+  const at = places.at(-1) ?? -1;
+  return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** 1.2M */
+export function short(count: number): string {
+  return SHORT.format(count);
+}
+
+/** One argument of a command line, as a shell takes it. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,36 @@
+/** Small graphs for tests: `a>j` is a dataset that a job reads, `j>b` one that it writes. */
+import type { GraphAnswer, NodeId, Told } from "../graph/types";
+
+const isJob = (name: string) => name.startsWith("j");
+export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name}` as NodeId;
+
+/** An answer around a node: lower-case j… are jobs, `~` is a control edge. */
+export function answer(root: string, ...edges: string[]): GraphAnswer {
+  const pairs = edges.map((edge) => ({ ends: edge.split(/[>~]/) as [string, string], kind: edge.includes("~") ? "control" : "data" }));
+  const names = [...new Set([root, ...pairs.flatMap((pair) => pair.ends)])];
+  const data = pairs.filter((pair) => pair.kind === "data");
+  return {
+    node: id(root),
+    level: "task",
+    roots: [id(root)],
+    reach: { up: 0, down: 0 },
+    nodes: names.map((name) =>
+      told(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
+    ),
+    edges: pairs.map(({ ends: [from, to], kind }) => ({ from: id(from), to: id(to), kind })),
+    columns: [],
+  };
+}
+
+export function told(name: string, up = 0, down = 0): Told {
+  return {
+    id: id(name), type: isJob(name) ? "job" : "dataset", namespace: "n", name, kind: isJob(name) ? "task" : "table",
+    owners: [], tags: [], integration: null, run: null, aliases: [], version: null, writtenAt: null, rows: null,
+    failedChecks: null, up, down, isControlOnly: false, fields: [],
+  }; // prettier-ignore
+}
+
+export function column(from: string, to: string, how = "IDENTITY"): GraphAnswer["columns"][number] {
+  const end = (text: string) => ({ id: id(text.split(".")[0] ?? ""), field: text.split(".")[1] ?? "" });
+  return { from: end(from), to: end(to), how, isDirect: true };
+}

@@ -1,0 +1,22 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const server = process.env["THROUGHLINE_URL"] ?? "http://localhost:9002";
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    // elk is one file of 1.6 MB that only the worker loads, when there is a graph to lay out.
+    chunkSizeWarningLimit: 1000,
+    assetsInlineLimit: 0,
+  },
+  server: { proxy: { "/api": server, "/healthz": server } },
+  test: {
+    include: ["src/**/*.test.ts"],
+    coverage: {
+      include: ["src/graph/**/*.ts"],
+      exclude: ["src/graph/types.ts"],
+      thresholds: { lines: 100, functions: 100, branches: 100, statements: 100 },
+    },
+  },
+});

@@ -1,0 +1,63 @@
+"""The page of the lineage server is built of its sources, and knows the API as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from commands import page
+from lakehouse.errors import SetupError
+
+
+def test_another_source_is_another_digest_and_what_is_made_of_them_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "WEB", tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.ts").write_text("1")
+    first = page.digest()
+    for made in ("node_modules", "coverage", ".built"):
+        (tmp_path / made).mkdir()
+        (tmp_path / made / "x.js").write_text("x")
+    assert page.digest() == first
+    (tmp_path / "src" / "main.ts").write_text("2")
+    assert page.digest() != first
+
+
+def test_without_a_node_the_message_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(page, "find_spec", lambda _: None)
+    with pytest.raises(SetupError, match="uv sync --group node"):
+        page.npm("ci")
+
+
+def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> bool:
+        raise SetupError("no network")
+
+    monkeypatch.setattr(page, "ensure_page", fail)
+    page.page_beside(tmp_path / "logs" / "page.log").join()
+    assert (tmp_path / "logs" / "page.log").read_text() == "no network\n"
+
+
+@pytest.mark.node
+def test_the_types_that_the_page_knows_are_those_of_the_api() -> None:
+    kept = page.TYPES.read_text()
+    try:
+        page.write_types()
+        fresh = page.TYPES.read_text()
+    finally:
+        if not os.environ.get("WRITE_DOCS"):
+            page.TYPES.write_text(kept)
+    assert fresh == kept, "the API changed: ./run page --types, or WRITE_DOCS=1"
+
+
+@pytest.mark.node
+def test_the_page_is_typed_linted_and_its_graph_functions_are_tested_wholly() -> None:
+    page.install()
+    page.npm("run", "check")

@@ -1,0 +1,102 @@
+"""A real server with two weeks of a pipeline, and a real Chromium that looks at its page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from commands.environment import script
+from commands.page import ensure_page
+
+from .rides import rides
+
+
+class Lineage:
+    """A lineage server that can be stopped and started again at the same address."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._database = f"sqlite:///{folder / 'log.db'}"
+        self.start()
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--database", self._database]
+        self._process = subprocess.Popen(
+            [script("throughline"), "serve", *options],
+            env={**os.environ, "THROUGHLINE_LOST_AFTER": "7200"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        assert "listens" in self._process.stdout.readline()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.communicate(timeout=20)
+
+    def take(self, *events: dict[str, Any]) -> None:
+        httpx.post(f"{self.url}/api/v1/lineage/batch", json=events).raise_for_status()
+
+
+@pytest.fixture(scope="session")
+def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    """A server whose page is built, with two weeks of events."""
+    ensure_page()
+    server = Lineage(tmp_path_factory.mktemp("page"))
+    server.take(*rides(datetime.now(UTC) - timedelta(minutes=7)))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, the machine's own."""
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("neither chromium nor google-chrome is on the PATH")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+
+
+Look = Callable[..., Page]
+
+
+@pytest.fixture
+def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
+    """Open an address of the page; it fails if the page logs an error or asks another host."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
+        size: Any = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda each: note(each.url, lineage.url, "data:"))
+        page.on("console", lambda each: note(each.text) if each.type == "error" else None)
+        page.goto(lineage.url + path)
+        return page
+
+    def note(text: str, *expected: str) -> None:
+        # A refusal, and a server that is stopped, are what some tests are about.
+        if not text.startswith((*expected, "Failed to load resource")):
+            wrong.append(text)
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert wrong == []
