@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -41,8 +41,12 @@ class Commands(TyperGroup):
             os.kill(os.getpid(), signal.SIGPIPE)
 
 
-def print_version(is_asked: bool) -> None:
-    """Print which version this is, and end."""
+def _print_version(is_asked: bool) -> None:
     if is_asked:
         typer.echo(f"throughline {version('throughline')}")
         raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+]

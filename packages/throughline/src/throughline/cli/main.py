@@ -21,7 +21,7 @@ from throughline.cli.ask import (
     settings_of,
 )
 from throughline.cli.export import Format, run_export
-from throughline.cli.groups import ASK, COLLECT, COMPARE, OPERATE, TRUST, Commands, print_version
+from throughline.cli.groups import ASK, COLLECT, COMPARE, OPERATE, TRUST, Commands, Version
 from throughline.config import resolve
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -29,11 +29,7 @@ app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
 
 
 @app.callback()
-def top(
-    _: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print it.")
-    ] = False,
-) -> None:
+def top(_: Version = False) -> None:
     """Collect OpenLineage events and ask where data comes from and goes to.
 
     Example: throughline search taxi
