@@ -284,7 +284,8 @@ def test_the_server_alerts_and_after_a_restart_not_again(
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"kind": "fire"}, r"rules\[0\].kind: received 'fire': Input should be 'failed', 'lost'"),
+        ({"kind": "fire"}, r"rules\[0\].kind: received 'fire', expected 'failed', .*ness'$"),
+        ({"kind": "faild"}, r"received 'faild', expected .* \(did you mean 'failed'\?\)"),
         ({"when": "x"}, r"received when, allowed are the keys: name, kind, actions, jobs"),
         ({"name": ""}, r"name: received '', expected 1 to 64 characters"),
         ({"kind": "completeness"}, r"below: received None with kind completeness"),

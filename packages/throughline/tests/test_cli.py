@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -77,7 +79,7 @@ def test_a_reading_command_makes_no_log_and_names_the_one_that_is_missing(
     typo = tmp_path / "new" / "typo.db"
     for spelled in (str(typo), f"sqlite:///{typo}"):
         found = call(*command, "--database", spelled)
-        assert (found.returncode, found.stdout) == (1, "")
+        assert (found.returncode, found.stdout) == (3, "")
         assert f"there is no log in '{typo}'" in found.stderr
         assert "throughline ingest" in found.stderr
     assert not typo.parent.exists()
@@ -287,14 +289,34 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
     assert (answer["isEqual"], answer["events"]) == (False, 3)
 
 
-def test_wrong_usage_is_exit_code_2(call: Call) -> None:
-    for arguments in (("tree",), ("tree", "x", "--level", "galaxy"), ("nosuch",)):
-        assert call(*arguments).returncode == 2
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tree",
+        "nosuch",
+        "tree x --level galaxy",
+        "serve --port 99999",
+        "serve --alerts BAD",
+        "serve --deliver BAD",
+        "deliver --config BAD",
+        "gate forecast --policy BAD",
+        "check BAD",
+        "run -f BAD true",
+        "diff 99:99 --database LOG",
+        "keys add reed --scope reed --database LOG",
+        "export --format parquet",
+    ],
+)
+def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, call: Call) -> None:
+    (tmp_path / "BAD").write_text("nonsense: [")
+    told = {"BAD": str(tmp_path / "BAD"), "LOG": database}
+    found = call(*(told.get(word, word) for word in line.split()))
+    assert (found.returncode, found.stdout) == (2, "")
 
 
 def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
     found = call("runs", "--url", "http://127.0.0.1:9")
-    assert found.returncode == 1
+    assert found.returncode == 3
     assert "no server answers at http://127.0.0.1:9" in found.stderr
     assert "start one with `throughline serve`" in found.stderr
 
@@ -311,8 +333,27 @@ def test_a_project_around_throughline_can_name_its_own_command_to_start_the_serv
 @pytest.mark.parametrize("url", ["localhost:9002", "localhost", "file:///x", "http://h:x", ""])
 def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call) -> None:
     found = call("runs", "--url", url)
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert f"url: received {url!r}, expected one such as http://localhost:9002" in found.stderr
+
+
+def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> None:
+    script = "from throughline.cli import main; main()"
+    command = [sys.executable, "-c", script, "export", "--database", database]
+    read, write = os.pipe()
+    os.close(read)
+    found = subprocess.run(command, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (found.returncode, found.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Call) -> None:
+    told = call("--help").stdout
+    lines = {line.split()[0]: line for line in told.splitlines() if line.startswith("  ")}
+    assert set(_COMMANDS) <= lines.keys()
+    assert all(lines[name].endswith(".") and "..." not in lines[name] for name in _COMMANDS)
+    assert told.index("Collect:") < told.index("serve ") < told.index("Ask:")
+    assert call("--version").stdout.startswith("throughline 0.")
 
 
 def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
@@ -320,7 +361,7 @@ def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
         port = listener.getsockname()[1]
         threading.Thread(target=_greet, args=(listener,)).start()
         found = call("runs", "--url", f"http://127.0.0.1:{port}")
-    assert (found.returncode, found.stderr.count("\n")) == (1, 1)
+    assert (found.returncode, found.stderr.count("\n")) == (3, 1)
     assert "no server answers at" in found.stderr
 
 

@@ -68,15 +68,15 @@ backends:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "deliver.yaml: it cannot be read: while parsing"),
+        ("[", "deliver.yaml, line 1, column 2: it is no YAML: expected the node content"),
         ("x: 1", "deliver.yaml: received x, allowed are the keys: backends"),
         ("", "deliver.yaml: received NoneType, allowed are the keys: backends"),
-        ("backends: 3", "deliver.yaml.backends: received 3: Input should be a valid list"),
+        ("backends: 3", "deliver.yaml.backends: received 3, expected a valid list"),
         ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
         ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
         ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, file, http"),
         ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
-        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing: Field required"),
+        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is needed"),
         ("backends: [{name: a, type: http, url: ftp://x}]", r"\[0\].url: received 'ftp://x'"),
         ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"one of x with a user"),
         (

@@ -175,5 +175,5 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
 def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
     code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
     (finding,) = json.loads(text)["findings"]
-    assert (code, finding["kind"], finding["about"]) == (1, "endpoint", "http://127.0.0.1:9")
+    assert (code, finding["kind"], finding["about"]) == (3, "endpoint", "http://127.0.0.1:9")
     assert "no server answers" in finding["seen"]

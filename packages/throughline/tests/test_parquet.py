@@ -63,7 +63,7 @@ def test_parquet_needs_a_folder_and_a_library_and_says_so(
     assert "need each other" in call("export", "--output", str(tmp_path), *log).stderr
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     found = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
-    assert (found.returncode, "extra `parquet`" in found.stderr) == (1, True)
+    assert (found.returncode, "extra `parquet`" in found.stderr) == (2, True)
     assert not (tmp_path / "new").exists()
 
 

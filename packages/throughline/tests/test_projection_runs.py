@@ -18,13 +18,16 @@ def _run(state: Any, run_id: str) -> Any:
     return state.runs[key]
 
 
-def test_a_late_start_never_reopens_a_finished_run(build: Any) -> None:
+@pytest.mark.parametrize("type_", ["RUNNING", "PAUSED", None])
+def test_neither_a_late_start_nor_what_follows_its_end_reopens_or_stretches_a_run(
+    type_: str | None, build: Any
+) -> None:
     end = build.run("COMPLETE", "r", "j", "08:05:00")
     late = build.run("START", "r", "j", "08:00:00")
-    state = build.state(end, late, build.run("RUNNING", "r", "j", "08:06:00"))
+    state = build.state(end, late, build.run(type_, "r", "j", "08:36:00"))
     condition, ended = outcome(state, _run(state, "r"))
     assert condition is RunState.COMPLETED
-    assert shown_time(ended) == "2025-11-21T08:06:00Z"
+    assert shown_time(ended) == "2025-11-21T08:05:00Z"
     assert shown_time(start_of(_run(state, "r"))) == "2025-11-21T08:00:00Z"
 
 

@@ -87,7 +87,7 @@ def test_a_taken_port_is_named_with_the_option_to_change_it(tmp_path: Path, call
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         found = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert f"cannot listen on port {port}" in found.stderr
     assert "--port" in found.stderr
 
@@ -150,8 +150,11 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["refused"])
     assert (len(answer["producers"]), answer["oddEvents"]) == (1, 1)
     code, answer = doctor()
-    assert (code, answer["findings"][0]["kind"]) == (1, "endpoint")
+    assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
     assert "wants an API key" in answer["findings"][0]["seen"]
+    code, answer = doctor("--api-key", "other")
+    assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
+    assert "does not know this API key" in answer["findings"][0]["seen"]
 
 
 def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(

@@ -343,7 +343,7 @@ def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool
         ("job: {name: a}\noutputs: [b]", "outputs[0]: received 'b', expected an object with"),
         ("job: {name: a}\ninputs: [{name: b}]", "inputs[0].namespace: received nothing"),
         ("job: {name: a, owner: [[x]]}", "job.owner[0]: received ['x'], expected a text"),
-        ("job: [", "cannot be read: while parsing"),
+        ("job: [", "line 1, column 7: it is no YAML"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_wrong_usage_that_names_key_value_and_what_is_allowed(

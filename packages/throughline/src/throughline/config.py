@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import sys
@@ -14,12 +15,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from throughline.errors import ConfigError
 
-__all__ = ["SETTINGS", "Setting", "Settings", "filled", "read_yaml", "resolve"]
+__all__ = ["SETTINGS", "Setting", "Settings", "expected", "filled", "read_yaml", "resolve"]
 
 T = TypeVar("T")
 
@@ -109,14 +110,21 @@ def resolve(
     )
 
 
-def read_yaml(path: Path) -> object:
-    """What a YAML file says. Raises ConfigError."""
+def read_yaml(path: Path, *, as_texts: bool = False) -> object:
+    """What a YAML file says, or each value of it as the text that it is. Raises ConfigError."""
     import yaml
 
     try:
-        return yaml.safe_load(path.read_bytes())
-    except (OSError, yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: it cannot be read: {error}") from None
+        return yaml.load(path.read_bytes(), yaml.BaseLoader if as_texts else yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"{path}{place}: it is no YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: it is no YAML: {getattr(error, 'reason', error)}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: it cannot be read: {reason}") from None
 
 
 def filled(class_: type[T], given: object, where: str) -> T:
@@ -138,9 +146,18 @@ def filled(class_: type[T], given: object, where: str) -> T:
         first = error.errors()[0]
         place = ".".join(map(str, (where, *first["loc"])))
         received = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
-        raise ConfigError(f"{place}: received {received}: {first['msg']}") from None
+        raise ConfigError(f"{place}: received {received}, {expected(first)}") from None
     except ConfigError as error:
         raise ConfigError(f"{where}.{error}") from None
+
+
+def expected(problem: Mapping[str, Any]) -> str:
+    """What pydantic wanted instead of a value, in our words and with the word nearest to it."""
+    said = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    said = said.replace("Input should be ", "expected ").replace("Field required", "it is needed")
+    words = re.findall(r"'([^']+)'", said)
+    near = difflib.get_close_matches(str(problem["input"])[:80], words, n=1, cutoff=0.7)
+    return said + (f" (did you mean {near[0]!r}?)" if near else "")
 
 
 def _path(text: str) -> Path | None:

@@ -1,19 +1,18 @@
-"""The errors of throughline.
+"""The errors of throughline, and in brackets the exit code of a command that one ends.
 
-ThroughlineError
+ThroughlineError [1]
   · EventError            an event that cannot be placed: path, value received, what was expected
     · BodyError           a body that is no JSON at all
       · TooLargeError     a body above the size that is taken
-  · ConfigError           a setting that cannot be used, and what to give instead
+  · ConfigError [2]       a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
   · DeadlineError         a question that takes longer than it may
-  · LogError              the store cannot be opened or written
+  · LogError [3]          the store cannot be opened or written
   · NotFoundError         nothing of that name; carries what comes nearest
     · AmbiguousError      a short name that fits several nodes
   · DeliveryError         a backend refuses an event, for good
     · UnavailableError    it does not take it now, but may later
-  · ServerError           the server asked through --url did not answer as it should
-    · UnreachableError    it did not answer at all, or only that it cannot
+  · ServerError [3]       the server asked through --url does not answer, or not as it should
 """
 
 from __future__ import annotations
@@ -34,12 +33,13 @@ __all__ = [
     "ThroughlineError",
     "TooLargeError",
     "UnavailableError",
-    "UnreachableError",
 ]
 
 
 class ThroughlineError(Exception):
     """The root of every error that throughline raises on purpose."""
+
+    exit_code = 1
 
 
 class EventError(ThroughlineError):
@@ -63,6 +63,8 @@ class TooLargeError(BodyError):
 class ConfigError(ThroughlineError):
     """A setting has a value that cannot be used."""
 
+    exit_code = 2
+
 
 class ExposureError(ConfigError):
     """The server would be reachable from other machines without an API key."""
@@ -74,6 +76,8 @@ class DeadlineError(ThroughlineError):
 
 class LogError(ThroughlineError):
     """The store cannot be opened, read or written."""
+
+    exit_code = 3
 
 
 class NotFoundError(ThroughlineError):
@@ -108,9 +112,7 @@ class UnavailableError(DeliveryError):
 class ServerError(ThroughlineError):
     """The server did not answer, or not as a throughline server answers."""
 
-
-class UnreachableError(ServerError):
-    """No server answers, or one that cannot at present."""
+    exit_code = 3
 
 
 def shown(value: object) -> str:

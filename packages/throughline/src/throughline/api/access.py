@@ -91,7 +91,8 @@ class Guard:
             return None
         key = keys.get(hash_of(shown.decode(errors="replace")))
         if key is None:
-            refusal = _refused(401, "Authorization: Bearer <API key> is needed")
+            told = "is not a key of this server" if shown else "is needed"
+            refusal = _refused(401, f"Authorization: Bearer <API key> {told}")
             # A browser asks for a name and a password: any name, and the key.
             refusal.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
             return refusal

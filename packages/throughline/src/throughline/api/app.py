@@ -32,6 +32,7 @@ from throughline.api import (
 )
 from throughline.api.access import Access, Guard
 from throughline.api.http import RawPath, answer, unavailable
+from throughline.config import expected
 from throughline.errors import (
     BodyError,
     EventError,
@@ -115,8 +116,7 @@ def _on_invalid(_request: Request, error: Exception) -> Response:
 def _described(item: dict[str, Any]) -> str:
     """One wrong parameter: its name, what was received, what is allowed."""
     received = "nothing" if item["type"] == "missing" else repr(item["input"])
-    allowed = item["msg"].replace("Input should be ", "expected ")
-    return f"{item['loc'][-1]}: received {received}, {allowed}"
+    return f"{item['loc'][-1]}: received {received}, {expected(item)}"
 
 
 def _on_http(_request: Request, error: Exception) -> Response:

@@ -1,5 +1,6 @@
 """The command line: parse, call, render. What is heavy is imported by the command that needs it."""
 
-from throughline.cli.main import app, main
+from throughline.cli.entry import main
+from throughline.cli.main import app
 
 __all__ = ["app", "main"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from throughline.cli.gate import named
 from throughline.config import read_yaml
 from throughline.errors import ConfigError, NotFoundError
@@ -33,7 +31,7 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
     try:
         contract = contract_of(read_yaml(file)) if file.exists() or not write else None
     except ConfigError as error:
-        raise typer.BadParameter(named(file, error), param_hint="FILE") from None
+        raise named(file, error) from None
     level = contract.level if contract else "task"
     captured = captured_of(ask.every("edges", {"level": level}))
     if write:

@@ -20,8 +20,9 @@ _SHOWN = 10  # findings of a kind
 _LOOK_AGAIN = 1.0  # seconds in which a server should have drained its spool
 
 
-def examine(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
-    """Print what is found; answers whether all is well."""
+def examine(settings: Settings, *, is_local: bool, as_json: bool) -> int:
+    """Print what is found; answers the exit code."""
+    code = 0
     answer: dict[str, Any] = {"asked": settings.database if is_local else settings.url}
     try:
         answer |= open_source(settings, is_local=is_local)("doctor", {})
@@ -29,8 +30,9 @@ def examine(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
         answer["findings"] = intake + answer["findings"]
     except ServerError as error:
         answer |= {"producers": [], "findings": [_finding("endpoint", settings.url, str(error))]}
+        code = error.exit_code
     (print_json if as_json else print_doctor)(answer)
-    return not answer["findings"]
+    return code or int(bool(answer["findings"]))
 
 
 def print_doctor(answer: dict[str, Any]) -> None:

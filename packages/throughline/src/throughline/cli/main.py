@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import typer.main
 
 from throughline.cli import keys
 from throughline.cli.ask import (
@@ -23,47 +21,22 @@ from throughline.cli.ask import (
     settings_of,
 )
 from throughline.cli.export import Format, run_export
+from throughline.cli.groups import ASK, COLLECT, COMPARE, OPERATE, TRUST, Commands, Version
 from throughline.config import resolve
-from throughline.errors import NotFoundError, ThroughlineError
 
-app = typer.Typer(
-    help="""Collect OpenLineage events and ask where data comes from and goes to.
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
+
+
+@app.callback()
+def top(_: Version = False) -> None:
+    """Collect OpenLineage events and ask where data comes from and goes to.
 
     Example: throughline search taxi
-    """,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+    """
 
 
-app.add_typer(keys.app, name="keys")
-
-
-def main() -> None:
-    """Run a command; an error of ours is one message on stderr and exit code 1."""
-    program = "throughline"
-    try:
-        program = resolve().program
-        command = typer.main.get_command(app)
-        _call_it(command, program)
-        command(prog_name=program)
-    except ThroughlineError as error:
-        hint = ""
-        if isinstance(error, NotFoundError) and error.nearest:
-            hint = "\nDid you mean: " + ", ".join(error.nearest)
-        sys.stderr.write(f"{program}: {error}{hint}\n")
-        sys.exit(1)
-
-
-def _call_it(command: Any, program: str) -> None:
-    """Have the examples in the help name the program as it was called."""
-    command.help = (command.help or "").replace("Example: throughline ", f"Example: {program} ")
-    for each in getattr(command, "commands", {}).values():
-        _call_it(each, program)
-
-
-@app.command()
+@app.command(rich_help_panel=COLLECT)
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on. [127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on. [9002]")] = None,
@@ -98,7 +71,7 @@ def serve(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def tree(
     ask: Ask,
@@ -118,7 +91,7 @@ def tree(
     ask("tree", {"node": node, "direction": direction, "depth": depth, "level": level})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def columns(
     ask: Ask,
@@ -138,7 +111,7 @@ def columns(
     ask("columns", {"node": node, "field": field, **how})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks()
 def search(
     ask: Ask,
@@ -146,7 +119,9 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
     cursor: Cursor = None,
 ) -> None:
-    """Find nodes by their names, columns, tags, owners, descriptions or queries; exit code 1: none.
+    """Find nodes by names, columns, tags, owners, texts or queries.
+
+    Exit code 1: there is none.
 
     Example: throughline search pickup
     """
@@ -154,7 +129,7 @@ def search(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def impact(
     ask: Ask,
@@ -163,14 +138,16 @@ def impact(
     level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
     depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
 ) -> None:
-    """List what a change of a dataset, a column or a job reaches: the nearest first, with owners.
+    """List what a change of a dataset, a column or a job reaches.
+
+    The nearest comes first; each with its owners.
 
     Example: throughline impact yellow_taxi_raw tpep_pickup_datetime
     """
     ask("impact", {"node": node, "field": field, "level": level, "depth": depth})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def path(
     ask: Ask,
@@ -178,14 +155,16 @@ def path(
     end: Annotated[str, typer.Argument(help="Another one.")],
     level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
 ) -> None:
-    """Print a shortest way of the data between two nodes; exit code 1 if there is none.
+    """Print a shortest way of the data between two nodes.
+
+    Exit code 1: there is none.
 
     Example: throughline path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
     """
     ask("path", {"from_": start, "to": end, "level": level})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def provenance(
     ask: Ask,
@@ -195,14 +174,16 @@ def provenance(
     ] = None,
     level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
 ) -> None:
-    """List every run, input version and code version that a dataset comes from, up to the files.
+    """List every run, input and code version that data comes from.
+
+    Up to the files, which no run is known to have written.
 
     Example: throughline provenance TrainForecastModelFlow/model --json
     """
     ask("provenance", {"node": node, "version": version, "level": level})
 
 
-@app.command()
+@app.command(rich_help_panel=COMPARE)
 @asks(then=True)
 def history(
     ask: Ask,
@@ -210,14 +191,16 @@ def history(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many entries.")] = 20,
     cursor: Cursor = None,
 ) -> None:
-    """List what became of a dataset (versions, rows, checks, schemas) or a job (runs, changes).
+    """List what became of a dataset or a job.
+
+    Of a dataset: versions, rows, checks, schemas; of a job: runs, and what was other than before.
 
     Example: throughline history yellow_taxi_raw
     """
     ask("history", {"node": node, "limit": limit, "cursor": cursor})
 
 
-@app.command()
+@app.command(rich_help_panel=COMPARE)
 @asks(then=True)
 def drift(
     ask: Ask,
@@ -232,7 +215,7 @@ def drift(
     ask("drift", {"node": node, "limit": limit, "cursor": cursor})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks(then=True)
 def tags(
     ask: Ask,
@@ -241,14 +224,14 @@ def tags(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 1_000,
     cursor: Cursor = None,
 ) -> None:
-    """List the tags of datasets and columns, and which columns handed them on.
+    """List tags, and which columns handed them on.
 
     Example: throughline tags --key pii
     """
     ask("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor})
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 @asks(then=True)
 def gate(
     ask: Ask,
@@ -266,10 +249,11 @@ def gate(
     """
     from throughline.cli.gate import run_gate
 
-    raise typer.Exit(run_gate(ask, datasets, policy))
+    if not run_gate(ask, datasets, policy):
+        raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 @asks(then=True)
 def check(
     ask: Ask,
@@ -280,7 +264,9 @@ def check(
         bool, typer.Option("--write", help="Make the file of what is there; patterns stay.")
     ] = False,
 ) -> None:
-    """Compare what jobs read and write with a contract; exit code 1: there are differences.
+    """Compare what jobs read and write with a contract.
+
+    Exit code 1: there are differences.
 
     Example: throughline check contract.yaml
     """
@@ -290,10 +276,12 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 @asks(then=True)
 def health(ask: Ask) -> None:
-    """Tell what is wrong (failed, lost, late, checks) and what nobody told; exit code 1: wrong.
+    """Tell what is wrong (failed, lost, late, checks) or missing.
+
+    Exit code 1: something is wrong.
 
     Example: throughline health --as-of 2026-11-21T08:30
     """
@@ -301,7 +289,7 @@ def health(ask: Ask) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=COMPARE)
 @asks()
 def diff(
     ask: Ask,
@@ -309,14 +297,16 @@ def diff(
     until: Annotated[str | None, typer.Argument(help="The same. [now]")] = None,
     level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
 ) -> None:
-    """Print what is different between two moments: nodes, edges, schemas, code.
+    """Print what is different between two moments.
+
+    Nodes, edges, schemas, code; and which runs failed in between.
 
     Example: throughline diff 2026-11-01 2026-11-21T08:30
     """
     ask("diff", {"from_": moment(since), "to": until and moment(until), "level": level})
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 @asks()
 def runs(
     ask: Ask,
@@ -331,7 +321,9 @@ def runs(
         str | None, typer.Option("--tree", help="All that this run started, by its id.")
     ] = None,
 ) -> None:
-    """List the newest runs, of one job or of all: parameters, the orchestrator's id, the error.
+    """List the newest runs, of one job or of all.
+
+    With parameters, the orchestrator's id, the error.
 
     Example: throughline runs TrainForecastModelFlow.train --limit 5
     """
@@ -343,7 +335,7 @@ def runs(
         ask("runs", what)
 
 
-@app.command()
+@app.command(rich_help_panel=OPERATE)
 @asks()
 def alias(
     ask: Ask,
@@ -352,7 +344,7 @@ def alias(
     remove: Annotated[bool, typer.Option("--remove", help="They are not one after all.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="Only list what is joined.")] = False,
 ) -> None:
-    """Join two names of one dataset by hand, and list what is joined so.
+    """Join two names of one dataset by hand, or list such names.
 
     Example: throughline alias dataset:postgres://db:5432:shop.orders hive.orders
     """
@@ -366,16 +358,17 @@ def alias(
     ask("aliases", {})
 
 
-@app.command()
+@app.command(rich_help_panel=COLLECT)
 def ingest(
     paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Take the events of files: JSON Lines, single events, arrays, or logs with events in them.
+    """Take the events of files, folders or stdin.
 
-    Files may be zipped with gzip. The exit code is 1 if there was no event, or one was refused.
+    JSON Lines, single events, arrays, or logs with events in them. Files may be zipped with gzip.
+    The exit code is 1 if there was no event, or one was refused.
 
     Example: throughline ingest events/ --database lineage.db
     """
@@ -385,7 +378,7 @@ def ingest(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 def doctor(
     url: Url = None,
     database: Database = None,
@@ -395,18 +388,19 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say who sends events, what is wrong with them and what to do; exit code 1: something is.
+    """Say who sends events, what is wrong and what to do.
+
+    Exit code 1: something is wrong; 3: no server answers, or not to this key.
 
     Example: throughline doctor --url http://localhost:9002
     """
     from throughline.cli.doctor import examine
 
     given = {"url": url, "database": database, "api_key": api_key, "spool": spool}
-    if not examine(resolve(given), is_local=database is not None, as_json=as_json):
-        raise typer.Exit(1)
+    raise typer.Exit(examine(resolve(given), is_local=database is not None, as_json=as_json))
 
 
-@app.command(context_settings={"allow_interspersed_args": False})
+@app.command(context_settings={"allow_interspersed_args": False}, rich_help_panel=COLLECT)
 def run(
     command: Annotated[list[str], typer.Argument(help="The command with its arguments.")],
     file: Annotated[
@@ -421,7 +415,7 @@ def run(
         float, typer.Option(min=0, help="Seconds between signs of life. [0: none]")
     ] = 60,
 ) -> None:
-    """Run a command as a job: what it was declared to read and write is lineage once it ran.
+    """Run a command as a job of declared inputs and outputs.
 
     Its output, its signals and its exit code are its own; exit code 2: the file cannot be used.
 
@@ -433,7 +427,7 @@ def run(
     raise typer.Exit(run_as_job(settings, file, command, heartbeat, to_url=url is not None))
 
 
-@app.command()
+@app.command(rich_help_panel=COLLECT)
 def deliver(
     config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Only what is there now.")] = False,
@@ -446,7 +440,9 @@ def deliver(
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Deliver the events of a log to other backends, until stopped; `serve --deliver` does it too.
+    """Deliver the events of a log to other backends.
+
+    Until stopped, or what is there `--once`; `serve --deliver` does it beside the server.
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
@@ -462,7 +458,7 @@ def deliver(
         room.run_deliver(settings, once=once)
 
 
-@app.command()
+@app.command(rich_help_panel=OPERATE)
 def export(
     form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.JSON,
     level: Annotated[LevelName, typer.Option(help="How fine a diagram is.")] = LevelName.TASK,
@@ -471,7 +467,7 @@ def export(
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Write all that is known: canonical JSON, a diagram, the events, or tables for Spark.
+    """Write all that is known: JSON, a diagram, events or tables.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
@@ -479,14 +475,16 @@ def export(
     run_export(settings, form, level, output, is_local=database is not None)
 
 
-@app.command()
+@app.command(rich_help_panel=OPERATE)
 def rebuild(
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make the projection anew from the events, in the reverse order, and compare; 1: not equal.
+    """Make the projection anew from the events, and compare.
+
+    The events are taken in the reverse order; exit code 1: not equal.
 
     With --database the log's snapshots are dropped: what starts next reads all of it.
 

@@ -7,10 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
-
 from throughline.config import Settings
-from throughline.errors import ConfigError
 from throughline.wrap import Report, read_declared, run_command
 from throughline.wrap.parent import PARENT, parents
 from throughline.wrap.process import end_like
@@ -21,16 +18,12 @@ def run_as_job(
 ) -> int:
     """Run the command; events go to the spool, and to the server if asked or without a spool.
 
-    Answers the command's exit code; a signal that ended it ends us. A file that cannot be used is
-    wrong usage, before the command starts.
+    Answers the command's exit code; a signal that ended it ends us.
     """
     environment = os.environ
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         os.execvpe(command[0], list(command), environment)
-    try:
-        declared = read_declared(file, environment)
-    except ConfigError as error:
-        raise typer.BadParameter(str(error), param_hint="--file") from None
+    declared = read_declared(file, environment)
     if environment.get(PARENT) and not parents(environment):
         told = environment[PARENT]
         sys.stderr.write(f"throughline: {PARENT}={told!r} is no namespace/job/runId: ignored\n")

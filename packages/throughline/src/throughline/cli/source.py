@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from throughline.config import Settings
-from throughline.errors import NotFoundError, ServerError, UnreachableError
+from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
 
 Source = Callable[[str, dict[str, Any]], Any]
@@ -59,7 +59,7 @@ def request(
         return _refused(settings, error.code, error.read())
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
-        raise UnreachableError(
+        raise ServerError(
             f"no server answers at {settings.url} ({reason}): start one with"
             f" `{settings.start_hint}`, or name another with --url, or a log with --database"
         ) from None
@@ -75,10 +75,12 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
         answer, message = {}, f"HTTP {status}"
     if status == 404 and "nearest" in answer:
         raise NotFoundError(message, answer["nearest"])
+    if status in (400, 422):
+        raise ConfigError(message)
     if status == 401:
-        raise ServerError(f"{settings.url} wants an API key: --api-key or THROUGHLINE_API_KEY")
-    kind = UnreachableError if status >= 500 else ServerError
-    raise kind(f"{settings.url} answered {status}: {message}")
+        told = "does not know this API key" if settings.api_key else "wants an API key"
+        raise ServerError(f"{settings.url} {told}: --api-key or THROUGHLINE_API_KEY")
+    raise ServerError(f"{settings.url} answered {status}: {message}")
 
 
 def _log_source(settings: Settings) -> Source:

@@ -82,8 +82,8 @@ class EventLog:
                 schema.prepare(connection)
         except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
             raise LogError(
-                f"cannot open the database {_shown(url)!r}: {error}; expected a file path or a"
-                " SQLAlchemy URL such as sqlite:////var/lib/throughline/log.db"
+                f"cannot open the database {_shown(url)!r}: {_reason(error)}; expected a file path"
+                " or a SQLAlchemy URL such as sqlite:////var/lib/throughline/log.db"
             ) from error
 
     @property
@@ -329,9 +329,9 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
     }
 
 
-def _reason(error: SQLAlchemyError) -> str:
-    """What went wrong, without the statement and what it should have stored."""
-    return str(getattr(error, "orig", None) or error).strip()
+def _reason(error: Exception) -> str:
+    """What went wrong, without the statement, what it should have stored, and where to read on."""
+    return str(getattr(error, "orig", None) or error).partition("(Background on")[0].strip()
 
 
 def _missing(url: str) -> LogError:

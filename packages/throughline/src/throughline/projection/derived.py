@@ -124,6 +124,8 @@ def outcome(state: State, run: Run) -> Outcome:
     for above in lineage_of(state, run):
         if above.end is not None:
             stamp, type_ = above.end
+            if above is run:  # an event that comes after its end makes a run no longer
+                return Outcome(_ENDS[type_], stamp.time)
             return Outcome(_ENDS[type_], max(stamp.time, run.last or stamp.time))
     if not run.is_known:
         return _outcome_of_silent(state, run)

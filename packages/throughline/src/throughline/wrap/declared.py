@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from throughline.config import read_yaml
 from throughline.errors import ConfigError
 
 _ABOUT = ("namespace", "name", "description", "owner", "classification")
@@ -41,10 +40,7 @@ def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
 
     A job without a namespace has that of OPENLINEAGE_NAMESPACE, or else `default`.
     """
-    try:
-        body = yaml.load(path.read_text(), yaml.BaseLoader)  # every value a text: 007, no, 2025-11
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from None
+    body = read_yaml(path, as_texts=True)  # 007, no, 2025-11
     try:
         whole = _object(body, "the file", ("job", "inputs", "outputs"))
         job = _about(whole.get("job"), "job", environment.get("OPENLINEAGE_NAMESPACE") or "default")

@@ -1,0 +1,52 @@
+"""The commands by what they are for, in the help; and their end when nobody reads on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+COLLECT, ASK, COMPARE, TRUST, OPERATE = "Collect", "Ask", "Compare", "Trust", "Operate"
+
+
+class Commands(TyperGroup):
+    """Commands whose `rich_help_panel` says which group of the help they are in."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each group with its commands, all in one column."""
+        width = max(map(len, self.commands))
+        for group in (COLLECT, ASK, COMPARE, TRUST, OPERATE):
+            told = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                for name, command in self.commands.items()
+                if getattr(command, "rich_help_panel", None) == group
+            ]
+            with formatter.section(group):
+                formatter.write_dl(told)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; when who read its output has gone (`| head`), end as by SIGPIPE."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGPIPE)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"throughline {version('throughline')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+]
