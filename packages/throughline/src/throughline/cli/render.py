@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -45,6 +46,17 @@ def print_line(text: str, *, is_error: bool = False) -> None:
     stream = sys.stderr if is_error else sys.stdout
     stream.write(text + "\n")
     stream.flush()
+
+
+def log_to_stderr() -> None:
+    """Have log lines begin with time and level, also those of a start, a stop and a recovery."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("throughline").setLevel(logging.INFO)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in the plural unless it is one."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def print_columns(answer: dict[str, Any]) -> None:

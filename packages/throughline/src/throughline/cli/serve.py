@@ -8,13 +8,14 @@ import signal
 import socket
 import threading
 import time
+from importlib.metadata import version
 
 import uvicorn
 from fastapi import FastAPI
 
 from throughline.alerts import Watch, read_rules
 from throughline.api import Access, end_streams, make_app
-from throughline.cli.render import print_line
+from throughline.cli.render import log_to_stderr, print_line
 from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
 from throughline.config import Settings
@@ -68,6 +69,8 @@ def run_server(settings: Settings) -> None:
         signal.signal(number, stop)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
+    log_to_stderr()
+    log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
         server.run(sockets=[listener])
@@ -79,6 +82,7 @@ def run_server(settings: Settings) -> None:
         for each in beside:
             each.stop()
         event_log.close()
+        log.info("throughline stopped")
         gc.freeze()  # nor does an end need to: its collections would take seconds
 
 
@@ -89,6 +93,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             log_level="warning",
+            log_config=None,  # as all lines
             access_log=False,
             timeout_graceful_shutdown=10,
             ws="none",
@@ -145,6 +150,8 @@ def _follow(
                 live.follow()
                 snapshotter.poll(live.newest)
                 followed = time.monotonic()
+            if is_warned:
+                log.info("the spool and the log are read again")
             is_warned = False
         except Exception as error:  # whatever it is, the next round may do better
             if not is_warned:
