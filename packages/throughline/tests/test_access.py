@@ -215,7 +215,10 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
         "read",
         "write",
     ]
-    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read,write"]
+    assert _told(call, "keys", "list", *where).split()[:5] == [
+        *("name", "may", "since"),
+        *("spark", "read,write"),
+    ]
     _told(call, "keys", "remove", "spark", *where)
     assert keys_of(log) == []
     log.close()
@@ -227,6 +230,8 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
     where = ("--url", serving(make_app(live, Access("k"))), "--api-key", "k")
     text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
-    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read"]
+    assert "once" in call("keys", "add", "other", "--scope", "read", *where).stderr
+    _told(call, "keys", "remove", "other", *where)
+    assert _told(call, "keys", "list", *where).split()[3:5] == ["spark", "read"]
     _told(call, "keys", "remove", "spark", *where)
     assert keys_of(live.log) == []

@@ -45,9 +45,11 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "Flow.write  FAILED  TIME  0.0 s  2",
         "  read   Flow/model  (metaflow)  version 1",
         "  wrote  db.forecast  (hive://h)  version 2",
+        "",
         "Flow.train  COMPLETED  TIME  1 min 30 s  1",
         "  read   db.trips  (hive://h)",
         "  wrote  Flow/model  (metaflow)  version 1",
+        "",
         "Sources, which no run is known to have written:",
         "  db.trips  (hive://h)",
     ]
@@ -85,11 +87,11 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
         "Something is wrong: 2 jobs, 2 runs, 3 datasets.",
         "FAILED   Flow.write  TIME  0.0 s  2",
         "         by Flow.write",
-        "code     0% of 1 runs; without: Flow.train",
+        "code     0% of 1 run; without: Flow.train",
     ]
     before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
     assert before.returncode == 0
-    assert before.stdout.startswith("Nothing is wrong: 1 jobs")
+    assert before.stdout.startswith("Nothing is wrong: 1 job")
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
 
 

@@ -25,6 +25,7 @@ from throughline.projection import RunKey
 from throughline.projection.live import Batch, Live
 from throughline.spec import JobRef, RunEvent
 
+from .servers import until
 from .sinks import Answer, Sink, serving
 
 pytestmark = pytest.mark.each_database

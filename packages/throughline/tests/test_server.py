@@ -164,4 +164,4 @@ def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
     for nth in range(3):
         server.post(build.run("START", "1", "a", f"0{nth}:00:00", writes=(f"db|t{nth}",)))
     found = call("rebuild", "--url", server.url)
-    assert found.stdout == "3 events: 1 jobs, 1 runs, 3 datasets, equal\n"
+    assert found.stdout == "3 events: 1 job, 1 run, 3 datasets, equal\n"

@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 import typer
 
-from throughline.cli.render import counted, log_to_stderr, moment_of, print_json, print_line
+from throughline.cli.render import log_to_stderr, moment_of, print_json, print_line
 from throughline.cli.source import request
 from throughline.config import Settings
 from throughline.deliver import Forwarder, read_backends, retry_answer, standings_answer
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.words import counted
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,7 +19,7 @@ from throughline.api import Access, end_streams, make_app
 from throughline.cli.render import log_to_stderr, print_line
 from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
-from throughline.config import Settings
+from throughline.config import Settings, default_database
 from throughline.deliver import Forwarder, read_backends
 from throughline.errors import ConfigError, ExposureError
 from throughline.log import EventLog, keys_of, use_rules
@@ -36,6 +37,8 @@ def run_server(settings: Settings) -> None:
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
     use_rules(settings.redact)
+    if settings.database == default_database():
+        Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
     event_log = EventLog(settings.database)
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)

@@ -283,7 +283,8 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
     if parsed.database:
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        if not (folder := Path(parsed.database).parent).is_dir():
+            raise FileNotFoundError(f"there is no folder {str(folder)!r}")
     # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
     wait = float(str(parsed.query.get("timeout", _PATIENCE)))
     engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
