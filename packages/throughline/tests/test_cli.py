@@ -303,7 +303,9 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
         "tree",
         "nosuch",
         "tree x --level galaxy",
+        "runs --state odd",
         "serve --port 99999",
+        "serve --database foo://x",
         "serve --alerts BAD",
         "serve --deliver BAD",
         "deliver --config BAD",
@@ -321,6 +323,7 @@ def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, ca
     told = {"BAD": str(tmp_path / "BAD"), "LOG": database}
     found = call(*(told.get(word, word) for word in line.split()))
     assert (found.returncode, found.stdout) == (2, "")
+    assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", found.stderr)
 
 
 def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import orjson
 import pytest
+
+from throughline.cli.render import localized
 
 from .conftest import Call
 from .servers import Server
@@ -54,6 +57,12 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "  db.trips  (hive://h)",
     ]
     assert "\x1b" not in found.stdout
+
+
+def test_times_in_the_texts_of_doctor_and_gate_are_local_and_without_parts_of_a_second() -> None:
+    for text in ("2025-11-21T03:00:00Z", "2025-11-21T03:00:00.123456Z"):
+        local = datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        assert localized(f"due at {text}, and late") == f"due at {local}, and late"
 
 
 def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call: Call) -> None:
