@@ -161,6 +161,7 @@ def lineage(context: typer.Context) -> None:
     from commands.services import throughline_environ
 
     settings = load_settings()
+    settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` makes no folder but its own
     environ = {
         **throughline_environ(settings),
         "THROUGHLINE_URL": settings.throughline_url,

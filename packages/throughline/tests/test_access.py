@@ -103,7 +103,8 @@ def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
 @pytest.mark.each_database
 def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
     client = TestClient(make_app(live, Access("from-the-environment")))
-    assert client.get("/api/v1/jobs").status_code == 401
+    without = client.get("/api/v1/jobs")
+    assert (without.status_code, "is needed" in without.text) == (401, True)
     admin = _bearer("from-the-environment")
     made = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
     assert made.status_code == 201
@@ -116,7 +117,8 @@ def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live)
         {"name", "scopes", "createdAt"},
     )
     assert client.delete("/api/v2/keys/a", headers=admin).status_code == 204
-    assert client.get("/api/v1/jobs", headers=own).status_code == 401
+    gone = client.get("/api/v1/jobs", headers=own)
+    assert (gone.status_code, "is not a key of this server" in gone.text) == (401, True)
     assert client.delete("/api/v2/keys/a", headers=admin).status_code == 404
     bad = client.post("/api/v2/keys", json={"name": "b", "scopes": ["all"]}, headers=admin)
     assert (bad.status_code, "expected some of read" in bad.text) == (400, True)
@@ -215,7 +217,10 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
         "read",
         "write",
     ]
-    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read,write"]
+    assert _told(call, "keys", "list", *where).split()[:5] == [
+        *("name", "may", "since"),
+        *("spark", "read,write"),
+    ]
     _told(call, "keys", "remove", "spark", *where)
     assert keys_of(log) == []
     log.close()
@@ -227,6 +232,10 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
     where = ("--url", serving(make_app(live, Access("k"))), "--api-key", "k")
     text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
-    assert _told(call, "keys", "list", *where).split()[:2] == ["spark", "read"]
+    wrong = call("keys", "add", "reed", "--scope", "reed", *where)
+    assert (wrong.returncode, "expected some of read, write" in wrong.stderr) == (2, True)
+    assert "once" in call("keys", "add", "other", "--scope", "read", *where).stderr
+    _told(call, "keys", "remove", "other", *where)
+    assert _told(call, "keys", "list", *where).split()[3:5] == ["spark", "read"]
     _told(call, "keys", "remove", "spark", *where)
     assert keys_of(live.log) == []

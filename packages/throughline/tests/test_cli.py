@@ -153,8 +153,9 @@ def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
     database: str, call: Call
 ) -> None:
     found = call("impact", "db.trips", "--database", database).stdout.splitlines()
-    assert [line.split()[1] for line in found][:2] == ["Flow.train", "Flow/model"]
-    assert found[0].startswith("  1  Flow.train  COMPLETED")
+    assert [line.split()[1] for line in found[1:]][:2] == ["Flow.train", "Flow/model"]
+    assert found[:1] == ["steps  what, its newest run, its owners"]
+    assert found[1].startswith("    1  Flow.train  COMPLETED")
     found = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
     assert found == ["  db.trips  (hive://h)", "→ Flow.train", "→ Flow/model  (metaflow)"]
     none = call("path", "Flow.train", "Flow.train", "--level", "pipeline", "--database", database)
@@ -212,7 +213,14 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
 def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
-    own = {"airflowDagRun": {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}}
+    own = {
+        "airflowDagRun": {
+            "dagRun": {
+                "run_id": "manual__1",
+                "conf": {"month": "2025-11", "as_of": "", "locations": None},
+            }
+        }
+    }
     error = {"errorMessage": {"message": "\n disk full\ntrace", "programmingLanguage": "python"}}
     events = tmp_path / "events.jsonl"
     events.write_bytes(
@@ -295,7 +303,9 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
         "tree",
         "nosuch",
         "tree x --level galaxy",
+        "runs --state odd",
         "serve --port 99999",
+        "serve --database foo://x",
         "serve --alerts BAD",
         "serve --deliver BAD",
         "deliver --config BAD",
@@ -305,6 +315,7 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
         "diff 99:99 --database LOG",
         "keys add reed --scope reed --database LOG",
         "export --format parquet",
+        "tree x --database LOG --url http://localhost:9",
     ],
 )
 def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, call: Call) -> None:
@@ -312,6 +323,15 @@ def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, ca
     told = {"BAD": str(tmp_path / "BAD"), "LOG": database}
     found = call(*(told.get(word, word) for word in line.split()))
     assert (found.returncode, found.stdout) == (2, "")
+    assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", found.stderr)
+
+
+def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:
+    folder = tmp_path / "nodir"
+    for line in (("serve", "--port", "0"), ("keys", "add", "a", "--scope", "read")):
+        found = call(*line, "--database", str(folder / "log.db"))
+        assert (found.returncode, f"there is no folder '{folder}'" in found.stderr) == (3, True)
+    assert not folder.exists()
 
 
 def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import orjson
 import pytest
+
+from throughline.cli.render import localized
 
 from .conftest import Call
 from .servers import Server
@@ -45,13 +48,21 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "Flow.write  FAILED  TIME  0.0 s  2",
         "  read   Flow/model  (metaflow)  version 1",
         "  wrote  db.forecast  (hive://h)  version 2",
+        "",
         "Flow.train  COMPLETED  TIME  1 min 30 s  1",
         "  read   db.trips  (hive://h)",
         "  wrote  Flow/model  (metaflow)  version 1",
+        "",
         "Sources, which no run is known to have written:",
         "  db.trips  (hive://h)",
     ]
     assert "\x1b" not in found.stdout
+
+
+def test_times_in_the_texts_of_doctor_and_gate_are_local_and_without_parts_of_a_second() -> None:
+    for text in ("2025-11-21T03:00:00Z", "2025-11-21T03:00:00.123456Z"):
+        local = datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        assert localized(f"due at {text}, and late") == f"due at {local}, and late"
 
 
 def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call: Call) -> None:
@@ -85,11 +96,11 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
         "Something is wrong: 2 jobs, 2 runs, 3 datasets.",
         "FAILED   Flow.write  TIME  0.0 s  2",
         "         by Flow.write",
-        "code     0% of 1 runs; without: Flow.train",
+        "code     0% of 1 run; without: Flow.train",
     ]
     before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
     assert before.returncode == 0
-    assert before.stdout.startswith("Nothing is wrong: 1 jobs")
+    assert before.stdout.startswith("Nothing is wrong: 1 job")
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
 
 
@@ -140,7 +151,7 @@ def test_a_gate_that_nobody_answers_exits_with_3_and_a_policy_that_is_none_with_
         assert (found.returncode, found.stdout) == (3, "")
         assert found.stderr.startswith("throughline: ")
     policy = tmp_path / "policy.yaml"
-    for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "column 5: it is no YAML")):
+    for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "it is no YAML")):
         policy.write_text(text)
         found = call("gate", "model", "--policy", str(policy), "--database", database)
         assert found.returncode == 2

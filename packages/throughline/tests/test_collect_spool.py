@@ -176,9 +176,12 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(
 
 def test_the_lag_is_what_was_written_and_not_yet_taken(live: Live, spool: Path, build: Any) -> None:
     tail, line = SpoolTail(live, spool), _line(build, "a")
-    assert tail.lag() == 0
+    assert tail.lag() == (0, 0)
     _append(spool / "a.jsonl", line)
     _append(spool / "deep/b.jsonl", line)
-    assert tail.lag() == 2 * len(line)
+    assert tail.lag() == (2 * len(line), 0)
     tail.poll()
-    assert tail.lag() == 0
+    assert tail.lag() == (0, 0)
+    _append(spool / "a.jsonl", line[:-1])
+    tail.poll()
+    assert tail.lag() == (len(line) - 1, len(line) - 1)

@@ -25,6 +25,7 @@ from throughline.projection import RunKey
 from throughline.projection.live import Batch, Live
 from throughline.spec import JobRef, RunEvent
 
+from .servers import until
 from .sinks import Answer, Sink, serving
 
 pytestmark = pytest.mark.each_database
@@ -253,6 +254,27 @@ def test_events_are_delivered_as_they_come_and_the_cursor_is_stored_at_the_end(
     forwarder.stop()
     live.stop()
     assert (_standing(live)["seq"], _standing(live)["lag"]) == (50, 0)
+
+
+def test_that_a_backend_is_down_and_is_back_is_a_line_of_the_log_each(
+    live: Live,
+    sink: Sink,
+    forward: Callable[[], Forwarder],
+    build: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "throughline")
+    sink.answer = lambda _body, nth: 503 if nth < 3 else 201
+    live.start()
+    _fill(live, build, "a")
+    forwarder = forward()
+    forwarder.start()
+    until(lambda: "takes events again" in caplog.text)
+    forwarder.stop()
+    live.stop()
+    down, back = caplog.messages
+    assert "takes no events, trying again" in down
+    assert back.endswith("takes events again")
 
 
 def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(

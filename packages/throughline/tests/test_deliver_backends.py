@@ -77,6 +77,10 @@ backends:
         ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, file, http"),
         ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
         ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is needed"),
+        (
+            "backends: [{name: a, type: http, url: 'http://x/api/v1/lineage'}]",
+            r"\[0\].url: received 'http://x/api/v1/lineage', expected it without the path",
+        ),
         ("backends: [{name: a, type: http, url: ftp://x}]", r"\[0\].url: received 'ftp://x'"),
         ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"one of x with a user"),
         (

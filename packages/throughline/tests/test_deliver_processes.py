@@ -48,14 +48,17 @@ def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
     where = ("--database", str(filled))
     once = ("deliver", "--config", _config(tmp_path, sink), "--once", *where)
     assert call("deliver", "--status", *where).stdout == "Nothing was delivered anywhere yet.\n"
-    assert call(*once).stdout == "sink: delivered 399\n"
+    found = call(*once)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "sink: 399 delivered, 1 dead letter: throughline deliver --status\n"
     shown = call("deliver", "--status", *where).stdout.splitlines()
     assert shown[0] == "sink  lag 0  dead letters 1"
     assert shown[1].startswith(f"  event 8: {sink.url}/api/v1/lineage answered 400: ")
     sink.answer = lambda _body, _nth: 201
     retried = call("deliver", "--retry", "sink", *where)
-    assert retried.stdout == "sink: 1 dead letter is sent again\n"
-    assert call(*once).stdout == "sink: delivered 1\n"
+    assert retried.stdout == "sink: 1 dead letter to be sent again\n"
+    mended = call(*once)
+    assert (mended.returncode, mended.stderr) == (0, "sink: 1 delivered\n")
     (standing,) = orjson.loads(call("deliver", "--status", "--json", *where).stdout)
     assert (standing["lag"], standing["deadLetters"], standing["seq"]) == (0, 0, 400)
     unknown = call("deliver", "--retry", "snik", *where)
@@ -75,9 +78,17 @@ def test_deliver_once_says_of_a_backend_that_it_is_down_with_exit_code_1(
     assert shown.startswith("sink  lag 400  dead letters 0  failing since ")
 
 
+def test_the_console_has_stdout_for_itself(tmp_path: Path, filled: Path, call: Call) -> None:
+    config = tmp_path / "deliver.yaml"
+    config.write_text("backends: [{name: here, type: console}]")
+    found = call("deliver", "--config", str(config), "--once", "--database", str(filled))
+    assert (found.returncode, found.stderr) == (0, "here: 400 delivered\n")
+    assert [orjson.loads(line)["eventType"] for line in found.stdout.splitlines()]
+
+
 def test_deliver_without_a_file_says_how_to_name_one(filled: Path, call: Call) -> None:
     found = call("deliver", "--database", str(filled))
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert "--config" in found.stderr
     assert "THROUGHLINE_DELIVER" in found.stderr
 

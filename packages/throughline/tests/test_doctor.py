@@ -139,7 +139,7 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
     at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
     assert _found(build.state(*hourly), now=at_four) == {}
     assert _found(build.state(*hourly), now=_NIGHT)["stale job"] == [
-        ("job:demo:j", "no run of it since 2025-11-21T03:00:00Z, and it ran every 3600 s")
+        ("job:demo:j", "no run of it since 2025-11-21T03:00:00Z, and it ran every 1 h 0 min")
     ]
 
 
@@ -159,16 +159,23 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     well = ("doctor", "--database", database, "--spool", str(spool))
     code, text, errors = astuple(call(*well))
     assert (code, errors) == (0, "")
+    assert text.splitlines()[0].endswith("  1 run")
     assert text.endswith("Nothing is wrong.\n")
     with (spool / "p.jsonl").open("a") as file:
         file.write("broken\n")
     code, text, _ = astuple(call(*well))
-    assert (code, "the spool folder  7 bytes are not taken in" in text) == (1, True)
+    assert (code, "the spool folder  7 bytes not taken in" in text) == (1, True)
+    with (spool / "q.jsonl").open("w") as file:
+        file.write("{")
     SpoolTail(Live(log), spool).poll()
+    text = call(*well).stdout
+    assert "the spool folder  the last line of a file has no end yet: 1 byte" in text
+    assert "not taken in" not in text
+    (spool / "q.jsonl").unlink()
     code, text, _ = astuple(call(*well, "--json"))
     (finding,) = json.loads(text)["findings"]
     assert (code, finding["kind"]) == (1, "refused")
-    assert finding["seen"] == f"1 lines could not be placed, of {spool / 'p.jsonl'}"
+    assert finding["seen"] == f"1 line could not be placed, of {spool / 'p.jsonl'}"
     log.close()
 
 

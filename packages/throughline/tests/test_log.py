@@ -93,7 +93,7 @@ def test_a_store_of_a_newer_version_is_refused_with_a_way_out(tmp_path: Path) ->
 
 
 def test_a_database_that_cannot_be_opened_names_the_url() -> None:
-    with pytest.raises(LogError, match=r"nosuch://x.*sqlite:///"):
+    with pytest.raises(ConfigError, match=r"nosuch://x.*sqlite:///"):
         EventLog("nosuch://x")
 
 

@@ -29,7 +29,7 @@ _ROOMS = (
     "wrap",
     "cli",
 )
-_ANYWHERE = {"errors", "config", "wire"}
+_ANYWHERE = {"errors", "config", "wire", "words"}
 _PRODUCERS = {"errors", "spool_file"}  # what producers may load
 _MODULES = sorted(
     module.name

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 from urllib.error import URLError
 
@@ -81,6 +84,23 @@ def test_a_signal_stops_the_server_with_exit_code_0_however_early_it_comes(
 ) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         assert serve(tmp_path / "log.db").stop(number) == 0
+
+
+def test_each_line_of_the_log_has_time_and_level_also_of_a_start_and_a_stop(
+    tmp_path: Path,
+) -> None:
+    script = "from throughline.cli import main; main()"
+    options = ["serve", "--port", "0", "--database", str(tmp_path / "log.db")]
+    command = [sys.executable, "-c", script, *options]
+    with Popen(command, stdout=PIPE, stderr=PIPE, text=True) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        server.terminate()
+        _, log = server.communicate()
+    time = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} "
+    lines = [re.sub(time, "TIME ", line) for line in log.splitlines()]
+    assert lines[0].startswith("TIME INFO throughline ")
+    assert lines[1:] == ["TIME INFO throughline stopped"]
 
 
 def test_a_taken_port_is_named_with_the_option_to_change_it(tmp_path: Path, call: Call) -> None:
@@ -164,4 +184,4 @@ def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
     for nth in range(3):
         server.post(build.run("START", "1", "a", f"0{nth}:00:00", writes=(f"db|t{nth}",)))
     found = call("rebuild", "--url", server.url)
-    assert found.stdout == "3 events: 1 jobs, 1 runs, 3 datasets, equal\n"
+    assert found.stdout == "3 events: 1 job, 1 run, 3 datasets, equal\n"

@@ -20,7 +20,16 @@ from urllib.parse import urlsplit
 
 from throughline.errors import ConfigError
 
-__all__ = ["SETTINGS", "Setting", "Settings", "expected", "filled", "read_yaml", "resolve"]
+__all__ = [
+    "SETTINGS",
+    "Setting",
+    "Settings",
+    "default_database",
+    "expected",
+    "filled",
+    "read_yaml",
+    "resolve",
+]
 
 T = TypeVar("T")
 
@@ -85,6 +94,8 @@ def resolve(
 ) -> Settings:
     """The settings of the arguments given (None means not given) and of the environment."""
     source = os.environ if environment is None else environment
+    if given and given.get("url") is not None and given.get("database") is not None:
+        raise ConfigError("received --url and --database, expected one: a server, or a log itself")
     values: dict[str, str] = {}
     for setting in SETTINGS:
         argument = (given or {}).get(setting.name)
@@ -93,7 +104,7 @@ def resolve(
     return Settings(
         host=values["host"],
         port=int(_number("port", values["port"], most=65_535)),
-        database=values["database"] or str(_data_folder(source) / "throughline.db"),
+        database=values["database"] or default_database(source),
         spool=_path(values["spool"]),
         deliver=_path(values["deliver"]),
         alerts=_path(values["alerts"]),
@@ -108,6 +119,11 @@ def resolve(
         frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
         api_key=values["api_key"] or None,
     )
+
+
+def default_database(source: Mapping[str, str] = os.environ) -> str:
+    """The file of the log in the user's data folder."""
+    return str(_data_folder(source) / "throughline.db")
 
 
 def read_yaml(path: Path, *, as_texts: bool = False) -> object:

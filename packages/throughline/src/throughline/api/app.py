@@ -68,14 +68,15 @@ _RESOURCES = (
 def make_app(
     live: Live,
     access: Access | None = None,
-    spool_lag: Callable[[], int] | None = None,
+    spool_lag: Callable[[], tuple[int, int]] | None = None,
     largest_body: int = 64 * 2**20,
     longest_query: float = 30,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
-    `access` says whom it answers, `spool_lag` tells the bytes not yet taken in, `largest_body` the
-    most bytes of a request, `longest_query` the seconds that a question may take.
+    `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
+    are lines without an end, `largest_body` the most bytes of a request, `longest_query` the
+    seconds that a question may take.
     """
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live

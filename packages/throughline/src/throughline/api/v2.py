@@ -64,7 +64,8 @@ def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = Non
 def healthz(request: Request, live: LiveState) -> Response:
     """Alive, how much is known, and how many bytes of the spool are still to be read."""
     spool_lag = request.app.state.spool_lag
-    spool = {} if spool_lag is None else {"spool": {"lagBytes": spool_lag()}}
+    told = () if spool_lag is None else zip(("lagBytes", "unendedBytes"), spool_lag(), strict=True)
+    spool = {"spool": dict(told)} if spool_lag else {}
     with live.reading() as state:
         counts = {
             "jobs": len(state.jobs),

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
 import typer
 
-from throughline.cli.render import moment_of, print_json, print_line
+from throughline.cli.render import log_to_stderr, moment_of, print_json, print_line
 from throughline.cli.source import request
 from throughline.config import Settings
 from throughline.deliver import Forwarder, read_backends, retry_answer, standings_answer
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.words import counted
+
+log = logging.getLogger(__name__)
 
 _FOLLOW_SECONDS = 1.0
 
@@ -25,7 +30,7 @@ def run_deliver(settings: Settings, *, once: bool) -> None:
     forwarders, live = _open(settings)
     try:
         if once:
-            _deliver_once(forwarders)
+            _deliver_once(forwarders, settings.program)
         else:
             _deliver_on(forwarders, live)
     finally:
@@ -54,9 +59,7 @@ def retry(settings: Settings, name: str, *, is_local: bool) -> None:
         answer = _local(settings, name)
     else:
         answer = request(settings, f"/api/v2/deliver/{quote(name, safe='')}/retry", b"")
-    number = answer["retried"]
-    letters = "dead letter is" if number == 1 else "dead letters are"
-    print_line(f"{name}: {number} {letters} sent again")
+    print_line(f"{name}: {counted(answer['retried'], 'dead letter')} to be sent again")
 
 
 def _open(settings: Settings) -> tuple[list[Forwarder], Live]:
@@ -67,14 +70,20 @@ def _open(settings: Settings) -> tuple[list[Forwarder], Live]:
     return [Forwarder(name, backend, live) for name, backend in backends.items()], live
 
 
-def _deliver_once(forwarders: list[Forwarder]) -> None:
+def _deliver_once(forwarders: list[Forwarder], program: str) -> None:
     failed = False
     for forwarder in forwarders:
+        name = forwarder.name
         try:
-            print_line(f"{forwarder.name}: delivered {forwarder.drain_patiently()}")
+            forwarder.drain_patiently()
         except UnavailableError as error:
             failed = True
-            print_line(f"{forwarder.name}: {error}", is_error=True)
+            print_line(f"{name}: {error}", is_error=True)
+        told = f"{name}: {forwarder.taken} delivered"
+        if refused := forwarder.refused:
+            failed = True
+            told += f", {counted(refused, 'dead letter')}: {program} deliver --status"
+        print_line(told, is_error=True)  # stdout is a backend's, of the type console
     if failed:
         raise typer.Exit(1)
 
@@ -83,19 +92,19 @@ def _deliver_on(forwarders: list[Forwarder], live: Live) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
+    log_to_stderr()
     for forwarder in forwarders:
         forwarder.start()
-    print_line(f"delivering {live.log.shown_url} to {', '.join(each.name for each in forwarders)}")
+    names = ", ".join(each.name for each in forwarders)
+    log.info("delivering %s to %s", live.log.shown_url, names)
     while not stopping.wait(_FOLLOW_SECONDS):
         live.follow()
+    log.info("stopped")
 
 
 def _local(settings: Settings, retried: str | None = None) -> Any:
-    log = EventLog(settings.database, must_exist=True)
-    try:
-        return standings_answer(log) if retried is None else retry_answer(log, retried)
-    finally:
-        log.close()
+    with closing(EventLog(settings.database, must_exist=True)) as event_log:
+        return standings_answer(event_log) if retried is None else retry_answer(event_log, retried)
 
 
 def _standing(each: dict[str, Any]) -> str:

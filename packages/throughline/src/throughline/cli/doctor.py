@@ -9,10 +9,11 @@ from typing import Any
 
 from rich.text import Text
 
-from throughline.cli.render import duration_of, moment_of, new_console, print_json
+from throughline.cli.render import localized, moment_of, new_console, print_json
 from throughline.cli.source import every, open_source, request
 from throughline.config import Settings
 from throughline.errors import ServerError
+from throughline.words import counted, duration_of
 
 _NEWEST = 1_000  # events of which the odd ones are counted
 _PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # where in a file a refused line was
@@ -41,7 +42,8 @@ def print_doctor(answer: dict[str, Any]) -> None:
     for each in answer["producers"]:
         last = datetime.fromisoformat(each["lastEventAt"])
         ago = duration_of(round((time.time() - last.timestamp()) * 1_000))
-        told = f"  last event {moment_of(each['lastEventAt'])}, {ago} ago  {each['runs']} runs"
+        told = f"  last event {moment_of(each['lastEventAt'])}, {ago} ago"
+        told += f"  {counted(each['runs'], 'run')}"
         console.print(Text.assemble((each["name"], "bold"), told))
     if answer.get("oddEvents"):
         console.print(f"{answer['oddEvents']} of the newest events are odd: GET /api/v2/events/odd")
@@ -51,7 +53,8 @@ def print_doctor(answer: dict[str, Any]) -> None:
     for kind, found in kinds.items():
         console.print(Text(f"{kind}: {len(found)}", "red"))
         for finding in found[:_SHOWN]:
-            console.print(Text.assemble("  ", (finding["about"], "bold"), f"  {finding['seen']}"))
+            seen = localized(finding["seen"])
+            console.print(Text.assemble("  ", (finding["about"], "bold"), f"  {seen}"))
         if len(found) > _SHOWN:
             console.print(Text(f"  … and {len(found) - _SHOWN} more (--json)", "dim"))
         if found[0]["advice"]:
@@ -62,10 +65,11 @@ def print_doctor(answer: dict[str, Any]) -> None:
 
 def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     """What is wrong with what the server takes in, and how many of its newest events are odd."""
-    lag = request(settings, "/healthz").get("spool", {}).get("lagBytes", 0)
-    if lag:  # which may be what has just been written
+    spool = request(settings, "/healthz").get("spool", {})
+    if spool.get("lagBytes"):  # which may be what has just been written
         time.sleep(_LOOK_AGAIN)  # between two looks at the spool
-        lag = request(settings, "/healthz")["spool"]["lagBytes"]
+        spool = request(settings, "/healthz")["spool"]
+    lag = spool.get("lagBytes", 0), spool.get("unendedBytes", 0)
     odd = request(settings, "/api/v2/events/odd?limit=1000")["items"]
     ask = open_source(settings, is_local=False)
     return _intake(lag, list(every(ask, "refused", {}))), len(odd)
@@ -82,7 +86,7 @@ def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     log = EventLog(settings.database, must_exist=True)
     try:
         is_there = settings.spool is not None and settings.spool.is_dir()
-        lag = SpoolTail(Live(log), settings.spool).lag() if settings.spool and is_there else 0
+        lag = SpoolTail(Live(log), settings.spool).lag() if settings.spool and is_there else (0, 0)
         newest = (orjson.loads(text) for _, text in log.latest(None, _NEWEST))
         odd = sum(any(True for _ in oddities(body)) for body in newest)
         return _intake(lag, [{"source": each.source} for each in log.refusals()]), odd
@@ -90,16 +94,22 @@ def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
         log.close()
 
 
-def _intake(lag: int, refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _intake(lag: tuple[int, int], refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
-    if lag:
+    behind, unended = lag
+    if unended:
+        seen = f"the last line of a file has no end yet: {counted(unended, 'byte')}"
+        advice = "its producer is still writing it, or was killed: end or remove the line by hand"
+        found.append(_finding("spool", "the spool folder", seen, advice))
+    if behind > unended:
         advice = (
             "see that `throughline serve --spool` runs and may read the files; its log says why"
         )
-        found.append(_finding("spool", "the spool folder", f"{lag} bytes are not taken in", advice))
+        seen = f"{counted(behind - unended, 'byte')} not taken in"
+        found.append(_finding("spool", "the spool folder", seen, advice))
     if refused:
         files = sorted({_PLACE.sub("", line["source"]) for line in refused})
-        seen = f"{len(refused)} lines could not be placed, of {', '.join(files[:3])}"
+        seen = f"{counted(len(refused), 'line')} could not be placed, of {', '.join(files[:3])}"
         advice = "GET /api/v2/refused tells of each why; correct whoever wrote it"
         found.append(_finding("refused", "the spool folder", seen, advice))
     return found

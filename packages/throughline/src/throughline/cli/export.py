@@ -13,6 +13,7 @@ from throughline.cli.diagram import graphviz, mermaid
 from throughline.cli.source import every, open_source, request
 from throughline.config import Settings
 from throughline.errors import ConfigError
+from throughline.words import counted
 
 _PAGE = 500
 
@@ -45,7 +46,7 @@ def run_export(
         ask = open_source(settings, is_local=is_local)
         rows = write_parquet(folder, ask, lambda: events_of(settings, is_local=is_local))
         for table, count in rows.items():
-            print_line(f"{folder / table}.parquet  {count} rows")
+            print_line(f"{folder / table}.parquet  {counted(count, 'row')}")
         return
     if form is Format.OPENLINEAGE:
         for event in events_of(settings, is_local=is_local):

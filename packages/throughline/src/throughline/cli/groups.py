@@ -36,6 +36,9 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
+        except typer.BadParameter as error:  # of an enumeration in pydantic's words
+            error.message = error.message.removeprefix("Value error, ")
+            raise
         except BrokenPipeError:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGPIPE)

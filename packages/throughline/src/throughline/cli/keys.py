@@ -39,12 +39,17 @@ def add(
     settings = settings_of(url, database, api_key)
     if database is None:
         body = json.dumps({"name": name, "scopes": scopes}).encode()
-        typer.echo(request(settings, _PATH, body)["key"])
+        _show(request(settings, _PATH, body)["key"])
         return
     from throughline.log import EventLog, add_key
 
     with closing(EventLog(settings.database)) as log:
-        typer.echo(add_key(log, name, scopes))
+        _show(add_key(log, name, scopes))
+
+
+def _show(key: str) -> None:
+    typer.echo("The key is shown this once: keep it.", err=True)
+    typer.echo(key)
 
 
 @app.command("list")
@@ -71,6 +76,8 @@ def list_(
 
         print_json(found)
         return
+    if found:
+        typer.echo(f"{'name':24} {'may':18} since")
     for key in found:
         typer.echo(f"{key['name']:24} {','.join(key['scopes']):18} {key['createdAt'][:10]}")
 

@@ -12,6 +12,7 @@ from throughline.cli.render import print_json, print_line
 from throughline.cli.source import every, open_source
 from throughline.config import Settings
 from throughline.errors import ServerError
+from throughline.words import counted
 
 _TRIES = 3
 _SHOWN = 40  # lines of a difference
@@ -30,8 +31,8 @@ def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
     if as_json:
         print_json({"isEqual": not lines, "events": events, "differences": lines})
         return not lines
-    counts = ", ".join(f"{len(anew[part])} {part}" for part in ("jobs", "runs", "datasets"))
-    print_line(f"{events} events: {counts}, {'equal' if not lines else 'but not equal'}")
+    counts = ", ".join(counted(len(anew[f"{part}s"]), part) for part in ("job", "run", "dataset"))
+    print_line(f"{counted(events, 'event')}: {counts}, {'equal' if not lines else 'but not equal'}")
     for line in lines[:_SHOWN]:
         print_line(f"  {line}")
     if len(lines) > _SHOWN:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,6 +12,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+
+from throughline.words import duration_of
 
 STYLES = {
     "COMPLETED": "green",
@@ -31,6 +35,7 @@ _NO_COLUMN_BELOW = (
     "No column was recorded to be made of it: `impact` without the column tells what the whole of"
     " its dataset reaches."
 )
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _LEAST = 10  # characters of a name; fewer say nothing
 
 
@@ -45,6 +50,12 @@ def print_line(text: str, *, is_error: bool = False) -> None:
     stream = sys.stderr if is_error else sys.stdout
     stream.write(text + "\n")
     stream.flush()
+
+
+def log_to_stderr() -> None:
+    """Have log lines begin with time and level, also those of a start, a stop and a recovery."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("throughline").setLevel(logging.INFO)
 
 
 def print_columns(answer: dict[str, Any]) -> None:
@@ -124,10 +135,11 @@ def _branches(children: list[Any], below: str) -> list[tuple[Any, str, str]]:
 
 
 def _given(run: dict[str, Any]) -> Text:
-    """What the orchestrator calls a run, and its parameters."""
+    """What the orchestrator calls a run, and its parameters that are not empty."""
     text = Text(f"  {run['ownId']}" if run["ownId"] else "", "dim")
     for name, value in run["parameters"].items():
-        text.append(f"  {name}=", "dim").append(str(value))
+        if value not in (None, "", [], {}):
+            text.append(f"  {name}=", "dim").append(str(value))
     return text
 
 
@@ -140,10 +152,12 @@ def _error(run: dict[str, Any]) -> Text | None:
 def print_impact(answer: dict[str, Any]) -> None:
     """A node or column a line, behind how many steps away it is."""
     console = new_console()
+    if answer["affected"]:
+        console.print(Text("steps  what, its newest run, its owners", "dim"))
     for each in answer["affected"]:
         leaf = _leaf({**each, "latestRun": each.get("run"), "isRepeated": False, "hasMore": False})
         owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
-        console.print(Text.assemble((f"{each['distance']:>3}  ", "dim"), leaf, (owned, "yellow")))
+        console.print(Text.assemble((f"{each['distance']:>5}  ", "dim"), leaf, (owned, "yellow")))
     if not answer["affected"]:
         console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
 
@@ -266,20 +280,13 @@ def times_of(run: dict[str, Any]) -> tuple[str, str]:
     return started, "" if took is None else duration_of(took)
 
 
+def localized(text: str) -> str:
+    """A text with the times in it as those of people."""
+    return _TIME.sub(lambda found: moment_of(found[0]), text)
+
+
 def moment_of(text: str) -> str:
     """The local time; with its date when that is not today's."""
     moment = datetime.fromisoformat(text).astimezone()
     is_today = moment.date() == datetime.now().astimezone().date()
     return f"{moment:%H:%M:%S}" if is_today else f"{moment:%Y-%m-%d %H:%M:%S}"
-
-
-def duration_of(milliseconds: int) -> str:
-    """A duration, rounded the more the longer it is."""
-    seconds = milliseconds / 1_000
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours >= 48:
-        return f"{hours // 24} days"
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"

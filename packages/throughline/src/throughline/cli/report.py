@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from throughline.cli.render import MARKS, STYLES, duration_of, moment_of, new_console, times_of
+from throughline.cli.render import MARKS, STYLES, localized, moment_of, new_console, times_of
+from throughline.words import counted, duration_of
 
 _MESSAGE = 200  # characters of an error
 _SHOWN = 5  # names in a line
@@ -18,6 +19,8 @@ def print_provenance(answer: dict[str, Any]) -> None:
     """Each run with its code, what it read and what it wrote; then where it all began."""
     console = new_console()
     for each in answer["runs"]:
+        if each is not answer["runs"][0]:
+            console.print()
         line = Text(each["job"]["name"], "bold")
         if run := each["run"]:
             line.append(f"  {run['state']}", STYLES.get(run["state"], ""))
@@ -32,7 +35,7 @@ def print_provenance(answer: dict[str, Any]) -> None:
     if not answer["runs"]:
         console.print("No run is known to have written it.")
         return
-    console.print(Text("Sources, which no run is known to have written:", "bold"))
+    console.print(Text("\nSources, which no run is known to have written:", "bold"))
     for dataset in answer["sources"]:
         console.print(Text.assemble("  ", _dataset(dataset)))
     if not answer["sources"]:
@@ -59,7 +62,7 @@ def print_history(answer: dict[str, Any]) -> None:
 
 def _wrote(entry: dict[str, Any]) -> Text:
     text = Text(f"version {entry['version']}", "cyan")
-    text.append(f"  {entry['rows']} rows" if entry["rows"] is not None else "")
+    text.append(f"  {counted(entry['rows'], 'row')}" if entry["rows"] is not None else "")
     return text.append_text(_by(entry))
 
 
@@ -69,7 +72,7 @@ def _checked(entry: dict[str, Any]) -> Text:
     passed = len(entry["assertions"]) - len(failed)
     text.append(f"  {passed} passed" if passed else "", "green")
     rows = entry["metrics"].get("rowCount")
-    text.append(f"  {rows} rows" if rows is not None else "")
+    text.append(f"  {counted(rows, 'row')}" if rows is not None else "")
     return text.append_text(_by(entry))
 
 
@@ -142,7 +145,7 @@ def print_gate(answer: dict[str, Any]) -> None:
         for violation in each["violations"]:
             run = f"  {violation['runId']}" if violation["runId"] else ""
             rule = (f"  {violation['rule']:14}  ", "yellow")
-            console.print(Text.assemble(rule, violation["message"], (run, "dim")))
+            console.print(Text.assemble(rule, localized(violation["message"]), (run, "dim")))
 
 
 def print_check(answer: dict[str, Any]) -> None:
@@ -160,7 +163,7 @@ def print_check(answer: dict[str, Any]) -> None:
 def print_health(answer: dict[str, Any]) -> None:
     """What is wrong, a line each; then what nobody told."""
     console = new_console()
-    counts = ", ".join(f"{count} {what}" for what, count in answer["counts"].items())
+    counts = ", ".join(counted(n, what.removesuffix("s")) for what, n in answer["counts"].items())
     is_well = answer["isHealthy"]
     said = "Nothing is wrong" if is_well else "Something is wrong"
     console.print(Text.assemble((said, "green" if is_well else "red"), f": {counts}."))
@@ -187,7 +190,8 @@ def _print_losses(console: Console, told: dict[str, Any]) -> None:
     for measure in (key for key in told if key != "orphans"):
         share, lost = told[measure]["share"], told[measure]["lost"]
         if lost:
-            line = Text(f"{measure:9}{share:.0%} of {told[measure]['runs']} runs; without: ")
+            runs = counted(told[measure]["runs"], "run")
+            line = Text(f"{measure:9}{share:.0%} of {runs}; without: ")
             console.print(line.append(_some([each["job"]["name"] for each in lost]), "yellow"))
     orphans = told["orphans"]
     for text, names in (

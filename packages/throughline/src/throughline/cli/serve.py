@@ -8,16 +8,18 @@ import signal
 import socket
 import threading
 import time
+from importlib.metadata import version
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
 from throughline.alerts import Watch, read_rules
 from throughline.api import Access, end_streams, make_app
-from throughline.cli.render import print_line
+from throughline.cli.render import log_to_stderr, print_line
 from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
-from throughline.config import Settings
+from throughline.config import Settings, default_database
 from throughline.deliver import Forwarder, read_backends
 from throughline.errors import ConfigError, ExposureError
 from throughline.log import EventLog, keys_of, use_rules
@@ -35,6 +37,8 @@ def run_server(settings: Settings) -> None:
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
     use_rules(settings.redact)
+    if settings.database == default_database():
+        Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
     event_log = EventLog(settings.database)
     check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
@@ -68,6 +72,8 @@ def run_server(settings: Settings) -> None:
         signal.signal(number, stop)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
+    log_to_stderr()
+    log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
     print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
     try:
         server.run(sockets=[listener])
@@ -79,6 +85,7 @@ def run_server(settings: Settings) -> None:
         for each in beside:
             each.stop()
         event_log.close()
+        log.info("throughline stopped")
         gc.freeze()  # nor does an end need to: its collections would take seconds
 
 
@@ -89,6 +96,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             log_level="warning",
+            log_config=None,  # as all lines
             access_log=False,
             timeout_graceful_shutdown=10,
             ws="none",
@@ -145,6 +153,8 @@ def _follow(
                 live.follow()
                 snapshotter.poll(live.newest)
                 followed = time.monotonic()
+            if is_warned:
+                log.info("the spool and the log are read again")
             is_warned = False
         except Exception as error:  # whatever it is, the next round may do better
             if not is_warned:

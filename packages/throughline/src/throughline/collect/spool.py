@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from throughline.collect.lines import sort_lines
 from throughline.log import Offset
@@ -25,6 +26,13 @@ _CHUNK = 4 * 1024 * 1024
 _HEAD = 256
 _DRAINED = ".drained"
 _GRACE = 60.0
+
+
+class Lag(NamedTuple):
+    """Bytes that are not yet taken in, and how many of them are last lines without an end."""
+
+    bytes: int
+    unended: int
 
 
 class SpoolTail:
@@ -65,17 +73,19 @@ class SpoolTail:
             self._complained.add(path)
             log.warning("spool file %s cannot be read: %s", path, error)
 
-    def lag(self) -> int:
-        """Bytes in the folder that are not yet taken in."""
-        behind = 0
+    def lag(self) -> Lag:
+        """What of the folder is not yet taken in."""
+        behind = unended = 0
         for entry in _spool_files(self._folder):
             try:
                 size = entry.stat().st_size
             except FileNotFoundError:
                 continue  # removed since the folder was listed
             offset = self._offsets.get(entry.path)
-            behind += size if offset is None else max(size - offset.position, 0)
-        return behind
+            rest = size if offset is None else max(size - offset.position, 0)
+            behind += rest
+            unended += rest if rest and _is_unended(entry.path, size - rest) else 0
+        return Lag(behind, unended)
 
     def _drain(self, path: str) -> int:
         taken = 0
@@ -142,6 +152,14 @@ def _whole_lines(file: int, position: int) -> bytes:
         if end >= 0 or len(chunk) < size:
             return chunk[: end + 1]
         size *= 2
+
+
+def _is_unended(path: str, position: int) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return not _whole_lines(file.fileno(), position)
+    except OSError:
+        return False
 
 
 def _sources(chunk: bytes, path: str, position: int) -> Iterator[tuple[str, bytes]]:

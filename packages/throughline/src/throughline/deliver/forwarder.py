@@ -55,6 +55,8 @@ class Forwarder:
         self._unsaved = 0  # events since the cursor was stored
         self._saved_at = time.monotonic()
         self._tries = 0
+        self._is_down = False  # the log said so
+        self.taken = self.refused = 0  # events since it was made
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"deliver-{name}", daemon=True)
@@ -76,21 +78,17 @@ class Forwarder:
 
         Raises UnavailableError once the backend takes no more; what it took is on record.
         """
-        taken = 0
+        before = self.taken
         for seq, body in self._deliveries.retried():
-            refusal = self._send(seq, body)
-            self._deliveries.advance(seq, refusal)
-            taken += refusal is None
+            self._deliveries.advance(seq, self._send(seq, body))
         try:
             for seq, body in self._live.log.read(self._position):
                 if seq > self._live.newest or self._stopping.is_set():
                     break  # what is not visible yet comes the next time
-                refusal = self._send(seq, body)
-                taken += refusal is None
-                self._move(seq, refusal)
+                self._move(seq, self._send(seq, body))
         finally:
             self._save()
-        return taken
+        return self.taken - before
 
     def drain_patiently(self, tries: int | None = None) -> int:
         """Like `drain`, but an unavailable backend is tried several times, with waits between."""
@@ -111,6 +109,8 @@ class Forwarder:
                 self._woken.clear()
                 try:
                     pause = self._round()
+                    if failures:
+                        log.info("delivery to %s goes on", self.name)
                     failures = 0
                 except Exception as error:  # the log's database, for one: it may come back
                     failures += 1
@@ -127,10 +127,14 @@ class Forwarder:
         try:
             self.drain()
         except UnavailableError as error:
-            if self._tries == 1:
+            if not self._is_down:
                 log.warning("%s takes no events, trying again: %s", self.name, error)
+            self._is_down = True
             self._deliveries.fail(str(error))
             return self._backoff.after(self._tries, error.retry_after)
+        if self._is_down:
+            log.info("%s takes events again", self.name)
+        self._is_down = False
         return 0
 
     def _send(self, seq: int, body: str) -> str | None:
@@ -151,6 +155,8 @@ class Forwarder:
             log.exception("backend %s failed on event %d", self.name, seq)
             refusal = f"{type(error).__name__}: {error}"
         self._tries = 0
+        self.taken += refusal is None
+        self.refused += refusal is not None
         return refusal
 
     def _move(self, seq: int, refusal: str | None) -> None:

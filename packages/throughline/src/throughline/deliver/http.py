@@ -42,6 +42,10 @@ class HttpConfig:
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"url: received {self.url!r}, expected one such as http://host:5000")
+        if parts.path.strip("/"):
+            raise ConfigError(
+                f"url: received {self.url!r}, expected it without the path, which is `endpoint`'s"
+            )
         key = os.environ.get(self.api_key_env) if self.api_key_env else None
         if self.api_key_env and not key:
             raise ConfigError(f"api_key_env: the environment has no variable {self.api_key_env!r}")

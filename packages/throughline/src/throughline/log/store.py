@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from throughline.errors import LogError
+from throughline.errors import ConfigError, LogError
 from throughline.log import schema
 from throughline.log.entry import Entry
 from throughline.spec import AliasEvent
@@ -80,11 +80,14 @@ class EventLog:
                 if must_exist and not inspect(connection).has_table(schema.events.name):
                     raise _missing(url)
                 schema.prepare(connection)
-        except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
-            raise LogError(
-                f"cannot open the database {_shown(url)!r}: {_reason(error)}; expected a file path"
-                " or a SQLAlchemy URL such as sqlite:////var/lib/throughline/log.db"
+        except ArgumentError as error:
+            raise ConfigError(
+                f"database: received {_shown(url)!r}, expected a file path or a SQLAlchemy URL"
+                " such as sqlite:////var/lib/throughline/log.db"
             ) from error
+        except (SQLAlchemyError, OSError, ImportError) as error:
+            told = f"cannot open the database {_shown(url)!r}: {_reason(error)}"
+            raise LogError(told) from error
 
     @property
     def shown_url(self) -> str:
@@ -283,7 +286,8 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
     if parsed.database:
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        if not (folder := Path(parsed.database).parent).is_dir():
+            raise FileNotFoundError(f"there is no folder {str(folder)!r}")
     # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
     wait = float(str(parsed.query.get("timeout", _PATIENCE)))
     engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})

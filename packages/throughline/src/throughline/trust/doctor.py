@@ -18,6 +18,7 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.spec import shown_time
 from throughline.trust.freshness import late
+from throughline.words import duration_of
 
 # Airflow operators whose work is done by Spark.
 _LAUNCHES_SPARK = re.compile(
@@ -178,7 +179,7 @@ def _stale(state: State) -> Iterator[Finding]:
         yield Finding(
             "stale job", node_id(node),
             f"no run of it since {each['lastStartedAt']}, and it ran every"
-            f" {each['everySeconds']} s",
+            f" {duration_of(each['everySeconds'] * 1_000)}",
             "see whether its schedule is on, and whether what starts it works",
         )  # fmt: skip
 

@@ -23,6 +23,7 @@ from throughline.trust.completeness import measured, units_of
 from throughline.trust.freshness import late
 from throughline.trust.health import is_failed, is_repeated
 from throughline.trust.policy import Policy
+from throughline.words import counted
 
 Violation = dict[str, Any]
 _NAMED = 3  # jobs in a message
@@ -154,8 +155,9 @@ def _incomplete(
         if share is not None and share < least:
             names = [each["job"]["name"] for each in told[measure]["lost"]]
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            runs = counted(told[measure]["runs"], "run")
             message = (
-                f"{measure} of {share:.0%} of {told[measure]['runs']} runs are known, {least:.0%}"
+                f"{measure} of {share:.0%} of {runs} are known, {least:.0%}"
                 f" are asked for; without: {', '.join(names[:_NAMED])}{more}"
             )
             yield _violation("completeness", message, job=told[measure]["lost"][0]["job"])

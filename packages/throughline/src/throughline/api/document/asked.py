@@ -18,7 +18,7 @@ _OF_TABLE = {"namespace": "hive://lake:9083", "dataset": "shop.orders"}
 _OF_JOB = {"namespace": "shop", "job": "shop_daily.load.append"}
 _TAILING, _BARE = (
     SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(spool_lag=lag)))
-    for lag in (lambda: 0, None)
+    for lag in (lambda: (0, 0), None)
 )
 
 Asked = dict[str, list[dict[str, Any]]]
