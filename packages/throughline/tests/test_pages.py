@@ -227,4 +227,4 @@ def test_the_command_line_says_that_there_is_more_and_goes_on_from_there(
     assert told == f"There are more: --limit, or --cursor {page['next']}\n"
     rest = orjson.loads(call("runs", "--cursor", page["next"], "--json", *where).stdout)
     assert (len(rest["items"]), rest["next"]) == (1, None)
-    assert call("search", "d", "--cursor", page["next"], *where).returncode == 1
+    assert call("search", "d", "--cursor", page["next"], *where).returncode == 2
