@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+
 from fastapi import APIRouter, Response
 
 from throughline.api.http import Limit, LiveState, Offset, answer
@@ -21,9 +23,9 @@ def list_datasets(
     with live.reading() as state:
         if namespace not in state.namespaces:
             raise NotFoundError(f"Namespace '{namespace}' not found.")
-        names = sorted(name for name in state.identity if name.namespace == namespace)
+        names = [name for name in state.identity if name.namespace == namespace]
         shapes = Shapes(state)
-        page = [shapes.dataset(name) for name in names[offset : offset + limit]]
+        page = [shapes.dataset(name) for name in nsmallest(offset + limit, names)[offset:]]
         return answer({"totalCount": len(names), "datasets": page})
 
 

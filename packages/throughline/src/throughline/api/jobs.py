@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -42,7 +43,7 @@ def list_jobs_of_namespace(
 ) -> Response:
     """Jobs of one namespace, the last changed first."""
     with live.reading() as state:
-        jobs = [job for ref, job in state.jobs.items() if ref.namespace == namespace]
+        jobs = [job for ref, job in state.jobs.items() if ref[0] == namespace]
         return answer(_page(state, jobs, limit, offset))
 
 
@@ -91,9 +92,13 @@ def get_version(live: LiveState, namespace: str, job: str, version: str) -> Resp
 
 
 def _page(state: State, jobs: list[Job], limit: int, offset: int) -> dict[str, Any]:
-    jobs.sort(key=lambda job: (-(job.last or 0), job.ref))
+    # Numbers are compared in no time, jobs are not: first what is too old for the page goes.
+    newest = nlargest(offset + limit, [job.last or 0 for job in reversed(jobs)])
+    least = newest[-1] if newest else 0
+    left = [job for job in jobs if (job.last or 0) >= least]
+    left.sort(key=lambda job: (-(job.last or 0), job.ref))
     shapes = Shapes(state)
-    page = [shapes.job(job) for job in jobs[offset : offset + limit]]
+    page = [shapes.job(job) for job in left[offset : offset + limit]]
     return {"totalCount": len(jobs), "jobs": page}
 
 
