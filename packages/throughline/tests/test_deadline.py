@@ -26,6 +26,8 @@ from .test_health import at
 _COUNT = 40
 _NODE = {"node": "dataset:db:d0"}
 _ASKED: dict[str, list[dict[str, Any]]] = {
+    "graph": [{"node": f"dataset:db:d{_COUNT}", "up": 100, "columns": True}],
+    "node": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
     "tree": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
     "columns": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
     "impact": [_NODE, {**_NODE, "field": "x"}],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from throughline import deadline
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, facets_of, node_id, owners_of
 from throughline.graph.provenance import code_of
@@ -105,7 +106,7 @@ def _newest_write(state: State, name: DatasetName) -> tuple[Run, Use] | None:
         (run, run.outputs[each])
         for each in state.identity.names(name)
         if (record := state.datasets.get(each))
-        for run in (state.runs[key] for key in record.writers)
+        for run in (state.runs[key] for key in deadline.watched(record.writers))
     ]
     return max(found, key=lambda pair: (when(state, pair[0]), pair[0].key), default=None)
 

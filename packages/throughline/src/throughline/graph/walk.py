@@ -174,7 +174,7 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> dict[str, Any]:
 def newest_run(state: State, ref: JobRef) -> Run | None:
     """The run of a job that started last."""
     job = state.jobs.get(ref)
-    runs = [state.runs[key] for key in job.runs] if job else []
+    runs = [state.runs[key] for key in deadline.watched(job.runs)] if job else []
     return max(runs, key=lambda run: place_of_run(state, run), default=None)
 
 
