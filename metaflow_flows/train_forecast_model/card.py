@@ -114,7 +114,8 @@ def lineage_links(url: str, run: str, dataset: Dataset) -> str:
     """Where the lineage server of this machine tells more."""
     node = quote(f"dataset:{dataset.namespace}:{dataset.name}", safe="")
     return (
-        f"On the lineage server: [what {dataset.name} comes from]({url}/tree?node={node}), "
+        "On the lineage server:"
+        f" [what {dataset.name} comes from]({url}/lineage?node={node}&up=20), "
         f"[this run with all versions]({url}/api/v2/runs/{flow_run_id(FLOW, run)})."
     )
 

@@ -113,7 +113,7 @@ def test_a_metric_that_is_not_there_is_a_dash() -> None:
     ]
 
 
-def test_lineage_names_snapshots_and_links_to_the_tree_of_what_is_written(
+def test_lineage_names_snapshots_and_links_to_the_graph_of_what_is_written(
     settings: Settings,
 ) -> None:
     _, table, links = rendered(card.lineage_contents(settings, "17", [TABLE], TARGET))
@@ -121,8 +121,10 @@ def test_lineage_names_snapshots_and_links_to_the_tree_of_what_is_written(
         ["read", TABLE.name, "snapshot 123"],
         ["written next", TARGET.name, "model_version 17"],
     ]
-    tree = f"{settings.throughline_url}/tree?node=dataset:{TARGET.namespace}:{TARGET.name}"
-    assert tree in unquote(links["source"])
+    graph = (
+        f"{settings.throughline_url}/lineage?node=dataset:{TARGET.namespace}:{TARGET.name}&up=20"
+    )
+    assert graph in unquote(links["source"])
 
 
 def test_a_run_that_is_done_again_is_not_said_to_write(settings: Settings) -> None:
