@@ -211,7 +211,7 @@ def ask(server: Server, path: str, after: Iterator[bytes], **params: Any) -> str
 def settled(server: Server) -> None:
     """Wait until the server's child has made its snapshot."""
     while server.process.children():
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two looks at the child
 
 
 def graph(jobs: int, folder: Path) -> None:
