@@ -30,6 +30,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "node": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
     "tree": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
     "columns": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
+    "column": [{"node": f"dataset:db:d{_COUNT}", "field": "x"}],
     "impact": [_NODE, {**_NODE, "field": "x"}],
     "path": [{"from_": "d0", "to": f"d{_COUNT}"}],
     "provenance": [{"node": f"dataset:db:d{_COUNT}"}],

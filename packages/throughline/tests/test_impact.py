@@ -79,6 +79,25 @@ def test_a_changed_column_reaches_the_columns_made_of_it_and_those_whose_rows_it
         impact_answer(state, "file", "nix")
 
 
+def test_what_reads_a_column_and_tells_of_none_may_be_affected_with_all_that_follows(
+    state: State,
+) -> None:
+    def untold(node: str, field: str) -> list[tuple[int, str]]:
+        found = impact_answer(state, node, field)["untold"]
+        return [(each["distance"], each["name"]) for each in found]
+
+    assert untold("day", "fare") == [(1, "report"), (2, "page")]
+    assert untold("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
+
+
+def test_a_dataset_without_owners_has_those_of_the_job_that_writes_it(build: Any) -> None:
+    owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
+    owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}
+    job, dataset = impact_answer(build.state(owned), "a")["affected"]
+    assert (job["kind"], dataset["kind"]) == ("query", "table")
+    assert (dataset["owners"], dataset["jobOwners"]) == ([], ["team:bi"])
+
+
 def test_a_path_is_a_shortest_way_along_the_data_whichever_node_is_named_first(
     state: State,
 ) -> None:

@@ -127,3 +127,18 @@ def test_the_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
     for primary in state.identity:
         answer = provenance_answer(state, f"dataset:{primary.namespace}:{primary.name}")
         assert answer["sources"], primary
+
+
+def test_what_is_behind_a_dataset_is_told_with_its_kind_and_its_tags(build: Any) -> None:
+    tags = {"tags": [{"key": "pii", "value": "true", "field": "mail"}]}
+    write = build.run("COMPLETE", "1", "write", "08:00:00", writes=("db|b",))
+    write["inputs"] = [build.dataset("s3://l|a", tags=tags)]
+    answer = provenance_answer(build.state(write), "b")
+    assert [(each["name"], each["kind"]) for each in answer["datasets"]] == [
+        ("b", "table"),
+        ("a", "file"),
+    ]
+    assert [(each["name"], each["field"], each["from"]["name"]) for each in answer["tags"]] == [
+        ("b", None, "a"),
+        ("a", "mail", "a"),
+    ]

@@ -56,6 +56,17 @@ def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: Sta
     assert len(search_answer(state, "fare", limit=1)["items"]) == 1
 
 
+def test_all_that_fits_is_counted_by_where_it_is_and_told_with_kind_owners_and_tags(
+    state: State,
+) -> None:
+    found = search_answer(state, "fare", limit=1)
+    assert (found["counts"]["column"], found["counts"]["sql"], found["counts"]["name"]) == (1, 1, 0)
+    (table,) = found["items"]
+    assert (table["kind"], table["tags"]) == ("table", ["pii:location (pickup_at)"])
+    (job,) = search_answer(state, "load_trips", limit=1)["items"]
+    assert (job["kind"], job["owners"]) == ("query", ["team:rides"])
+
+
 def test_a_slip_finds_the_word_that_was_meant_and_says_so(state: State) -> None:
     (found,) = search_answer(state, "pickpu")["items"]
     assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)

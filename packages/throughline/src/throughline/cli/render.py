@@ -154,12 +154,19 @@ def print_impact(answer: dict[str, Any]) -> None:
     console = new_console()
     if answer["affected"]:
         console.print(Text("steps  what, its newest run, its owners", "dim"))
-    for each in answer["affected"]:
+    _print_affected(console, answer["affected"])
+    if not answer["affected"]:
+        console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
+    if untold := answer.get("untold"):
+        console.print(Text("\nPerhaps too, as nobody told of which columns it is made:", "bold"))
+        _print_affected(console, untold)
+
+
+def _print_affected(console: Console, affected: list[dict[str, Any]]) -> None:
+    for each in affected:
         leaf = _leaf({**each, "latestRun": each.get("run"), "isRepeated": False, "hasMore": False})
         owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
         console.print(Text.assemble((f"{each['distance']:>5}  ", "dim"), leaf, (owned, "yellow")))
-    if not answer["affected"]:
-        console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
 
 
 def print_found(answer: dict[str, Any]) -> None:

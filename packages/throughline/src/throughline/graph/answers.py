@@ -20,13 +20,14 @@ from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.made import Made
+from throughline.graph.making import making
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, question
 from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
-from throughline.graph.search import search
+from throughline.graph.search import counts_of, search
 from throughline.graph.search import shown as shown_hit
 from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, around, shown
@@ -186,6 +187,17 @@ def columns_answer(
     return told
 
 
+@question("column", Times.THEN)
+def column_answer(
+    state: State, node: Name, field: Annotated[str, "A column of the dataset."]
+) -> dict[str, Any]:
+    """What a column is made of, and the queries or code of the jobs that make it.
+
+    A job that writes the dataset and told nothing of the column is there with no `inputs`.
+    """
+    return making(generations_of(state), find_dataset(state, node), field)
+
+
 @question("impact", Times.THEN)
 def impact_answer(
     state: State,
@@ -194,7 +206,10 @@ def impact_answer(
     level: LevelName = "task",
     depth: Depth = 20,
 ) -> dict[str, Any]:
-    """What a change of a node, or of one column of a dataset, reaches; with its tags."""
+    """What a change of a node, or of one column of a dataset, reaches; with its tags.
+
+    Of a column, `untold` may be affected too: no run told of which columns it was made.
+    """
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
     answer: dict[str, Any] = {"node": node_id(found), "depth": depth}
@@ -202,7 +217,8 @@ def impact_answer(
         chosen = level_of(level)
         affected = impact(known, found, chosen, depth)
         return {**answer, "level": chosen.name.lower(), "affected": affected}
-    return {**answer, "field": field, "affected": column_impact(known, found, field, depth)}
+    affected, untold = column_impact(known, found, field, depth)
+    return {**answer, "field": field, "affected": affected, "untold": untold}
 
 
 @question("search")
@@ -212,13 +228,18 @@ def search_answer(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> dict[str, Any]:
-    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is."""
+    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is.
+
+    `counts` tells how many there are in all, by what of them has the text.
+    """
     if not text.strip():
         raise ConfigError("text: received nothing, expected a word or a part of one")
     text = text.strip()
     hits = search(state, text)
     found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
-    return paged([shown_hit(hit) for hit in found], more)
+    levels = generations_of(state).levels
+    told = [shown_hit(state, levels, hit) for hit in found]
+    return {**paged(told, more), "counts": counts_of(hits)}
 
 
 @question("path", Times.THEN)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.columns import columns_below
+from throughline.graph.columns import columns_below, fields_of_run
 from throughline.graph.edges import LevelGraph
-from throughline.graph.generations import Generations
+from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id, owners_of
+from throughline.graph.nodes import Node, kind_of, node_id, owners_of
 from throughline.graph.tags import Tags, around
 from throughline.graph.walk import neighbours, newest_run, parts_of, reach, reached, run_line
 from throughline.identity import DatasetName
-from throughline.projection import State
 from throughline.spec import JobRef
 
 Affected = list[dict[str, Any]]
@@ -27,8 +27,9 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
     """Every node that what the node holds or makes goes into, the nearest first.
 
     `distance` counts steps along edges, so that a dataset's readers are 1 away from it and what
-    they write 2. `owners` are those of the ownership facet, `run` is a job's newest, `tags` are
-    those that a dataset and its columns have, with whence they came.
+    they write 2. `owners` are those of the ownership facet and `jobOwners` those of the jobs that
+    write a dataset; `run` is a job's newest, `tags` are those that a dataset and its columns have,
+    with whence they came.
     """
     graph = LevelGraph.build(known, level, reached(known, root, "down", level))
     steps = reach(graph, root, "down", depth)
@@ -36,28 +37,59 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
     found = sorted((distance, node) for node, distance in steps.items() if node != root)
-    tags = around(known, root, "down", level)
-    return [
-        {"distance": distance, **_described(known.state, node, tags)} for distance, node in found
-    ]
+    describe = _Describe(known, graph, around(known, root, "down", level))
+    return [{"distance": distance, **describe.node(node)} for distance, node in found]
 
 
-def column_impact(known: Generations, root: Node, field: str, depth: int) -> Affected:
+def column_impact(
+    known: Generations, root: Node, field: str, depth: int
+) -> tuple[Affected, Affected]:
     """Every column that is made of one, or whose rows it decides on, the nearest first.
+
+    Beside them, whatever may be affected without anybody having said so: jobs that read a dataset
+    with such a column and told nothing of the columns they made, and all that comes after them.
 
     Raises:
         NotFoundError: the dataset has no such column.
     """
     found = columns_below(known, root, field, depth)
-    tags = around(known, root, "down", Level.TASK)
-    answer = []
+    led = reached(known, root, "down", Level.TASK)
+    graph = LevelGraph.build(known, Level.TASK, led)
+    describe = _Describe(known, graph, around(known, root, "down", Level.TASK))
+    affected = []
     for distance, step in sorted((distance, step) for step, distance in found.items()):
         node = Node.of_dataset(step.column.dataset)
-        described = _described(known.state, node, tags, step.column.field)
-        answer.append(
+        described = describe.column(node, step.column.field)
+        affected.append(
             {"distance": distance, **described, "transformation": step.how, "job": step.job}
         )
-    return answer
+    holding = {step.column.dataset for step in found} | {DatasetName(root.namespace, root.name)}
+    steps = reach(graph, root, "down", depth)
+    open_ = sorted((steps[node], node) for node in _untold(known, graph, led, holding) & set(steps))
+    return affected, [{"distance": far, **describe.node(node)} for far, node in open_]
+
+
+def _untold(
+    known: Generations, graph: LevelGraph, led: list[Generation], holding: set[DatasetName]
+) -> set[Node]:
+    """Jobs that read some datasets and told no columns of what they wrote, and what follows."""
+    found: set[Node] = set()
+    open_: list[Node] = []
+    for generation in deadline.watched(led):
+        edges = generation.edges
+        if not edges.reads & holding:
+            continue
+        told = {name for run in generation.runs for name, _, _ in fields_of_run(known.state, run)}
+        if bare := edges.writes - told - holding:
+            open_ += map(Node.of_dataset, bare)
+        if bare or not edges.writes:
+            found.add(Node.of_job(generation.job))
+    while open_:
+        node = open_.pop()
+        if node not in found:
+            found.add(node)
+            open_ += neighbours(graph, node, "down")
+    return found
 
 
 def path(known: Generations, start: Node, end: Node, level: Level) -> list[Node]:
@@ -94,18 +126,39 @@ def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
     return found
 
 
-def _described(state: State, node: Node, tags: Tags, field: str | None = None) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "id": node_id(node),
-        "type": node.type,
-        "namespace": node.namespace,
-        "name": node.name,
-        "owners": owners_of(state, node),
-    }
-    if node.type == "job":
-        run = newest_run(state, JobRef(node.namespace, node.name))
-        answer["run"] = run_line(state, run) if run else None
-        return answer
-    if field is not None:
-        answer |= {"type": "column", "field": field}
-    return answer | {"tags": tags.told(DatasetName(node.namespace, node.name), field)}
+class _Describe:
+    """What is said of each node or column that a change reaches."""
+
+    def __init__(self, known: Generations, graph: LevelGraph, tags: Tags) -> None:
+        self._known, self._graph, self._tags = known, graph, tags
+
+    def node(self, node: Node) -> dict[str, Any]:
+        if node.type == "dataset":
+            name = DatasetName(node.namespace, node.name)
+            return {**self._dataset(node), "tags": self._tags.told(name)}
+        state, ref = self._known.state, JobRef(node.namespace, node.name)
+        run = newest_run(state, ref)
+        return {
+            **self._named(node),
+            "kind": self._known.levels.of(ref).name.lower(),
+            "run": run_line(state, run) if run else None,
+        }
+
+    def column(self, node: Node, field: str) -> dict[str, Any]:
+        name = DatasetName(node.namespace, node.name)
+        tags = self._tags.told(name, field)
+        return {**self._dataset(node), "type": "column", "field": field, "tags": tags}
+
+    def _dataset(self, node: Node) -> dict[str, Any]:
+        state = self._known.state
+        writers = self._graph.writers_of(DatasetName(node.namespace, node.name))
+        owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
+        return {
+            **self._named(node),
+            "kind": kind_of(state, node),
+            "jobOwners": sorted(owners),
+        }
+
+    def _named(self, node: Node) -> dict[str, Any]:
+        owners = owners_of(self._known.state, node)
+        return {"id": node_id(node), **node._asdict(), "owners": owners}

@@ -14,6 +14,8 @@ from throughline.projection.facets import FacetBook
 from throughline.spec import JobRef
 
 _KINDS = ("dataset", "job")
+_FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
+_TYPES = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
 class Node(NamedTuple):
@@ -57,6 +59,19 @@ def owners_of(state: State, node: Node) -> list[str]:
             if isinstance(owner, dict) and owner.get("name"):
                 found.add(str(owner["name"]))
     return sorted(found)
+
+
+def kind_of(state: State, node: Node) -> str:
+    """What a dataset is, by its datasetType facet, or else by its names: file or table."""
+    for book in facets_of(state, node):
+        stated = str(book.get("datasetType").get("datasetType") or "").upper()
+        if stated:
+            return _TYPES.get(stated, "table")
+        if book.get("symlinks"):
+            return "table"
+    if node.namespace.startswith("kafka:"):
+        return "stream"
+    return "file" if node.namespace.split(":")[0] in _FILES else "table"
 
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:

@@ -10,7 +10,8 @@ from typing import Any
 from throughline.errors import NotFoundError
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.nodes import Node, kind_of, node_id, owners_of
+from throughline.graph.tags import Tags, shown
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of, version_of
@@ -56,7 +57,8 @@ def provenance(known: Generations, root: Node, version: str | None, level: Level
 
     `versions` are those that the producers stated; where a run wrote without stating one, the
     version is that run, and where one read without, it is what the runs before it left. `sources`
-    are the datasets that no run is known to have written.
+    are the datasets that no run is known to have written; `datasets` says of each that is named
+    what it is, and `tags` which tags they and their columns have, with whence they came.
     """
     generations = origin(known, root, version)
     entries = _entries(known, generations, level)
@@ -66,12 +68,28 @@ def provenance(known: Generations, root: Node, version: str | None, level: Level
     for entry in entries:
         for name, versions in entry.reads.items():
             met[name] |= versions
+    names = sorted({DatasetName(root.namespace, root.name), *met, *sources}.union(
+        *(entry.writes for entry in entries)
+    ))  # fmt: skip
+    tags = Tags(known, generations)
     return {
         "node": node_id(root),
         "version": version,
         "level": level.name.lower(),
         "runs": [_shown(known, entry) for entry in entries],
         "sources": _listed({name: met[name] for name in sources}),
+        "datasets": [_about(known.state, Node.of_dataset(name)) for name in names],
+        "tags": [shown(each) for name in names for each in tags.of(name)],
+    }
+
+
+def _about(state: State, node: Node) -> dict[str, Any]:
+    kind = kind_of(state, node)
+    return {
+        "id": node_id(node),
+        **node._asdict(),
+        "kind": kind,
+        "owners": owners_of(state, node),
     }
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from throughline import deadline
-from throughline.graph.nodes import Node, facets_of, node_id, owners_of
+from throughline.graph.levels import Levels
+from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
+from throughline.graph.summary import tags_of
 from throughline.identity import DatasetName
 from throughline.projection import State
+from throughline.spec import JobRef
 
 _KINDS = ("name", "column", "tag", "owner", "description", "sql")
 """Where a text may be found, the most telling first."""
@@ -109,13 +113,22 @@ def _around(text: str, at: int) -> str:
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
 
 
-def shown(hit: Hit) -> dict[str, Any]:
+def counts_of(hits: Iterable[Hit]) -> dict[str, int]:
+    """How many hits there are of each kind of place."""
+    found = Counter(hit.kind for hit in hits)
+    return {kind: found[place] for place, kind in enumerate(_KINDS)}
+
+
+def shown(state: State, levels: Levels, hit: Hit) -> dict[str, Any]:
     """A hit as JSON."""
+    node = hit.node
+    ref = JobRef(node.namespace, node.name)
     return {
-        "id": node_id(hit.node),
-        "type": hit.node.type,
-        "namespace": hit.node.namespace,
-        "name": hit.node.name,
+        "id": node_id(node),
+        **node._asdict(),
+        "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
+        "owners": owners_of(state, node),
+        "tags": sorted(tags_of(state, node)),
         "matched": _KINDS[hit.kind],
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,

@@ -6,7 +6,7 @@ from typing import Any
 
 from throughline import deadline
 from throughline.graph.generations import Generations
-from throughline.graph.nodes import Node, facets_of, node_id, owners_of
+from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import checks_of, when
 from throughline.graph.schemas import fields_of
@@ -15,9 +15,6 @@ from throughline.identity import DatasetName
 from throughline.projection import Run, State, version_of
 from throughline.projection.state import Use
 from throughline.spec import JobRef, shown_time
-
-_FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
-_TYPES = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
 class Summaries:
@@ -34,7 +31,7 @@ class Summaries:
             "id": node_id(node),
             **node._asdict(),
             "owners": owners_of(self._state, node),
-            "tags": sorted(_tags(self._state, node)),
+            "tags": sorted(tags_of(self._state, node)),
             **told,
         }
 
@@ -88,19 +85,6 @@ class Summaries:
         }
 
 
-def kind_of(state: State, node: Node) -> str:
-    """What a dataset is, by its datasetType facet, or else by its names: file or table."""
-    for book in facets_of(state, node):
-        stated = str(book.get("datasetType").get("datasetType") or "").upper()
-        if stated:
-            return _TYPES.get(stated, "table")
-        if book.get("symlinks"):
-            return "table"
-    if node.namespace.startswith("kafka:"):
-        return "stream"
-    return "file" if node.namespace.split(":")[0] in _FILES else "table"
-
-
 def _newest_write(state: State, name: DatasetName) -> tuple[Run, Use] | None:
     found = [
         (run, run.outputs[each])
@@ -111,7 +95,7 @@ def _newest_write(state: State, name: DatasetName) -> tuple[Run, Use] | None:
     return max(found, key=lambda pair: (when(state, pair[0]), pair[0].key), default=None)
 
 
-def _tags(state: State, node: Node) -> set[str]:
+def tags_of(state: State, node: Node) -> set[str]:
     """The tags of a node, and as `key (field)` those of its columns."""
     found = set()
     for book in facets_of(state, node):

@@ -4,6 +4,62 @@
  */
 
 export interface paths {
+    "/api/v2/column": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    field: string;
+                    knownAt?: string | null;
+                    node: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            description: string;
+                            field: string;
+                            made: components["schemas"]["UpstreamRun"][];
+                            node: string;
+                            tags: {
+                                field: string;
+                                from: {
+                                    field: null;
+                                    name: string;
+                                    namespace: string;
+                                };
+                                key: string;
+                                source: string;
+                                value: string;
+                            }[];
+                            type: string;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/diff": {
         parameters: {
             query?: never;
@@ -456,6 +512,99 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/impact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    depth?: number;
+                    field?: string | null;
+                    knownAt?: string | null;
+                    level?: "pipeline" | "task" | "query";
+                    node: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            affected: {
+                                distance: number;
+                                field?: string;
+                                id: string;
+                                job?: string;
+                                jobOwners?: string[];
+                                kind: string;
+                                name: string;
+                                namespace: string;
+                                owners: string[];
+                                run?: components["schemas"]["RunLine"] | null;
+                                tags?: {
+                                    field: string | null;
+                                    from: {
+                                        field: null;
+                                        name: string;
+                                        namespace: string;
+                                    };
+                                    key: string;
+                                    source: string;
+                                    value: string;
+                                }[];
+                                transformation?: string;
+                                type: string;
+                            }[];
+                            depth: number;
+                            field?: string;
+                            level?: string;
+                            node: string;
+                            untold?: {
+                                distance: number;
+                                id: string;
+                                jobOwners?: string[];
+                                kind: string;
+                                name: string;
+                                namespace: string;
+                                owners: string[];
+                                run?: components["schemas"]["RunLine"] | null;
+                                tags?: {
+                                    field: null;
+                                    from: {
+                                        field: null;
+                                        name: string;
+                                        namespace: string;
+                                    };
+                                    key: string;
+                                    source: string;
+                                    value: string;
+                                }[];
+                                type: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/node": {
         parameters: {
             query?: never;
@@ -510,6 +659,78 @@ export interface paths {
                             type: string;
                             version: string | null;
                             writtenAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/provenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    level?: "pipeline" | "task" | "query";
+                    node: string;
+                    version?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            datasets: {
+                                id: string;
+                                kind: string;
+                                name: string;
+                                namespace: string;
+                                owners: string[];
+                                type: string;
+                            }[];
+                            level: string;
+                            node: string;
+                            runs: components["schemas"]["UpstreamRun"][];
+                            sources: {
+                                name: string;
+                                namespace: string;
+                                versions: string[];
+                            }[];
+                            tags: {
+                                field: string | null;
+                                from: {
+                                    field: string | null;
+                                    name: string;
+                                    namespace: string;
+                                };
+                                id: string;
+                                key: string;
+                                name: string;
+                                namespace: string;
+                                source: string;
+                                value: string;
+                            }[];
+                            version: string | null;
                         };
                     };
                 };
@@ -665,12 +886,23 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
+                            counts: {
+                                column: number;
+                                description: number;
+                                name: number;
+                                owner: number;
+                                sql: number;
+                                tag: number;
+                            };
                             items: {
                                 id: string;
                                 isFuzzy: boolean;
+                                kind: string;
                                 matched: string;
                                 name: string;
                                 namespace: string;
+                                owners: string[];
+                                tags: string[];
                                 text: string;
                                 type: string;
                             }[];
@@ -737,6 +969,56 @@ export interface components {
             runId: string;
             startedAt: string | null;
             state: string;
+        };
+        UpstreamRun: {
+            code?: Record<string, unknown>;
+            /** Format: date-time */
+            eventTime?: string;
+            eventType?: string;
+            inputs: {
+                field?: string;
+                id?: string;
+                name: string;
+                namespace: string;
+                producedByRunId?: string | null;
+                transformations?: {
+                    description: string;
+                    isMasking: boolean;
+                    subtype: string;
+                    type: string;
+                }[];
+                version?: string;
+                versions?: string[];
+            }[];
+            job: {
+                facets?: Record<string, unknown>;
+                name: string;
+                namespace: string;
+                version?: string | null;
+            };
+            language?: null;
+            outputs?: {
+                name: string;
+                namespace: string;
+                versions: string[];
+            }[];
+            producer?: string;
+            run: (components["schemas"]["RunLine"] | {
+                end?: string | null;
+                facets?: Record<string, unknown>;
+                id?: string;
+                runId?: string;
+                start?: string | null;
+                status?: string;
+            }) | null;
+            runs?: number;
+            schemaURL?: string;
+            source?: null;
+            sql?: string;
+            task?: {
+                name: string;
+                namespace: string;
+            };
         };
     };
     responses: never;

@@ -141,6 +141,10 @@ def _own() -> Asked:
             {"node": _REPORT, "as_of": late},
             {"node": _RAW, "direction": "down"},
         ],
+        "/api/v2/column": [
+            {"node": _TABLE, "field": "amount"},
+            {"node": _REPORT, "field": "revenue", "as_of": late},
+        ],
         "/api/v2/impact": [{"node": _TABLE}, {"node": _RAW, "field": "amount"}],
         "/api/v2/search": [
             {"text": "orders"},

@@ -1,0 +1,72 @@
+"""How one column is made: of what, and by whose query or code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import column_answer
+
+from .test_columns import FILTER, IDENTITY, SUM, _write
+
+_CODE = {"repoUrl": "https://git.example.org/shop", "path": "sum.py", "version": "0a1b2c3"}
+_MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
+
+
+def _events(build: Any) -> list[dict[str, Any]]:
+    """A task with code, whose query makes a table; and a job that tells of no column."""
+    task = build.run("COMPLETE", "t", "dag.sum", "09:00:00", kind="AIRFLOW/TASK",
+                     writes=("db|day",))  # fmt: skip
+    code = {"sourceCode": "spark.sql(...)", "language": "python"}
+    task["job"]["facets"] |= {"sourceCode": code, "sourceCodeLocation": _CODE}
+    query = _write(build, "q", "09", "dag.sum.query",
+                   day__fare=[("raw.fare", SUM), ("raw.id", FILTER), ("raw.fare", FILTER)],
+                   day__who=[("raw.mail", _MASKED)])  # fmt: skip
+    parent = {"run": {"runId": "t"}, "job": {"namespace": "demo", "name": "dag.sum"}}
+    query["run"]["facets"]["parent"] = parent
+    query["job"]["facets"]["jobType"] = {"integration": "SPARK", "jobType": "SQL_JOB"}
+    query["job"]["facets"]["sql"] = {"query": "select sum(fare) as fare from raw"}
+    return [
+        _write(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)]),
+        task,
+        query,
+        build.run("COMPLETE", "o", "other", "10:00:00", reads=("db|day",), writes=("db|page",)),
+    ]
+
+
+def test_a_column_comes_with_what_it_is_made_of_and_the_query_and_code_of_its_job(
+    build: Any,
+) -> None:
+    (made,) = column_answer(build.state(*_events(build)), "day", "fare")["made"]
+    told = [(each["name"], each["field"], [t["subtype"] for t in each["transformations"]])
+            for each in made["inputs"]]  # fmt: skip
+    assert told == [("raw", "fare", ["AGGREGATION", "FILTER"]), ("raw", "id", ["FILTER"])]
+    assert (made["job"]["name"], made["task"]["name"]) == ("dag.sum.query", "dag.sum")
+    assert made["sql"] == "select sum(fare) as fare from raw"
+    assert (made["source"], made["code"]) == ("spark.sql(...)", _CODE)
+    assert (made["run"]["runId"], made["runs"]) == ("q", 1)
+
+
+def test_a_masked_input_says_so(build: Any) -> None:
+    (made,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
+    assert [t["isMasking"] for each in made["inputs"] for t in each["transformations"]] == [True]
+
+
+def test_where_no_run_told_of_columns_the_jobs_that_write_the_table_stand_without_inputs(
+    build: Any,
+) -> None:
+    events = _events(build)
+    events[-1]["outputs"] = [build.dataset("db|page", schema={"fields": [
+        {"name": "html", "type": "string", "description": "as shown"}, "odd"]})]  # fmt: skip
+    found = column_answer(build.state(*events), "page", "html")
+    assert (found["type"], found["description"]) == ("string", "as shown")
+    assert [(each["job"]["name"], each["inputs"]) for each in found["made"]] == [("other", [])]
+
+
+def test_a_source_has_columns_that_nothing_makes_and_a_slip_is_refused(build: Any) -> None:
+    state = build.state(*_events(build))
+    assert column_answer(state, "file", "id")["made"] == []
+    with pytest.raises(NotFoundError, match="day has no column 'fair'"):
+        column_answer(state, "day", "fair")
