@@ -3,7 +3,8 @@
 A backend is a pair: `XConfig`, a frozen dataclass that says what can be written about it in the
 deliver file, and `X`, a class with `config_class = XConfig` that is made of one and sends. `X` is
 found by its `type`: in `settings.BUILT_IN`, or as an entry point `throughline.backends` of another
-package. Only one thread at a time calls it.
+package. Only one thread at a time calls it. One that takes events only in its own way sends
+`bodies` of the delivery by its `Rewriting`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Delivery:
 
     It holds up whoever writes: take what is needed, leave it, then send.
     """
+    was_told: Callable[[str], bool] = lambda _hash: False
+    """Whether the backend was sent the event of this hash before."""
 
     @property
     def event(self) -> Event:

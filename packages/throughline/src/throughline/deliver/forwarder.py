@@ -141,7 +141,7 @@ class Forwarder:
         """Send an event; answers why it was refused. Raises UnavailableError."""
         refusal = None
         try:
-            self._backend.send(Delivery(seq, body, self._live.reading))
+            self._backend.send(Delivery(seq, body, self._live.reading, self._was_told))
         except UnavailableError as error:
             self._tries += 1
             if not error.is_doubtful or self._tries < _DOUBTFUL_TRIES:
@@ -158,6 +158,10 @@ class Forwarder:
         self.taken += refusal is None
         self.refused += refusal is not None
         return refusal
+
+    def _was_told(self, hash_: str) -> bool:
+        seq = self._live.log.seq_of(hash_)
+        return seq is not None and seq <= self._position
 
     def _move(self, seq: int, refusal: str | None) -> None:
         self._position = seq

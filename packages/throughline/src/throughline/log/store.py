@@ -192,6 +192,13 @@ class EventLog:
             rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
         return [(row.seq, row.body) for row in rows]
 
+    def seq_of(self, hash_: str) -> int | None:
+        """The place of an event in the log, by its identity."""
+        table = schema.events
+        with self.reading() as connection:
+            query = select(table.c.seq).where(table.c.hash == hash_)
+            return connection.execute(query).scalar_one_or_none()
+
     def offsets(self) -> dict[str, Offset]:
         """How far each spool file was read."""
         with self.reading() as connection:

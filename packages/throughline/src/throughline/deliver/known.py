@@ -1,0 +1,194 @@
+"""What is known of the run of an event, for backends that an event by itself says too little."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from throughline.graph.levels import Level, Levels
+from throughline.identity import DatasetName, canonical_name, is_location
+from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, unpack
+from throughline.projection.derived import descendants_of, lineage_of
+from throughline.spec import Facets, RunEvent, shown_time
+
+Body = dict[str, Any]
+"""An event, a dataset or a facet as JSON, decoded."""
+
+_LASTING = (
+    "catalog",
+    "dataSource",
+    "datasetType",
+    "documentation",
+    "hierarchy",
+    "ownership",
+    "schema",
+    "storage",
+    "tags",
+)
+"""Facets that say what a dataset is, whoever says it; others tell what one run did with it."""
+PLACING = ("parent", "processing_engine", "nominalTime", "jobDependencies")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a run and of its job.
+
+    `inputs` and `outputs` are OpenLineage datasets, each once and under its shown name: what the
+    run and all below it read and wrote, of a pipeline only what it did itself. The run's facets are
+    those of all its events. An empty one says that nothing is known.
+    """
+
+    inputs: tuple[Body, ...] = ()
+    outputs: tuple[Body, ...] = ()
+    run_facets: Facets = field(default_factory=dict)
+    job_facets: Facets = field(default_factory=dict)
+    flow_facets: Facets = field(default_factory=dict)
+    """The job's at the top, if that is another."""
+    pipeline: tuple[str, str] | None = None
+    """Namespace and name of the job at the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a run that was told already, and must be told again with what is known since."""
+
+    key: RunKey
+    hash: str
+    """Of the event that said so."""
+    time: int
+    type: str
+
+    def body(self, like: Body) -> Body:
+        """The end as an event."""
+        return {
+            "eventType": self.type,
+            "eventTime": shown_time(self.time),
+            "producer": like.get("producer"),
+            "schemaURL": like.get("schemaURL"),
+            "run": {"runId": self.key.run_id},
+            "job": self.key.job._asdict(),
+        }
+
+
+def known_of(state: State, key: RunKey, *, unites: bool = False) -> Known:
+    """What is known of a run; with `unites` its siblings of the same job count as well.
+
+    Mapped and foreach elements are such siblings: a backend that keeps the inputs and outputs of a
+    job, not of a run, would keep only those of the last one.
+    """
+    run = state.runs.get(key)
+    if run is None:
+        return Known()
+    top = list(lineage_of(state, run))[-1]
+    members = _members(state, [run, *(_siblings(state, run) if unites else ())])
+    return Known(
+        inputs=_datasets(state, [run.inputs for run in members], "inputFacets"),
+        outputs=_datasets(state, [run.outputs for run in members], "outputFacets"),
+        run_facets=run.facets.plain(),
+        job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
+        flow_facets=state.jobs[top.key.job].facets.plain() if top is not run else {},
+        pipeline=top.key.job,
+    )
+
+
+def ends_before(state: State, event: RunEvent) -> list[End]:
+    """The ends that an event comes after or adds to: of its run, and of the tasks that it is in."""
+    run = state.runs.get(RunKey(event.run_id, event.job))
+    if run is None:
+        return []
+    levels = Levels(state)
+    found = [] if event.type.is_end else [run]
+    if event.inputs or event.outputs:
+        found += [
+            above
+            for above in list(lineage_of(state, run))[1:]
+            if levels.of(above.key.job) <= Level.TASK
+        ]
+    ended = [(each.key, each.end) for each in found]
+    return [
+        End(key, end[0].hash, end[0].time, str(end[1])) for key, end in ended if end is not None
+    ]
+
+
+def _siblings(state: State, run: Run) -> list[Run]:
+    if run.parent is None:
+        return []
+    above = state.runs[run.parent[1]].children or set()
+    fewer, others = sorted((above, state.jobs[run.key.job].runs), key=len)
+    return [state.runs[key] for key in fewer if key in others and key != run.key]
+
+
+def _members(state: State, runs: list[Run]) -> list[Run]:
+    """The runs and, unless they are of a pipeline, all below them."""
+    if Levels(state).of(runs[0].key.job) > Level.TASK:
+        return runs
+    return [each for run in runs for each in (run, *descendants_of(state, run))]
+
+
+def _datasets(state: State, sides: Iterable[dict[DatasetName, Use]], io: str) -> tuple[Body, ...]:
+    found: dict[DatasetName, list[Use]] = defaultdict(list)
+    for uses in sides:
+        for name, use in uses.items():
+            found[state.identity.primary(name)].append(use)
+    return tuple(_dataset(state, name, found[name], io) for name in sorted(found))
+
+
+def _dataset(state: State, name: DatasetName, uses: list[Use], io: str) -> Body:
+    names = state.identity.names(name)
+    records = [state.datasets[each] for each in names if each in state.datasets]
+    lasting = _newest(record.facets for record in records)
+    facets = {each: lasting[each] for each in _LASTING if each in lasting}
+    facets |= _newest(use.about for use in uses)
+    versions = [use.version for use in uses if use.version]
+    if versions and "version" not in facets:
+        facets["version"] = {"datasetVersion": max(versions)[1]}
+    if "columnLineage" in facets:
+        told = [use.about.get("columnLineage") for use in sorted(uses, key=_told_at)]
+        facets["columnLineage"] = _columns(state, told)
+    facets.pop("symlinks", None)
+    if others := [_symlink(each) for each in names if each != name]:
+        facets["symlinks"] = {"identifiers": others}
+    return {**name._asdict(), "facets": facets, io: _newest(use.facets for use in uses)}
+
+
+def _told_at(use: Use) -> Stamp:
+    return use.about.stamp_of("columnLineage") or Stamp(0, "")
+
+
+def _symlink(name: DatasetName) -> Body:
+    return {**name._asdict(), "type": "LOCATION" if is_location(name) else "TABLE"}
+
+
+def _newest(books: Iterable[FacetBook]) -> Facets:
+    newest: dict[str, tuple[Stamp, bytes]] = {}
+    for book in books:
+        for name, held in book.stamped().items():
+            if name not in newest or held[0] > newest[name][0]:
+                newest[name] = held
+    return {name: unpack(held) for name, (_, held) in sorted(newest.items())}
+
+
+def _columns(state: State, told: list[Body]) -> Body:
+    """Column lineage of several runs in one facet, under the shown names; the last of it counts."""
+    united: Body = {}
+    fields: Body = {}
+    for facet in told:
+        shown = named(facet, lambda *name: state.identity.primary(canonical_name(*name)))
+        fields |= shown.get("fields") or {}
+        united |= shown
+    return {**united, "fields": fields}
+
+
+def named(part: Any, name: Callable[[str, str], tuple[str, str]]) -> Any:
+    """JSON in which every object with a namespace and a name is called as a function says."""
+    if isinstance(part, list):
+        return [named(each, name) for each in part]
+    if not isinstance(part, dict):
+        return part
+    shown = {key: named(value, name) for key, value in part.items()}
+    namespace, own = part.get("namespace"), part.get("name")
+    if isinstance(namespace, str) and isinstance(own, str):
+        shown["namespace"], shown["name"] = name(namespace, own)
+    return shown

@@ -1,0 +1,128 @@
+"""The seam of rewriting, and what all of it shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from throughline.deliver.known import PLACING, Body, Known, named
+
+_SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
+_KINDS = {"run": "RunFacet", "job": "JobFacet", "facets": "DatasetFacet"}
+_NO_PRODUCER = "https://openlineage.io/unknown-producer"
+ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
+
+
+class Rewrite(Protocol):
+    """Events as one kind of backend takes them."""
+
+    def __call__(self, event: Body, known: Known, /) -> list[Body]:
+        """The bodies to send for an event, in order; none where the backend has no use for it.
+
+        Neither argument is changed. Told the same, it answers the same. An event that is no
+        RunEvent comes with nothing known.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """How events are rewritten for one kind of backend, and what it then keeps of them."""
+
+    rewrite: Rewrite
+    unites: bool = False
+    """Whether siblings of the same job count as one: the backend keeps what a job does, no run."""
+
+
+def is_run(event: Body) -> bool:
+    """Whether an event is about a run."""
+    return isinstance(event.get("run"), dict)
+
+
+def whole(event: Body, known: Known) -> Body:
+    """A RunEvent with all inputs, outputs and facets that are known, valid by the specification.
+
+    The end of a run carries every facet of it, another event those that place it.
+    """
+    is_end = event.get("eventType") in ENDS
+    run_facets = {
+        name: facet for name, facet in known.run_facets.items() if is_end or name in PLACING
+    }
+    job = {**event["job"], "facets": known.job_facets | _facets(event["job"])}
+    body = {
+        **event,
+        "eventType": event.get("eventType") or "OTHER",
+        "run": {
+            "runId": uuid_of(event["run"]["runId"]),
+            "facets": run_facets | _facets(event["run"]),
+        },
+        "job": job,
+        "inputs": list(known.inputs) or event.get("inputs") or [],
+        "outputs": list(known.outputs) or event.get("outputs") or [],
+    }
+    return valid(body, "RunEvent")
+
+
+def valid(body: Body, kind: str) -> Body:
+    """An event with what the specification asks of it and the producer left out."""
+    producer = body.get("producer") or _NO_PRODUCER
+    signed: Body = without_nulls(body)
+    signed["producer"] = producer
+    signed["schemaURL"] = body.get("schemaURL") or f"{_SPEC}/{kind}"
+    _sign(signed.get("run"), "RunFacet", producer)
+    _sign(signed.get("job"), "JobFacet", producer)
+    parent = signed.get("run", {}).get("facets", {}).get("parent")
+    for each in (parent, (parent or {}).get("root")):
+        if isinstance(each, dict) and isinstance(each.get("run"), dict):
+            each["run"]["runId"] = uuid_of(str(each["run"].get("runId")))
+    one = [signed["dataset"]] if isinstance(signed.get("dataset"), dict) else []
+    for dataset in (*one, *signed.get("inputs", ()), *signed.get("outputs", ())):
+        _sign(dataset, "DatasetFacet", producer)
+        _sign(dataset, "InputDatasetFacet", producer, "inputFacets")
+        _sign(dataset, "OutputDatasetFacet", producer, "outputFacets")
+    return signed
+
+
+def uuid_of(run_id: str) -> str:
+    """The id of a run, or of one that is no UUID always the same UUID."""
+    try:
+        return str(UUID(run_id))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, run_id))
+
+
+def without_nulls(part: Any) -> Any:
+    """A copy of JSON without its nulls, which say nothing and lose some backends the event."""
+    if isinstance(part, dict):
+        return {key: without_nulls(each) for key, each in part.items() if each is not None}
+    if isinstance(part, list):
+        return [without_nulls(each) for each in part if each is not None]
+    return part
+
+
+def renamed(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+    """An event whose datasets are called otherwise, in its column lineage too."""
+    sides = ("inputs", "outputs")
+    return body | {side: [_renamed(each, name) for each in body.get(side, ())] for side in sides}
+
+
+def _renamed(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+    namespace, own = name(dataset["namespace"], dataset["name"])
+    facets = dataset.get("facets", {})
+    if "columnLineage" in facets:
+        facets = facets | {"columnLineage": named(facets["columnLineage"], name)}
+    return {**dataset, "namespace": namespace, "name": own, "facets": facets}
+
+
+def _facets(part: Body) -> Body:
+    return part.get("facets") or {}
+
+
+def _sign(part: Body | None, kind: str, producer: str, at: str = "facets") -> None:
+    """Say whose each facet is, and a schema, where that is left out."""
+    facets = part.get(at) if part else None
+    for facet in facets.values() if isinstance(facets, dict) else ():
+        if isinstance(facet, dict):
+            facet.setdefault("_producer", producer)
+            facet.setdefault("_schemaURL", f"{_SPEC}/{kind}")

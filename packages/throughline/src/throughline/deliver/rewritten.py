@@ -1,0 +1,37 @@
+"""What is sent of an event to a backend that takes events only in its own way.
+
+Events of a run come in any order, and those of the runs below it as well. Once its end was told,
+it is told again after whatever comes later, with all that is known by then: so a run that ended
+stays ended, and the last word of it is whole.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from throughline.deliver.backend import Delivery
+from throughline.deliver.known import Body, Known, ends_before, known_of
+from throughline.deliver.rewrite import Rewriting
+from throughline.projection import RunKey
+from throughline.spec import RunEvent
+
+
+def bodies(delivery: Delivery, rewriting: Rewriting) -> list[Body]:
+    """The bodies to send, in order; more are known by the next time, so they may grow.
+
+    Raises:
+        DeliveryError: the backend can take no part of the event.
+    """
+    event, raw = delivery.event, orjson.loads(delivery.body)
+    if not isinstance(event, RunEvent):
+        return rewriting.rewrite(raw, Known())
+    with delivery.known() as state:
+        key, unites = RunKey(event.run_id, event.job), rewriting.unites
+        known = known_of(state, key, unites=unites)
+        ends = ends_before(state, event)
+    found = rewriting.rewrite(raw, known)
+    if again := [end for end in ends if delivery.was_told(end.hash)]:
+        with delivery.known() as state:
+            pairs = [(end.body(raw), known_of(state, end.key, unites=unites)) for end in again]
+        found += [body for pair in pairs for body in rewriting.rewrite(*pair)]
+    return found

@@ -1,0 +1,91 @@
+"""Events brought to a backend that keeps what it is sent, as real forwarders bring them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+
+from throughline.deliver import Delivery, Forwarder
+from throughline.deliver.rewrite import Rewriting
+from throughline.deliver.rewritten import bodies
+from throughline.errors import EventError
+from throughline.log import EventLog, entry_of
+from throughline.projection.live import Batch, Live
+
+Json = dict[str, Any]
+
+
+class Kept:
+    """A backend that keeps the bodies it is sent."""
+
+    def __init__(self, rewriting: Rewriting) -> None:
+        self.rewriting = rewriting
+        self.bodies: list[Json] = []
+
+    def send(self, delivery: Delivery) -> None:
+        """Keep what is sent of an event."""
+        self.bodies += bodies(delivery, self.rewriting)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False) -> list[Json]:
+    """What a backend is sent of events: of each as it comes, or once all are there."""
+    live, kept = Live(EventLog("sqlite://")), Kept(rewriting)
+    forwarder = Forwarder("kept", kept, live)
+    for event in events:
+        try:
+            live.take(Batch([entry_of(orjson.dumps(event))]))
+        except EventError:
+            continue
+        if not at_once:
+            forwarder.drain()
+    forwarder.drain()
+    assert not forwarder.refused
+    forwarder.stop()
+    live.log.close()
+    return kept.bodies
+
+
+def events_of(*paths: Path) -> list[Json]:
+    """The events of JSON Lines."""
+    lines = (line for path in paths for line in path.read_text().splitlines())
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+class Specification:
+    """OpenLineage's own schemas."""
+
+    def __init__(self, folder: Path) -> None:
+        schemas = [json.loads(file.read_text()) for file in folder.rglob("*.json")]
+        self._registry: Registry[Any] = Registry().with_resources(
+            (schema["$id"], Resource.from_contents(schema)) for schema in schemas
+        )
+        self._ids = {schema["$id"] for schema in schemas}
+        self._validators: dict[str, Draft202012Validator] = {}
+
+    def errors(self, event: Json) -> list[str]:
+        """What is wrong with an event and with those of its facets whose schema is known."""
+        found = self._of(
+            "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent", event
+        )
+        for holder in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
+            for place in ("facets", "inputFacets", "outputFacets"):
+                for name, facet in holder.get(place, {}).items():
+                    if facet["_schemaURL"].split("#")[0] in self._ids:
+                        found += [f"{name}: {e}" for e in self._of(facet["_schemaURL"], facet)]
+        return found
+
+    def _of(self, url: str, value: Any) -> list[str]:
+        if url not in self._validators:
+            self._validators[url] = Draft202012Validator(
+                {"$ref": url}, registry=self._registry, format_checker=FormatChecker()
+            )
+        return [error.message[:300] for error in self._validators[url].iter_errors(value)]

@@ -1,0 +1,126 @@
+"""What holds of every rewriting, whatever the backend."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.deliver.known import Known
+from throughline.deliver.rewrite import REWRITINGS, Rewriting
+
+from .rewritten import Specification, events_of, sent
+
+Json = dict[str, Any]
+
+_STACK = (
+    "airflow33-dags.jsonl",
+    "metaflow219-spike-flaky.jsonl",
+    "spark41-iceberg112-jdbc-workaround.jsonl",
+)
+
+
+@pytest.fixture(params=sorted(REWRITINGS))
+def rewriting(request: pytest.FixtureRequest) -> Rewriting:
+    return REWRITINGS[request.param]
+
+
+@pytest.fixture(scope="module")
+def stack(shared: Path) -> list[Json]:
+    """Real events of Airflow, Metaflow and Spark with Iceberg."""
+    folder = shared / "openlineage-events" / "this-stack"
+    return events_of(*(folder / name for name in _STACK))
+
+
+def _edges(bodies: list[Json]) -> set[tuple[str, str, str]]:
+    return {
+        (body["job"]["name"], side, dataset["name"])
+        for body in bodies
+        for side in ("inputs", "outputs")
+        for dataset in body[side]
+    }
+
+
+def test_every_body_is_valid_by_the_specification(
+    rewriting: Rewriting, stack: list[Json], shared: Path
+) -> None:
+    specification = Specification(shared.parent / "spec")
+    bodies = sent(rewriting, stack)
+    assert bodies
+    assert [error for body in bodies for error in specification.errors(body)] == []
+
+
+def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
+    rewriting: Rewriting, stack: list[Json]
+) -> None:
+    for event in stack[:40]:
+        given = deepcopy(event)
+        known = Known(inputs=({"namespace": "n", "name": "a", "facets": {"x": {"y": None}}},))
+        once = rewriting.rewrite(event, known)
+        assert rewriting.rewrite(event, known) == once
+        assert event == given
+        assert known.inputs[0]["facets"] == {"x": {"y": None}}
+    assert sent(rewriting, stack) == sent(rewriting, stack)
+
+
+def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
+    rewriting: Rewriting, build: Any
+) -> None:
+    parent = ("t", "flow.task")
+    events = [
+        build.run("START", "t", "flow.task", "08:00:00", kind="METAFLOW/STEP"),
+        build.run("START", "q", "app.q", "08:01:00", parent=parent, kind="SPARK/SQL_JOB"),
+        build.run("RUNNING", "q", "app.q", "08:02:00", reads=("hive://h|raw",)),
+        build.run("COMPLETE", "q", "app.q", "08:03:00", writes=("hive://h|mart",)),
+        build.run("COMPLETE", "t", "flow.task", "08:04:00", writes=("metaflow|Flow/model",)),
+    ]
+    events[1]["job"]["facets"] = events[2]["job"]["facets"] = events[3]["job"]["facets"]
+    forwards = _last(sent(rewriting, events))
+    assert _last(sent(rewriting, reversed(events))) == forwards
+    assert _last(sent(rewriting, events, at_once=True)) == forwards
+    task = forwards["flow.task"]
+    assert task["eventType"] == "COMPLETE"
+    assert _edges([task]) == {
+        ("flow.task", "inputs", "raw"),
+        ("flow.task", "outputs", "mart"),
+        ("flow.task", "outputs", "Flow/model"),
+    }
+
+
+def _last(bodies: list[Json]) -> dict[str, Json]:
+    """The last body of each job, without what says which event it was made of."""
+    return {body["job"]["name"]: body for body in bodies}
+
+
+def test_an_event_of_which_nothing_is_known_goes_with_what_it_says(
+    rewriting: Rewriting, build: Any
+) -> None:
+    event = build.run(
+        "COMPLETE", "r", "flow.j", "08:00:00", reads=("s3://b|in",), writes=("x|out",)
+    )
+    (body,) = rewriting.rewrite(event, Known())
+    assert _edges([body]) == {("flow.j", "inputs", "in"), ("flow.j", "outputs", "out")}
+    assert body["eventTime"] == event["eventTime"]
+
+
+def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: Any) -> None:
+    table, place = "hive://h|shop.orders", "s3://lake|warehouse/orders"
+    link = build.dataset(place, symlinks=[("hive://h", "shop.orders", "TABLE")])
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00")
+    spark["outputs"] = [link]
+    other = build.run("COMPLETE", "b", "flow.b", "08:01:00", reads=(table,))
+    bodies = sent(rewriting, [spark, other], at_once=True)
+    assert {name for _, _, name in _edges(bodies)} == {"shop.orders"}
+
+
+def test_nulls_go_and_what_is_left_is_kept(rewriting: Rewriting, build: Any) -> None:
+    event = build.run(
+        "COMPLETE", "r", "flow.j", "08:00:00", writes=("x|out",),
+        facets={"airflow": {"dag": {"dag_id": "d", "owner": None}}},
+    )  # fmt: skip
+    (body,) = rewriting.rewrite(event, Known())
+    assert b"null" not in orjson.dumps(body)
+    assert body["run"]["facets"]["airflow"]["dag"] == {"dag_id": "d"}

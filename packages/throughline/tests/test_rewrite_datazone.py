@@ -1,0 +1,117 @@
+"""What DataZone is sent: AWS names, at most 300,000 bytes, a token for each body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.deliver.known import Known
+from throughline.deliver.rewrite.datazone import DATAZONE, MOST_BYTES, client_token
+from throughline.errors import DeliveryError
+
+from .rewritten import sent
+
+Json = dict[str, Any]
+
+_ARN = "arn:aws:glue:eu-west-1:123456789012"
+
+
+def test_a_glue_table_is_called_by_its_arn_in_column_lineage_too(build: Any) -> None:
+    event = build.run("COMPLETE", "r", "app.j", "08:00:00", writes=("s3://b|mart",))
+    place = build.dataset("s3://b|wh/raw", symlinks=[(_ARN, "table/shop/raw", "TABLE")])
+    event["inputs"] = [place]
+    made = {"namespace": "s3://b", "name": "wh/raw", "field": "id"}
+    fields = {"id": {"inputFields": [made]}}
+    event["outputs"][0]["facets"]["columnLineage"] = {"fields": fields}
+    for (body,) in (DATAZONE.rewrite(event, Known()), sent(DATAZONE, [event])):
+        (read,) = body["inputs"]
+        assert (read["namespace"], read["name"]) == (_ARN, "table/shop/raw")
+        (link,) = read["facets"]["symlinks"]["identifiers"]
+        assert (link["namespace"], link["name"]) == ("s3://b", "wh/raw")
+        (named,) = body["outputs"][0]["facets"]["columnLineage"]["fields"]["id"]["inputFields"]
+        assert (named["namespace"], named["name"], named["field"]) == (_ARN, "table/shop/raw", "id")
+
+
+def test_only_events_of_runs_go_there(build: Any) -> None:
+    job = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "d", "name": "j"}}
+    dataset = {"eventTime": "2025-11-21T08:00:00Z", "dataset": build.dataset("x|y")}
+    assert sent(DATAZONE, [job, dataset]) == []
+
+
+def _wide(build: Any, columns: int, **run_facets: Any) -> Json:
+    """An event whose output has so many columns, each made of one and filtered by another."""
+    event: Json = build.run(
+        "COMPLETE", "r", "app.j", "08:00:00", reads=("x|in",), writes=("x|out",), facets=run_facets
+    )
+    event["job"]["facets"] = {
+        "jobType": {"integration": "SPARK", "jobType": "JOB"},
+        "sql": {"query": "SELECT 1"},
+    }
+    direct = [{"type": "DIRECT", "subtype": "IDENTITY"}]
+    indirect = [{"type": "INDIRECT", "subtype": "FILTER"}]
+    source = {"namespace": "x", "name": "in"}
+    event["outputs"][0]["facets"] = {
+        "schema": {"fields": [{"name": f"c{n}", "type": "long"} for n in range(columns)]},
+        "columnLineage": {
+            "fields": {
+                f"c{n}": {
+                    "inputFields": [
+                        {**source, "field": f"c{n}", "transformations": direct},
+                        {**source, "field": "flag", "transformations": indirect},
+                    ]
+                }
+                for n in range(columns)
+            }
+        },
+    }
+    return event
+
+
+def _trimmed(event: Json) -> Json:
+    (body,) = DATAZONE.rewrite(event, Known())
+    assert len(orjson.dumps(body)) <= MOST_BYTES
+    return body
+
+
+def test_what_fits_is_whole(build: Any) -> None:
+    event = _wide(build, 3, custom={"plan": "x" * 1_000})
+    body = _trimmed(event)
+    assert body["run"]["facets"]["custom"]["plan"] == "x" * 1_000
+    assert body["outputs"][0]["facets"].keys() == {"schema", "columnLineage"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "plan", "left"),
+    [
+        (10, 400_000, {"schema", "columnLineage", "flag"}),
+        (1_200, 0, {"schema", "columnLineage"}),
+        (3_500, 0, {"columnLineage"}),
+        (6_000, 0, set()),
+    ],
+)
+def test_what_is_too_long_loses_the_least_first(
+    build: Any, columns: int, plan: int, left: set[str]
+) -> None:
+    body = _trimmed(_wide(build, columns, custom={"plan": "x" * plan}))
+    (output,) = body["outputs"]
+    text = orjson.dumps(body).decode()
+    assert {*output["facets"]} | ({"flag"} if '"flag"' in text else set()) == left
+    assert "plan" not in text
+    assert (body["inputs"][0]["name"], output["name"]) == ("in", "out")
+
+
+def test_an_event_of_too_many_datasets_is_refused_with_what_is_allowed(build: Any) -> None:
+    names = tuple(f"x|{'y' * 100}{n}" for n in range(3_000))
+    event = build.run("COMPLETE", "r", "app.j", "08:00:00", reads=names)
+    with pytest.raises(DeliveryError, match=r"has \d+,\d+ bytes .* DataZone takes 300,000"):
+        DATAZONE.rewrite(event, Known())
+
+
+def test_a_token_is_that_of_the_body(build: Any) -> None:
+    one, other = _wide(build, 3), _wide(build, 4)
+    assert (
+        client_token(_trimmed(one)) == client_token(_trimmed(one)) != client_token(_trimmed(other))
+    )
+    assert 1 <= len(client_token(one)) <= 128
