@@ -36,6 +36,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "provenance": [{"node": f"dataset:db:d{_COUNT}"}],
     "history": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
     "drift": [{}, {"node": "dataset:db:hub"}],
+    "timeline": [{"node": f"dataset:db:d{_COUNT}", "up": 100}, {"node": "dataset:db:hub"}],
     "tags": [{}, {"node": f"dataset:db:d{_COUNT}"}],
     "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
     "nodes": [{}],

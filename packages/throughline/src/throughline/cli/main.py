@@ -201,6 +201,29 @@ def history(
 
 
 @app.command(rich_help_panel=COMPARE)
+@asks()
+def timeline(
+    ask: Ask,
+    node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
+    up: Annotated[int, typer.Option(min=0, max=100, help="Steps to where it comes from.")] = 1,
+    down: Annotated[int, typer.Option(min=0, max=100, help="Steps to where it goes.")] = 1,
+    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    since: Annotated[str | None, typer.Option(help="A time. [the first run]")] = None,
+    until: Annotated[str | None, typer.Option(help="A time. [now]")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many changes.")] = 200,
+) -> None:
+    """List what came, went and changed around a node.
+
+    Inputs and outputs, new nodes, schemas, code, failures, the newest first; and how many runs.
+
+    Example: throughline timeline yellow_taxi_raw --since 2025-11-01
+    """
+    around = {"node": node, "up": up, "down": down, "level": level, "limit": limit}
+    span = {"from_": since and moment(since), "to": until and moment(until)}
+    ask("timeline", {**around, **span})
+
+
+@app.command(rich_help_panel=COMPARE)
 @asks(then=True)
 def drift(
     ask: Ask,

@@ -26,5 +26,6 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "runtree": render.print_runtree,
     "search": render.print_found,
     "tags": report.print_tags,
+    "timeline": changes.print_timeline,
     "tree": render.print_tree,
 }

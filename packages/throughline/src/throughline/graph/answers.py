@@ -10,7 +10,8 @@ from annotated_types import Ge, Le
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
-from throughline.graph.around import neighbourhood
+from throughline.graph.around import at_level, neighbourhood
+from throughline.graph.changes import Scope
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -24,13 +25,14 @@ from throughline.graph.making import making
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
-from throughline.graph.questions import Times, question
+from throughline.graph.questions import Times, micros_of, question
 from throughline.graph.runs import find_run, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import counts_of, search
 from throughline.graph.search import shown as shown_hit
 from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, around, shown
+from throughline.graph.timeline import Span, timeline
 from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, export, start_of
@@ -143,11 +145,45 @@ def graph_answer(
 ) -> dict[str, Any]:
     """The graph around a node, with what is known of each node in few words."""
     found, chosen = find_node(state, node), level_of(level)
-    known, graph = generations_of(state), graph_of(state, chosen)
-    if chosen is Level.PIPELINE:
-        graph = LevelGraph.build(known, chosen, known.present)  # one of its own, to be changed
-        leave_out_inner(graph, known.present, found)
+    known, graph = generations_of(state), _graph_around(state, found, chosen)
     return neighbourhood(known, graph, found, (up, down), chosen, with_columns=columns)
+
+
+def _graph_around(state: State, node: Node, level: Level) -> LevelGraph:
+    """The graph at a level; between pipelines without what stays inside of one, the node apart."""
+    if level is not Level.PIPELINE:
+        return graph_of(state, level)
+    known = generations_of(state)
+    graph = LevelGraph.build(known, level, known.present)  # one of its own, to be changed
+    leave_out_inner(graph, known.present, node)
+    return graph
+
+
+@question("timeline")
+def timeline_answer(
+    state: State,
+    node: Name,
+    up: Depth = 1,
+    down: Depth = 1,
+    level: LevelName = "task",
+    from_: Annotated[str | None, "A time; without it the first run."] = None,
+    to: Annotated[str | None, "A time; by default now."] = None,
+    parts: Annotated[int, Ge(1), Le(500), "How many parts of the time to count runs in."] = 60,
+    limit: Limit = 200,
+) -> dict[str, Any]:
+    """What ran around a node over time, and what came, went or changed there, the newest first."""
+    found, chosen = find_node(state, node), level_of(level)
+    known, graph = generations_of(state), _graph_around(state, found, chosen)
+    begin = 0 if from_ is None else micros_of(from_, "from")
+    end = state.now or max((run.last or 0 for run in state.runs.values()), default=0)
+    span = Span(begin, end if to is None else micros_of(to, "to"), parts)
+    if span.begin > span.end:
+        raise ConfigError(f"from: received {from_!r}, expected a time before {to or 'now'}")
+    roots = at_level(known, graph, found, chosen)
+    scope = Scope.of(roots, graph, up, down)
+    whole = graph_of(state, chosen)
+    told = timeline(known, whole, scope, chosen, span, limit)
+    return {"node": node_id(found), "level": chosen.name.lower(), **told}
 
 
 @question("node", Times.THEN)

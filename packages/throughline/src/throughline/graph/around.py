@@ -35,7 +35,7 @@ def neighbourhood(
     and of each node `up` and `down` how many are next to it, shown or not.
     """
     state = known.state
-    roots = _at_level(known, graph, root, level)
+    roots = at_level(known, graph, root, level)
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, depths, strict=True):
         far = [reach(graph, each, way, -1) for each in roots]
@@ -68,7 +68,7 @@ def neighbourhood(
     }  # fmt: skip
 
 
-def _at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """What stands for a node at a level: itself, its parts, or what it is a part of."""
     if root.type == "dataset" or JobRef(root.namespace, root.name) in graph.jobs:
         return [root]

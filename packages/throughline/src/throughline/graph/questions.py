@@ -106,12 +106,17 @@ def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> M
     if as_of is None and known_at is None:
         return None
     return Moment(
-        None if as_of is None else _micros(state, as_of, "asOf"),
-        None if known_at is None else _micros(None, known_at, "knownAt"),
+        None if as_of is None else micros_of(as_of, "asOf", state),
+        None if known_at is None else micros_of(known_at, "knownAt"),
     )
 
 
-def _micros(state: State | None, text: str, what: str) -> int:
+def micros_of(text: str, what: str, state: State | None = None) -> int:
+    """The microseconds of a time that a parameter gives, of a state also those of a run's end.
+
+    Raises:
+        ConfigError: it is no time, or no run that has ended.
+    """
     if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
         ends = [outcome(state, state.runs[key]).ended for key in known]
         over = [ended for ended in ends if ended is not None]

@@ -920,6 +920,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    down?: number;
+                    from?: string | null;
+                    level?: "pipeline" | "task" | "query";
+                    limit?: number;
+                    node: string;
+                    parts?: number;
+                    to?: string | null;
+                    up?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            changes: {
+                                /** Format: date-time */
+                                at: string;
+                                /** Format: date-time */
+                                before: string;
+                                detail: string[];
+                                isGone: boolean;
+                                kind: string;
+                                node: string;
+                                other: string | null;
+                                runId: string | null;
+                            }[];
+                            /** Format: date-time */
+                            from: string;
+                            isMore: boolean;
+                            level: string;
+                            node: string;
+                            nodes: Record<string, unknown>;
+                            runs: {
+                                completed: number;
+                                failed: number;
+                                /** Format: date-time */
+                                from: string;
+                                lost: number;
+                                running: number;
+                                /** Format: date-time */
+                                to: string;
+                            }[];
+                            /** Format: date-time */
+                            to: string;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {

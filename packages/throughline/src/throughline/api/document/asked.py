@@ -165,6 +165,10 @@ def _own() -> Asked:
         "/api/v2/tags": [{}],
         "/api/v2/nodes": [{}],
         "/api/v2/edges": [{}, {"kind": "control"}],
+        "/api/v2/timeline": [
+            {"node": _TABLE, "up": 3, "down": 3},
+            *({**each, "level": level} for each in nodes for level in ("task", "pipeline")),
+        ],
         "/api/v2/runs": [{"limit": 2}, {}],
         "/api/v2/runs/{run_id}": [{"run_id": run_id(1)}],
         "/api/v2/export": [{}],

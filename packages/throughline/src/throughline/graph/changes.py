@@ -1,0 +1,224 @@
+"""How the graph around a node became what it is: what came, went and was changed, and when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from throughline import deadline
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node
+from throughline.graph.provenance import code_of
+from throughline.graph.schemas import drift
+from throughline.graph.steps import Edge, Step, steps_of
+from throughline.graph.walk import condition_of, reach
+from throughline.identity import DatasetName
+from throughline.projection import Run, RunKey, RunState, State, outcome
+from throughline.projection.derived import begin_of, descendants_of
+from throughline.spec import JobRef, parse_time, to_micros
+
+Change = dict[str, Any]
+_BAD = (RunState.FAILED, RunState.ABORTED, RunState.LOST)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The nodes that a timeline is about; `inner` have all of their readers or writers in it."""
+
+    jobs: set[JobRef] = field(default_factory=set)
+    datasets: set[DatasetName] = field(default_factory=set)
+    inner: set[tuple[str, DatasetName]] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, roots: Iterable[Node], graph: LevelGraph, up: int, down: int) -> Scope:
+        """The nodes within so many steps of the roots on each side."""
+        found = cls()
+        for way, depth, users in (("up", up, "writes"), ("down", down, "reads")):
+            for root in roots:
+                for node, count in reach(graph, root, way, depth).items():
+                    found._add(node, users if count < depth else None)
+        return found
+
+    def _add(self, node: Node, users: str | None) -> None:
+        if node.type == "job":
+            self.jobs.add(JobRef(node.namespace, node.name))
+            return
+        name = DatasetName(node.namespace, node.name)
+        self.datasets.add(name)
+        if users:
+            self.inner.add((users, name))
+
+    def has(self, edge: Edge) -> bool:
+        """Whether an edge that is, or was, belongs to it."""
+        return edge.job in self.jobs or (edge.direction, edge.dataset) in self.inner
+
+
+def changes(known: Generations, graph: LevelGraph, scope: Scope, level: Level) -> Iterator[Change]:
+    """Every change of the graph of a scope, of its schemas and code, and every failed run.
+
+    `before` is a moment (microseconds) at which a change had not begun, `at` one at which all of it
+    was told: the difference between the two shows it. `isGone` tells an edge that went from one
+    that came.
+    """
+    yield from _of_graph(known, graph, scope, level)
+    yield from _of_schemas(known.state, scope.datasets)
+    runs = (run for ref in sorted(scope.jobs) for run in runs_of(known.state, ref))
+    yield from _of_failures(known.state, runs)
+
+
+def runs_of(state: State, ref: JobRef) -> list[Run]:
+    """The runs of a job, also those that only others tell of."""
+    job = state.jobs.get(ref)
+    runs = (state.runs[key] for key in job.runs) if job else ()
+    return [run for run in deadline.watched(runs) if run.is_known or run.children]
+
+
+def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
+    for run in deadline.watched(runs):
+        if condition_of(state, run) not in _BAD:
+            continue
+        ended = outcome(state, run).ended or run.last or begin_of(state, run) or 0
+        told = (each.facets.get("errorMessage") for each in (run, *descendants_of(state, run)))
+        message = next((str(each["message"]) for each in told if each.get("message")), None)
+        yield _change(
+            "failed", Node.of_job(run.key.job), (begin_of(state, run) or ended, ended), run.key,
+            detail=[message] if message else [],
+        )  # fmt: skip
+
+
+def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
+    for name in names:
+        for told in drift(state, name):
+            at = to_micros(parse_time(told["at"]))
+            fields = [f"+ {each['name']}: {each['type']}" for each in told["added"]]
+            fields += [f"− {each['name']}: {each['type']}" for each in told["removed"]]
+            fields += [f"{f['name']}: {f['from']} → {f['to']}" for f in told["changed"]]
+            change = _change("schema", Node.of_dataset(name), (at, at), None, detail=fields)
+            yield {**change, "runId": told["runId"]}
+
+
+def _of_graph(
+    known: Generations, graph: LevelGraph, scope: Scope, level: Level
+) -> Iterator[Change]:
+    """What the generations of the tasks of a scope changed, in the order in which they began."""
+    tasks = {ref for job in scope.jobs for ref in _tasks_of(known, job)}
+    for direction, name in scope.inner:
+        tasks |= set(known.writers(name) if direction == "writes" else known.readers(name))
+    steps = [step for ref in sorted(tasks) for step in steps_of(known, ref, level)]
+    steps.sort(key=lambda step: (step.began, step.ended))
+    seen = _Seen(known.state, graph, scope, level)
+    found = [change for step in deadline.watched(steps) for change in seen.take(step)]
+    yield from (each for each in found if not seen.is_still_there(each))
+
+
+class _Seen:
+    """What of the graph was seen so far, while one generation after the other is taken."""
+
+    def __init__(self, state: State, graph: LevelGraph, scope: Scope, level: Level) -> None:
+        self._state, self._graph, self._scope, self._level = state, graph, scope, level
+        self._count: Counter[Edge] = Counter()
+        self._first: dict[JobRef, RunKey] = {}
+        self._code: dict[JobRef, tuple[Any, Any]] = {}
+        self._told: set[DatasetName] = set()
+
+    def take(self, step: Step) -> Iterator[Change]:
+        """What a generation changed."""
+        times = (step.began, step.ended)
+        new = {ref for ref in step.runs if ref not in self._first}
+        for ref in sorted(step.runs):
+            run = step.runs[ref]
+            self._first.setdefault(ref, run.key)
+            if ref in self._scope.jobs:
+                if ref in new:
+                    yield _change("node", Node.of_job(ref), times, run.key)
+                yield from self._code_of(ref, run, times)
+        for edge in sorted(step.added):
+            self._count[edge] += 1
+            if self._count[edge] == 1 and self._is_shown(edge):
+                yield from self._came(edge, step, is_first=edge.job in new)
+        for edge in sorted(step.removed):
+            self._count[edge] -= 1
+            if not self._count[edge] and self._is_shown(edge):
+                yield self._edge(edge, step, is_gone=True)
+
+    def is_still_there(self, change: Change) -> bool:
+        """Whether an edge that went is in the graph all the same: what it brought is still used."""
+        edge = change.pop("edge", None)
+        if not change["isGone"] or edge is None or self._count[edge]:
+            return False
+        edges = self._graph.edges_of(edge.job)
+        return edge.dataset in (edges.reads if edge.direction == "reads" else edges.writes)
+
+    def _came(self, edge: Edge, step: Step, *, is_first: bool) -> Iterator[Change]:
+        """A dataset that was not there before is told as such; a new job's edges are its own."""
+        name, run = edge.dataset, step.runs.get(edge.job)
+        if name not in self._told and _first_heard(self._state, name) >= step.began:
+            self._told.add(name)
+            node = Node.of_dataset(name)
+            change = _change("node", node, (step.began, step.ended), run.key if run else None)
+            yield {**change, "other": Node.of_job(edge.job)}
+        elif not is_first and (run is None or run.key != self._first.get(edge.job)):
+            yield self._edge(edge, step, is_gone=False)
+
+    def _edge(self, edge: Edge, step: Step, *, is_gone: bool) -> Change:
+        kind = "input" if edge.direction == "reads" else "output"
+        run = step.runs.get(edge.job)
+        change = _change(
+            kind, Node.of_job(edge.job), (step.began, step.ended), run.key if run else None
+        )
+        other = Node.of_dataset(edge.dataset)
+        return {**change, "other": other, "isGone": is_gone, "edge": edge}
+
+    def _code_of(self, ref: JobRef, run: Run, times: tuple[int, int]) -> Iterator[Change]:
+        version = code_of(run).get("version")
+        source = run.code.get("sourceCode").get("sourceCode")
+        if version is None and source is None:
+            return
+        before = self._code.get(ref)
+        self._code[ref] = (version, source)
+        if before is not None and before != (version, source):
+            is_commit = before[0] != version
+            told = [str(before[0] or "unknown"), str(version or "unknown")] if is_commit else []
+            yield _change("code", Node.of_job(ref), times, run.key, detail=told)
+
+    def _is_shown(self, edge: Edge) -> bool:
+        if not self._scope.has(edge):
+            return False
+        if self._level is not Level.PIPELINE or edge.dataset in self._scope.datasets:
+            return True
+        graph, own = self._graph, {edge.job}  # what stays inside a pipeline is not shown
+        return not graph.readers_of(edge.dataset) == graph.writers_of(edge.dataset) == own
+
+
+def _change(
+    kind: str, node: Node, times: tuple[int, int], run: RunKey | None, detail: Iterable[str] = ()
+) -> Change:
+    return {
+        "kind": kind,
+        "isGone": False,
+        "at": times[1],
+        "before": times[0] - 1,
+        "node": node,
+        "other": None,
+        "runId": run.run_id if run else None,
+        "detail": list(detail),
+    }
+
+
+def _first_heard(state: State, name: DatasetName) -> int:
+    records = (state.datasets.get(each) for each in state.identity.names(name))
+    return min((record.first for record in records if record), default=0)
+
+
+def _tasks_of(known: Generations, ref: JobRef) -> set[JobRef]:
+    """The tasks whose runs did what a job did: those below it, itself, or what it is a part of."""
+    state, found = known.state, set[JobRef]()
+    for run in runs_of(state, ref):
+        for each in (run, *descendants_of(state, run)):
+            if each.inputs or each.outputs:
+                found.add(known.levels.owner(each, Level.TASK).key.job)
+    return found

@@ -1,0 +1,193 @@
+"""What ran around a node over time, and how the graph there became what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.errors import ConfigError
+from throughline.graph import generations
+from throughline.graph.answers import diff_answer, generations_of, timeline_answer
+from throughline.graph.generations import Generation
+from throughline.graph.levels import Level
+from throughline.graph.steps import Counting, steps_of
+from throughline.spec import JobRef
+
+from .graphs import DAG, TASK, loads
+from .test_health import at
+
+
+def _told(answer: dict[str, Any]) -> list[str]:
+    """The changes in few words, the oldest first."""
+    found = []
+    for each in reversed(answer["changes"]):
+        names = [answer["nodes"][each[key]]["name"] for key in ("node", "other") if each[key]]
+        gone = "-" if each["isGone"] else ""
+        found.append(" ".join([each["at"][11:13], gone + each["kind"], *names, *each["detail"]]))
+    return found
+
+
+def _nights(build: Any, *inputs: tuple[str, ...]) -> list[dict[str, Any]]:
+    """A job that makes weather, and one a night that reads something else each time perhaps."""
+    events = [build.run("COMPLETE", "w", "weather", "07:00:00", writes=("db|weather",))]
+    for number, reads in enumerate(inputs):
+        events.append(
+            build.run("COMPLETE", f"r{number}", "prepare", f"{8 + number:02}:00:00",
+                      reads=reads, writes=("db|data",))
+        )  # fmt: skip
+    return events
+
+
+def test_the_moment_an_input_came_is_told_with_the_run_and_the_difference_shows_it(
+    build: Any,
+) -> None:
+    events = _nights(build, ("db|rides",), ("db|rides",), ("db|rides", "db|weather"))
+    state = build.state(*events)
+    found = timeline_answer(state, "prepare")
+    assert _told(found) == [
+        "08 node data prepare",
+        "08 node rides prepare",
+        "08 node prepare",
+        "10 input prepare weather",
+    ]
+    (change,) = [each for each in found["changes"] if each["kind"] == "input"]
+    assert change["runId"] == "r2"
+    before, after = (
+        build.state(*(each for each in events if each["eventTime"] <= change[moment]))
+        for moment in ("before", "at")
+    )
+    assert diff_answer(before, after)["edgesAdded"] == [["dataset:db:weather", "job:demo:prepare"]]
+
+
+def test_a_dataset_tells_the_same_of_those_that_use_it(build: Any) -> None:
+    state = build.state(*_nights(build, ("db|rides",), ("db|weather",), ("db|rides",)))
+    found = _told(timeline_answer(state, "dataset:db:weather", up=0, down=1))
+    assert "09 input prepare weather" in found
+    assert "10 -input prepare weather" in found
+
+
+def test_what_an_older_run_brought_and_is_still_there_did_not_go(build: Any) -> None:
+    state = build.state(*loads(build, "01", "02", "03"))
+    found = _told(timeline_answer(state, "dag.stage", up=1, down=0))
+    assert [each for each in found if "/0" in each] == [
+        "10 node /01 dag.stage",
+        "11 node /02 dag.stage",
+        "12 node /03 dag.stage",
+    ]
+
+
+def test_a_pipeline_tells_what_comes_and_goes_at_its_borders(build: Any) -> None:
+    def night(number: int, *reads: str) -> list[dict[str, Any]]:
+        dag, hour = (f"d{number}", "dag"), f"{8 + number:02}"
+        return [
+            build.run("COMPLETE", f"s{number}", "dag.stage", f"{hour}:01:00", parent=dag,
+                      kind=TASK, reads=("db|in",), writes=("db|staging",)),
+            build.run("COMPLETE", f"l{number}", "dag.load", f"{hour}:02:00", parent=dag,
+                      kind=TASK, reads=("db|staging", *reads), writes=("db|out",)),
+            build.run("COMPLETE", f"d{number}", "dag", f"{hour}:03:00", kind=DAG),
+        ]  # fmt: skip
+
+    events = [*night(0), *night(1, "db|in"), *night(2, "db|other")]
+    found = _told(timeline_answer(build.state(*events), "dag", level="pipeline"))
+    assert [each for each in found if "staging" in each] == []
+    assert [each for each in found if each.startswith(("09", "10"))] == ["10 node other dag"]
+
+
+def test_code_schemas_and_failures_are_told(build: Any) -> None:
+    def ran(hour: str, type_: str, code: str, *fields: str) -> dict[str, Any]:
+        event: dict[str, Any] = build.run(type_, f"r{hour}", "load", f"{hour}:00:00")
+        event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
+        told = {"fields": [{"name": name, "type": "int"} for name in fields]}
+        event["outputs"] = [build.dataset("db|t", schema=told)]
+        return event
+
+    bad = build.run("FAIL", "r11", "load", "11:00:00")
+    bad["run"]["facets"]["errorMessage"] = {"message": "no disk"}
+    state = build.state(ran("08", "COMPLETE", "a", "x"), ran("09", "COMPLETE", "b", "x"),
+                        ran("10", "COMPLETE", "b", "x", "y"), bad)  # fmt: skip
+    found = timeline_answer(state, "load")
+    assert _told(found)[2:] == [
+        "09 code load a b",
+        "10 schema t + y: int",
+        "11 failed load no disk",
+    ]
+    assert timeline_answer(state, "load", limit=1)["changes"] == found["changes"][:1]
+    assert timeline_answer(state, "load", limit=1)["isMore"]
+
+
+def test_runs_are_counted_in_parts_of_the_time_by_how_they_ended(build: Any) -> None:
+    good = [build.run("COMPLETE", f"r{n}", "load", f"{n:02}:10:00", reads=("db|t",))
+            for n in range(8, 12)]  # fmt: skip
+    bad = [build.run("FAIL", "x", "load", "11:20:00"), build.run("START", "y", "load", "11:30:00")]
+    state = at(build.state(*good, *bad), "2025-11-21T12:00:00Z")
+    span = {"from_": "2025-11-21T10:00:00Z", "to": "2025-11-21T12:00:00Z"}
+    found = timeline_answer(state, "load", parts=2, **span)
+    assert found["runs"] == [
+        {"from": "2025-11-21T10:00:00Z", "to": "2025-11-21T11:00:00Z",
+         "completed": 1, "failed": 0, "lost": 0, "running": 0},
+        {"from": "2025-11-21T11:00:00Z", "to": "2025-11-21T12:00:00Z",
+         "completed": 1, "failed": 1, "lost": 0, "running": 1},
+    ]  # fmt: skip
+    assert [each["kind"] for each in found["changes"]] == ["failed"]
+    whole = timeline_answer(state, "load", parts=1)
+    assert (whole["from"], whole["to"]) == ("2025-11-21T08:10:00Z", "2025-11-21T12:00:00Z")
+    assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"from_": "soon"}, "from: received 'soon', expected a time"),
+        ({"to": "later"}, "to: received 'later', expected a time"),
+        ({"from_": "2030-01-01T00:00:00Z"}, "expected a time before now"),
+    ],
+)
+def test_a_time_that_cannot_be_used_is_refused(
+    asked: dict[str, str], message: str, build: Any
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        timeline_answer(build.state(*_nights(build, ("db|rides",))), "prepare", **asked)
+
+
+_NIGHT = st.tuples(
+    st.sampled_from(("COMPLETE", "FAIL", "START")),
+    st.sets(st.sampled_from("abc")),
+    st.sets(st.sampled_from("xyz")),
+)
+_DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
+    generations._counting,
+    generations._living,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(nights=st.lists(_NIGHT, min_size=1, max_size=8))
+def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
+    nights: list[Any], build: Any
+) -> None:
+    events = [
+        build.run(type_, f"r{n}", "j", f"{8 + n:02}:00:00",
+                  reads=tuple(f"db|{each}" for each in sorted(reads)),
+                  writes=tuple(f"db|{each}" for each in sorted(writes)))
+        for n, (type_, reads, writes) in enumerate(nights)
+    ]  # fmt: skip
+    known = generations_of(build.state(*events))
+    ref = JobRef("demo", "j")
+    told = known.derived(ref, "all", list)
+    counting, held, edges = Counting(), set[Generation](), set[Any]()
+    for count, (generation, step) in enumerate(
+        zip(told, steps_of(known, ref, Level.TASK), strict=True)
+    ):
+        counting.take(generation)
+        held = (held | set(counting.came)) - set(counting.went)
+        expected = {each for derive in _DERIVED for each in derive(told[: count + 1])}
+        assert held == expected
+        edges = (edges | step.added) - step.removed
+        reads = {name for each in expected for name in each.edges.reads}
+        writes = {name for each in expected for name in each.edges.writes}
+        assert {e.dataset for e in edges if e.direction == "reads"} == reads
+        assert {e.dataset for e in edges if e.direction == "writes"} == writes
