@@ -1,5 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
-import { formatView, parseView, type View } from "../graph/view";
+import { formatView, keeping, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
 window.addEventListener("popstate", tell);
@@ -29,11 +29,15 @@ export function useAddress(): URL {
   return useMemo(() => new URL(address, location.origin), [address]);
 }
 
+let seen = { search: "", view: NEW_VIEW };
+
+function viewHere(): View {
+  if (seen.search !== location.search) seen = { search: location.search, view: keeping(seen.view, parseView(location.search)) };
+  return seen.view;
+}
+
 /** The view that the address tells, and a way to change it. */
 export function useView(): [View, (change: Partial<View>) => void] {
-  const { search } = useAddress();
-  return useMemo(() => {
-    const view = parseView(search);
-    return [view, (change) => go(formatView({ ...view, ...change }))];
-  }, [search]);
+  const view = useSyncExternalStore(subscribe, viewHere);
+  return useMemo(() => [view, (change) => go(formatView({ ...view, ...change }))], [view]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { beside, placesOf, sizeOf, toElk, viewportFor } from "./layout";
+import { around, beside, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
 import { merge } from "./merge";
 import type { LineageNode } from "./types";
 
@@ -70,4 +70,13 @@ test("arrow keys go to the nearest node ahead", () => {
   expect(beside(boxes, "c", "ArrowRight")).toBeNull();
   expect(beside(boxes, "gone", "ArrowRight")).toBeNull();
   expect(beside(boxes, "a", "Enter")).toBeNull();
+});
+
+test("boxes have one around them, and an outline as one path", () => {
+  const boxes = [
+    { x: -5, y: 2, width: 10, height: 4 },
+    { x: 1, y: -1, width: 20, height: 1 },
+  ];
+  expect(around(boxes)).toEqual({ x: -5, y: -1, width: 26, height: 7 });
+  expect(outline(boxes)).toBe("M-5 2h10v4h-10zM1 -1h20v1h-20z");
 });

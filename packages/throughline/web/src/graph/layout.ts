@@ -7,7 +7,7 @@ export interface Place {
   y: number;
 }
 
-interface Box extends Place {
+export interface Box extends Place {
   width: number;
   height: number;
 }
@@ -19,6 +19,9 @@ export interface Viewport extends Place {
 const WIDTH = 280;
 /** Rows of a node in pixels, as styles/node.css draws them: the layout needs no page. */
 const ROWS = { body: 78, search: 44, column: 28, more: 28 };
+
+/** Where lines end at a node. */
+export const GRIPS = { left: { x: 0, y: ROWS.body / 2 }, right: { x: WIDTH, y: ROWS.body / 2 } };
 
 export function sizeOf(columns: number | null): { width: number; height: number } {
   if (columns === null) return { width: WIDTH, height: ROWS.body };
@@ -58,6 +61,20 @@ export function placesOf(laid: ElkNode): Map<NodeId, Place> {
   return new Map((laid.children ?? []).map(({ id, x = 0, y = 0 }) => [id as NodeId, { x, y }]));
 }
 
+/** The least box that holds others. */
+export function around(boxes: readonly Box[]): Box {
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  const right = Math.max(...boxes.map((box) => box.x + box.width));
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+/** Boxes as one SVG path. */
+export function outline(boxes: readonly Box[]): string {
+  return boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join("");
+}
+
 const MARGIN = 48;
 const LARGEST = 1.1;
 /** Below this nobody can read a node's name. */
@@ -65,10 +82,7 @@ const READABLE = 0.62;
 
 /** Where to look at a graph from: all of it, or if that were too small, what is around `first`. */
 export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null): Viewport {
-  const left = Math.min(...boxes.map((box) => box.x));
-  const top = Math.min(...boxes.map((box) => box.y));
-  const width = Math.max(...boxes.map((box) => box.x + box.width)) - left;
-  const height = Math.max(...boxes.map((box) => box.y + box.height)) - top;
+  const { x: left, y: top, width, height } = around(boxes);
   const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - 2 * MARGIN) / height, LARGEST);
   const zoom = first ? Math.max(fitting, READABLE) : fitting;
   const [x, y] = [

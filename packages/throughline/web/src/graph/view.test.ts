@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, DEEPEST, fold, formatView, grip, grow, held, NEW_VIEW, parseView, type View } from "./view";
+import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -47,4 +47,11 @@ test("a node that is opened and closed on a side is folded, and opening unfolds 
 
 test("a grip is a side and a node, whatever colons the node's id has", () => {
   expect(held(grip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
+});
+
+test("a view keeps the lists of the one before, while they hold the same", () => {
+  const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c");
+  const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d"));
+  expect(view.grown).toBe(before.grown);
+  expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
 });

@@ -100,6 +100,12 @@ export function addressOf(node: string, others: Partial<View> = {}): string {
   return formatView({ ...NEW_VIEW, node, ...others });
 }
 
+/** The same view, its lists being those of the one before where they hold the same. */
+export function keeping(before: View, view: View): View {
+  const kept = <T extends string>(was: T[], now: T[]) => (was.length === now.length && was.every((each, place) => each === now[place]) ? was : now);
+  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), columns: kept(before.columns, view.columns) };
+}
+
 function depth(text: string | null): number {
   const number = text === null ? 1 : Number(text);
   return Number.isInteger(number) ? Math.min(Math.max(number, 0), DEEPEST) : 1;

@@ -22,8 +22,11 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
   return found;
 }
 
+/** What of a view decides which nodes are shown. */
+export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "datasetsOnly" | "control">;
+
 /** The part of a graph that a view asks for, of what is known of it so far. */
-export function visible(graph: Graph, view: View): Shown {
+export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
   const ids = new Set<NodeId>(graph.roots);

@@ -1,13 +1,14 @@
 import "./canvas.css";
-import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
+import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
-import { beside, viewportFor } from "../../graph/layout";
+import { beside, viewportFor, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { NODE_TYPES } from "./nodes";
+import { boxOf, Overview } from "./Overview";
 
 interface Props {
   nodes: FlowNode[];
@@ -34,7 +35,9 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const before = useRef<{ about: string | null; places: Map<string, { x: number; y: number }> } | null>(null);
-  useEffect(() => {
+  const [start, setStart] = useState<Start | null>(null);
+  // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
+  useLayoutEffect(() => {
     if (nodes.length === 0) return;
     const places = new Map(nodes.map((node) => [node.id, node.position]));
     const was = before.current;
@@ -42,7 +45,9 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
     const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
-      look(flow, nodes, frame.current, root);
+      const seen = startOf(nodes, frame.current, root);
+      setStart((first) => first ?? seen);
+      void flow.setViewport(seen.viewport);
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
       const { x, y, zoom } = flow.getViewport();
       void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
@@ -50,7 +55,10 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
   }, [nodes, about, anchor, flow]);
   return (
     <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label="Lineage graph">
-      <ReactFlow
+      {start && <ReactFlow
+        defaultViewport={start.viewport}
+        width={start.width}
+        height={start.height}
         nodes={nodes}
         edges={edges}
         nodeTypes={NODE_TYPES}
@@ -65,25 +73,31 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
         maxZoom={2}
         onPaneClick={onNowhere}
         onError={ignore}
-        ariaLabelConfig={{ "minimap.ariaLabel": "Overview of the graph" }}
       >
         <Background gap={24} size={1.4} />
-        <MiniMap pannable zoomable position="bottom-right" nodeClassName={(node) => node.type ?? ""} nodeBorderRadius={20} nodeColor="var(--line-strong)" maskColor="light-dark(#5d616d22, #00000066)" style={{ width: 168, height: 112 }} />
+        <Panel position="bottom-right">
+          {nodes.length > 0 && <Overview nodes={nodes} />}
+        </Panel>
         <Panel position="bottom-left" className="zoom">
           <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
           <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
-          <Tool icon="fit" text="Fit everything into the window" onClick={() => look(flow, nodes, frame.current, null)} />
+          <Tool icon="fit" text="Fit everything into the window" onClick={() => void flow.setViewport(startOf(nodes, frame.current, null).viewport)} />
         </Panel>
-      </ReactFlow>
+      </ReactFlow>}
     </div>
   );
 }
 
-/** Look at all nodes, or at what is around one where that would be too small to read. */
-function look(flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): void {
-  if (frame && nodes.length > 0) {
-    void flow.setViewport(viewportFor(nodes.map(boxOf), { width: frame.clientWidth, height: frame.clientHeight }, first && boxOf(first)));
-  }
+interface Start {
+  viewport: Viewport;
+  width: number;
+  height: number;
+}
+
+/** How to look at all nodes, or at what is around one where that would be too small to read. */
+function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): Start {
+  const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
+  return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first)), width, height };
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */
@@ -97,10 +111,6 @@ function step(event: KeyboardEvent, flow: ReactFlowInstance<FlowNode>, nodes: re
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
   // Nodes outside of the window are not there to be focused before it has moved.
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
-}
-
-function boxOf({ position, width = 0, height = 0 }: FlowNode) {
-  return { ...position, width, height };
 }
 
 /** React Flow complains of edges to columns that are on another page: these are not drawn, as meant. */

@@ -18,7 +18,9 @@ import { useGraph } from "./useGraph";
 export default function LineagePage(): ReactNode {
   const [view, change] = useView();
   const { graph, error, isFetching, isStale } = useGraph(view);
-  const shown = useMemo(() => (graph ? visible(graph, view) : null), [graph, view]);
+  const { up, down, grown, folded, datasetsOnly, control } = view;
+  // Nothing else of a view lays the graph out anew.
+  const shown = useMemo(() => (graph ? visible(graph, { up, down, grown, folded, datasetsOnly, control }) : null), [graph, up, down, grown, folded, datasetsOnly, control]);
   const { data: diff, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
   const difference = useMemo(() => (view.from && diff ? marksOf(diff) : null), [view.from, diff]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from].join(" ");

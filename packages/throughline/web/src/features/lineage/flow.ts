@@ -1,7 +1,7 @@
-import type { Edge, Node } from "@xyflow/react";
+import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
 import type { ColumnRow } from "../../graph/columns";
 import type { Mark } from "../../graph/difference";
-import { sizeOf } from "../../graph/layout";
+import { GRIPS, sizeOf } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
 import type { Laid } from "./useLayout";
 
@@ -25,6 +25,11 @@ export type JobFlowNode = Node<Data<JobNode>, "job">;
 export type DatasetFlowNode = Node<Data<DatasetNode>, "dataset">;
 export type FlowNode = JobFlowNode | DatasetFlowNode;
 
+const HANDLES: NodeHandle[] = [
+  { id: "in", type: "target", position: Position.Left, ...GRIPS.left },
+  { id: "out", type: "source", position: Position.Right, ...GRIPS.right },
+];
+
 interface Looks {
   lookOf: (id: NodeId) => Look;
   rowsOf: (node: LineageNode) => ColumnRow[] | null;
@@ -45,7 +50,9 @@ export function flowNodes(laid: Laid, { lookOf, rowsOf, litColumns }: Looks): Fl
       rows,
       litColumns,
     };
-    const base = { id: node.id, position, ...sizeOf(laid.columns.get(node.id) ?? null) };
+    const size = sizeOf(laid.columns.get(node.id) ?? null);
+    // React Flow draws every node of unknown size or handles once, to measure it: all 1,000 of them.
+    const base = { id: node.id, position, ...size, measured: size, ...(rows ? {} : { handles: HANDLES }) };
     return node.type === "job"
       ? [{ ...base, type: "job" as const, data: { ...shared, node } }]
       : [{ ...base, type: "dataset" as const, data: { ...shared, node } }];

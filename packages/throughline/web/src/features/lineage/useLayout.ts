@@ -1,6 +1,6 @@
 import ELK, { type ELK as Elk } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
-import { useEffect, useState } from "react";
+import { startTransition, useEffect, useState } from "react";
 import { toElk, placesOf, type Place } from "../../graph/layout";
 import type { LineageNode, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
@@ -25,7 +25,8 @@ export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, abo
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
     void worker.layout(graph).then((found) => {
-      if (!isOld) setLaid({ shown, places: placesOf(found), columns: asked, about });
+      // Drawing 1,000 nodes gives way to clicks and keys.
+      if (!isOld) startTransition(() => setLaid({ shown, places: placesOf(found), columns: asked, about }));
     });
     return () => {
       isOld = true;

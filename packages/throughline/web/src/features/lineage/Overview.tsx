@@ -1,0 +1,41 @@
+import { useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
+import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
+import { around, outline, type Box } from "../../graph/layout";
+import type { FlowNode } from "./flow";
+
+/** The whole graph, small, and the part of it that is seen; a click or a drag goes there. */
+export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
+  const flow = useReactFlow();
+  const drawing = useRef<SVGSVGElement>(null);
+  const [x, y, zoom] = useStore(transformOf);
+  const [width, height] = [useStore(widthOf), useStore(heightOf)];
+  // One path for all of a type: 1,000 elements would be drawn anew at each movement.
+  const { jobs, datasets, all } = useMemo(() => {
+    const boxes = (type: FlowNode["type"]) => nodes.filter((node) => node.type === type).map(boxOf);
+    return { jobs: outline(boxes("job")), datasets: outline(boxes("dataset")), all: around(nodes.map(boxOf)) };
+  }, [nodes]);
+  const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
+  const frame = around([all, seen]);
+  const go = (event: PointerEvent) => {
+    const here = drawing.current?.getScreenCTM()?.inverse();
+    if (!here || event.buttons !== 1) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(here);
+    void flow.setCenter(point.x, point.y, { zoom });
+  };
+  return (
+    <svg ref={drawing} className="overview" role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
+      <path className="dataset" d={datasets} />
+      <path className="job" d={jobs} />
+      <path className="unseen" d={outline([frame, seen])} />
+    </svg>
+  );
+}
+
+export function boxOf({ position, width = 0, height = 0 }: FlowNode): Box {
+  return { ...position, width, height };
+}
+
+const transformOf = (state: ReactFlowState) => state.transform;
+const widthOf = (state: ReactFlowState) => state.width;
+const heightOf = (state: ReactFlowState) => state.height;
