@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 from pyiceberg.table import Table as IcebergTable
 
 from commands.cli import FLOW
@@ -49,6 +51,16 @@ def shared() -> Path:
 def settings(tmp_path: Path) -> Settings:
     """Settings with a state folder of the test's own."""
     return load_settings(state_dir=tmp_path / "state")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, the machine's own."""
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("neither chromium nor google-chrome is on the PATH")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from commands.environment import script
 from commands.page import ensure_page
@@ -58,16 +57,6 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     server.take(*rides(datetime.now(UTC) - timedelta(minutes=7)))
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, the machine's own."""
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("neither chromium nor google-chrome is on the PATH")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
 
 
 Look = Callable[..., Page]

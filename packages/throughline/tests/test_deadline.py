@@ -41,7 +41,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
     "nodes": [{}],
     "diff": [{}],
-    "runs": [{}, {"job": "often"}, {"counting": "task"}],
+    "runs": [{}, {"job": "often"}, {"counting": "task"}, {"own_id": "dag_41"}],
     "runtree": [{"run": "top"}, {"run": "dag_41"}],
     "search": [{"text": "d1"}, {"text": "dd11"}],
     "aliases": [{}],

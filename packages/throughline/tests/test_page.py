@@ -46,7 +46,7 @@ def test_without_a_built_page_the_server_says_how_to_build_it(client: TestClient
 def test_the_page_is_at_its_own_addresses_and_a_browser_that_has_it_is_told_so(
     client: TestClient,
 ) -> None:
-    for path in ("/", "/lineage?node=x"):
+    for path in ("/", "/lineage?node=x", "/run?job=x&id=y"):
         first = client.get(path)
         assert (first.status_code, first.text) == (200, "<p>the page")
         tag = first.headers["etag"]
@@ -85,6 +85,17 @@ def test_no_other_address_is_the_page(client: TestClient) -> None:
         answer = client.get(path)
         assert answer.status_code == 404, path
         assert answer.json()["code"] == 404
+
+
+@pytest.mark.usefixtures("built")
+def test_a_browser_at_an_address_that_is_none_is_given_the_page_that_says_so(
+    client: TestClient,
+) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    missing = client.get("/lineages", headers=browser)
+    assert (missing.status_code, missing.text) == (404, "<p>the page")
+    for path in ("/api/v2/nothing", "/assets/other.js"):
+        assert client.get(path, headers=browser).json()["code"] == 404, path
 
 
 def test_nothing_but_what_the_server_gives_may_run_or_be_loaded(client: TestClient) -> None:

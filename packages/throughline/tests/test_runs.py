@@ -49,6 +49,12 @@ def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) 
     assert [run["runId"] for run in runs_answer(state, "Flow.s")["items"]] == ["s"]
 
 
+def test_a_run_of_a_job_is_found_by_what_its_orchestrator_calls_it(state: State) -> None:
+    found = runs_answer(state, "dag.u", own_id="manual__1")["items"]
+    assert [run["runId"] for run in found] == ["t2"]
+    assert runs_answer(state, "dag.u", own_id="manual__2")["items"] == []
+
+
 @pytest.mark.parametrize("name", ["d", "manual__1"])
 def test_a_tree_of_runs_begins_at_the_topmost_that_has_the_id(name: str, state: State) -> None:
     tree: Any = ("d", [("t1", [("f", [("s", [])])]), ("t2", [])])

@@ -120,8 +120,10 @@ def _described(item: dict[str, Any]) -> str:
     return f"{item['loc'][-1]}: received {received}, {expected(item)}"
 
 
-def _on_http(_request: Request, error: Exception) -> Response:
+def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and (shown := page.not_found(request)):
+        return shown
     body = {"code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
     told = answer(body, error.status_code)
     told.headers.update(error.headers or {})  # Allow, with a 405

@@ -30,17 +30,29 @@ Node and, once, a network.</p>
 
 @router.get("/", include_in_schema=False)
 @router.get("/lineage", include_in_schema=False)
+@router.get("/run", include_in_schema=False)
 def get_page(request: Request) -> Response:
     """The page itself; what it shows at which address it finds out by itself."""
+    return _page(request, 200)
+
+
+def not_found(request: Request) -> Response | None:
+    """The page, which says so, for a browser that was led to an address that is none of ours."""
+    is_browser = "text/html" in request.headers.get("accept", "")
+    is_page = not request.url.path.startswith(("/api/", "/assets/"))
+    return _page(request, 404) if is_browser and is_page else None
+
+
+def _page(request: Request, status: int) -> Response:
     path = _BUILT / "index.html"
     if not path.is_file():
-        return HTMLResponse(_NOT_BUILT, headers={"Cache-Control": "no-store"})
+        return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
     html = path.read_bytes()
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     told = {"ETag": tag, "Cache-Control": "no-cache"}
-    if tag in request.headers.get("if-none-match", ""):
+    if status == 200 and tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=told)
-    return HTMLResponse(html, headers=told)
+    return HTMLResponse(html, status, headers=told)
 
 
 @router.get("/assets/{name}", include_in_schema=False)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import Ge, Le
 
+from throughline import deadline
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
 from throughline.graph.around import at_level, neighbourhood
@@ -20,13 +21,14 @@ from throughline.graph.generations import Generations
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
+from throughline.graph.links import links_of_run
 from throughline.graph.made import Made
 from throughline.graph.making import making
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import code_of, origin, provenance
 from throughline.graph.questions import Times, micros_of, question
-from throughline.graph.runs import find_run, run_tree, told_of
+from throughline.graph.runs import find_run, own_id_of, run_tree, told_of
 from throughline.graph.schemas import drift
 from throughline.graph.search import counts_of, search
 from throughline.graph.search import shown as shown_hit
@@ -410,6 +412,7 @@ def runs_answer(
     cursor: Cursor = None,
     *,
     roots: Annotated[bool, "Only runs that no other run started."] = False,
+    own_id: Annotated[str | None, "Only runs that their orchestrator calls so."] = None,
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
@@ -422,13 +425,15 @@ def runs_answer(
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     if roots:
         runs = [run for run in runs if parent_of(state, run) is None]
+    if own_id is not None:
+        runs = [run for run in deadline.watched(runs) if own_id_of(run) == own_id]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))
     if counting is not None:
         known, level = generations_of(state), level_of(counting)
         members = (run for generation in known.present for run in generation.runs)
         keys = {known.levels.owner(run, level).key for run in members}
         fitting = (run for run in fitting if run.key in keys)
-    about, place = ("runs", job, condition, counting, roots), partial(place_of_run, state)
+    about, place = ("runs", job, condition, counting, roots, own_id), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
     return paged([told_of(state, run) for run in found], more)
 
@@ -454,13 +459,15 @@ def _fitting(state: State, node: Node) -> Level:
 def run_answer(state: State, run_id: str) -> dict[str, Any]:
     """A run with its parameters, code and dataset versions, and every run below it likewise.
 
-    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself.
+    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself;
+    `links` the pages of its orchestrator.
     """
     run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
     return {
         **_run_in_full(state, run),
         "facets": run.facets.plain(),
+        "links": links_of_run(state, run),
         "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
         "below": [_run_in_full(state, each) for each in below],
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from throughline import deadline
 from throughline.graph.generations import Generations
+from throughline.graph.links import links_of_job
 from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import checks_of, when
@@ -39,9 +40,10 @@ class Summaries:
         """The same, with everything that was said of the node last."""
         books = facets_of(self._state, node)
         facets = {name: facet for book in books for name, facet in book.plain().items()}
-        run = None
+        run, links = None, []
         if node.type == "job":
-            run = newest_run(self._state, JobRef(node.namespace, node.name))
+            ref = JobRef(node.namespace, node.name)
+            run, links = newest_run(self._state, ref), links_of_job(self._state, ref)
         return {
             **self.of(node),
             "description": _text(facets, "documentation", "description"),
@@ -49,6 +51,7 @@ class Summaries:
             "source": _text(facets, "sourceCode", "sourceCode"),
             "language": _text(facets, "sourceCode", "language"),
             "code": code_of(run) if run else {},
+            "links": links,
             "fields": _fields(self._state, node),
             "facets": facets,
         }

@@ -1,3 +1,4 @@
+import { BASE } from "./base";
 import type { paths } from "./schema";
 
 type Question = keyof paths extends `/api/v2/${infer Name}` ? Name : never;
@@ -35,7 +36,7 @@ async function get<T>(path: string, query: object, signal?: AbortSignal): Promis
   for (const [name, value] of Object.entries(query) as [string, string | number | boolean | null | undefined][]) {
     if (value !== null && value !== undefined) told.append(name, String(value));
   }
-  const response = await fetch(`${path}?${told.toString()}`, { signal: signal ?? null });
+  const response = await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null });
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => ({}))) as { message?: string; nearest?: string[] };
   throw new ApiError(refusal.message ?? `HTTP ${response.status}`, response.status, refusal.nearest ?? []);

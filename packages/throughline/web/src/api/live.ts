@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { BASE } from "./base";
 
 const QUIET_MS = 1_000;
 
@@ -17,7 +18,7 @@ export function useLive(): boolean {
       }, QUIET_MS);
     };
     const open = () => {
-      stream = new EventSource("/api/v2/events/stream");
+      stream = new EventSource(`${BASE}/api/v2/events/stream`);
       stream.onopen = () => setOpen(true);
       stream.onmessage = renew;
       stream.onerror = () => {

@@ -648,6 +648,10 @@ export interface paths {
                             integration: string | null;
                             kind: string;
                             language: string | null;
+                            links: {
+                                name: string;
+                                url: string;
+                            }[];
                             name: string;
                             namespace: string;
                             owners: string[];
@@ -759,6 +763,7 @@ export interface paths {
                     cursor?: string | null;
                     job?: string | null;
                     limit?: number;
+                    ownId?: string | null;
                     roots?: boolean;
                 };
                 header?: never;
@@ -1015,6 +1020,10 @@ export interface components {
                 name: string;
                 namespace: string;
             };
+            links?: {
+                name: string;
+                url: string;
+            }[];
             outputs: {
                 name: string;
                 namespace: string;

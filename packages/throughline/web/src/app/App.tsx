@@ -1,5 +1,7 @@
 import { lazy, Suspense, type ReactNode } from "react";
 import { useLive } from "../api/live";
+import { NotFound } from "../features/lost/NotFound";
+import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
 import { useAddress } from "./address";
 import { Header } from "./Header";
@@ -9,17 +11,24 @@ const LineagePage = lazy(() => import("../features/lineage/LineagePage"));
 
 export function App(): ReactNode {
   const isLive = useLive();
-  const isLineage = useAddress().pathname === "/lineage";
+  const { pathname } = useAddress();
   return (
     <>
-      <Header isLive={isLive} hasSearch={isLineage} />
-      {isLineage ? (
-        <Suspense fallback={<p className="waiting">Opening the graph …</p>}>
-          <LineagePage />
-        </Suspense>
-      ) : (
-        <StartPage />
-      )}
+      <Header isLive={isLive} hasSearch={pathname !== "/"} />
+      <Suspense fallback={<p className="waiting">Opening the graph …</p>}>{viewAt(pathname)}</Suspense>
     </>
   );
+}
+
+function viewAt(pathname: string): ReactNode {
+  switch (pathname) {
+    case "/":
+      return <StartPage />;
+    case "/lineage":
+      return <LineagePage />;
+    case "/run":
+      return <RunPage />;
+    default:
+      return <NotFound />;
+  }
 }

@@ -1,4 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
+import { BASE } from "../api/base";
 import { formatView, keeping, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
@@ -13,13 +14,13 @@ function subscribe(each: () => void): () => void {
   return () => listeners.delete(each);
 }
 
-const here = () => location.pathname + location.search;
+const here = () => (location.pathname.slice(BASE.length) || "/") + location.search;
 
 /** Go to an address of the page; `isSmall` changes leave no step to go back to. */
 export function go(address: string, isSmall = false): void {
   if (address === here()) return;
-  if (isSmall) history.replaceState(null, "", address);
-  else history.pushState(null, "", address);
+  if (isSmall) history.replaceState(null, "", BASE + address);
+  else history.pushState(null, "", BASE + address);
   tell();
 }
 

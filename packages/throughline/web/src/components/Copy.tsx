@@ -10,7 +10,7 @@ export function Copy({ text, label }: { text: string; label: string }): ReactNod
     return () => clearTimeout(timer);
   }, [told]);
   const copy = () =>
-    navigator.clipboard.writeText(text).then(
+    put(text).then(
       () => setTold("Copied"),
       () => setTold("Not copied: the browser does not allow it"),
     );
@@ -22,6 +22,23 @@ export function Copy({ text, label }: { text: string; label: string }): ReactNod
       </span>
     </button>
   );
+}
+
+/** Into the clipboard; the old way where a page in a frame of another site may not use the new one. */
+async function put(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    field.className = "hidden";
+    document.body.append(field);
+    field.select();
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is nothing else in such a frame
+    const isDone = document.execCommand("copy");
+    field.remove();
+    if (!isDone) throw new Error("refused");
+  }
 }
 
 /** A command line to copy. */

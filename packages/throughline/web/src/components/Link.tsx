@@ -1,4 +1,5 @@
 import type { ComponentProps, ReactNode } from "react";
+import { BASE } from "../api/base";
 import { go } from "../app/address";
 
 /** A link within the page; with a modifier key it is the browser's. */
@@ -6,7 +7,7 @@ export function Link({ href, ...others }: ComponentProps<"a"> & { href: string }
   return (
     <a
       {...others}
-      href={href}
+      href={BASE + href}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
         event.preventDefault();

@@ -23,6 +23,7 @@ _RUN = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _TABLE = ("hive://lake:9083", "shop.orders")
 _PLACE = ("s3://lake", "warehouse/shop/orders")
 _RAW = ("s3://landing", "orders.csv")
+_AIRFLOW = "https://airflow.example.org/dags/shop_daily/runs/scheduled__2025-11-21T02"
 _REPORT = ("postgres://db:5432", "shop.public.revenue")
 _MODEL = ("mlflow://models", "forecast")
 
@@ -96,7 +97,15 @@ def _events() -> list[dict[str, Any]]:
             nominalTime=_nominal(),
             airflowDagRun=_facet(dagRun={"run_id": "scheduled__2025-11-21T02:00:00+00:00"}),
         ),
-        _run("START", load, "02:00:05", "shop_daily.load", "AIRFLOW/TASK", parent=above),
+        _run(
+            "START",
+            load,
+            "02:00:05",
+            "shop_daily.load",
+            "AIRFLOW/TASK",
+            parent=above,
+            airflow=_facet(taskInstance={"log_url": f"{_AIRFLOW}/tasks/load?try_number=1"}),
+        ),
         _load("START", query, "02:00:10", "1", inside),
         _load("COMPLETE", query, "02:01:00", "1", inside),
         _run("COMPLETE", load, "02:01:05", "shop_daily.load", "AIRFLOW/TASK", parent=above),

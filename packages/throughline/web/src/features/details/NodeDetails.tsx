@@ -4,6 +4,7 @@ import type { Answer } from "../../api/client";
 import { Copy } from "../../components/Copy";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { OutLinks } from "../../components/OutLink";
 import { Trouble } from "../../components/Trouble";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
@@ -41,6 +42,7 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
             Look at the graph around it
           </Link>
         )}
+        <OutLinks links={node.links} />
       </div>
       <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
     </>

@@ -5,6 +5,7 @@ import { Ago } from "../../components/Ago";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { OutLinks } from "../../components/OutLink";
 import { RunState } from "../../components/RunState";
 import { Trouble } from "../../components/Trouble";
 import { formatView, type View } from "../../graph/view";
@@ -42,6 +43,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
         <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
           The job, with all of its runs
         </Link>
+        <OutLinks links={run.links ?? []} />
       </div>
       <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
     </>

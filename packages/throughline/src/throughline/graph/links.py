@@ -1,0 +1,58 @@
+"""Where else a job or a run can be looked at: its orchestrator's pages, as events tell them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from throughline import deadline
+from throughline.graph.walk import newest_run
+from throughline.projection import Run, State
+from throughline.projection.derived import children_of, lineage_of
+from throughline.spec import JobRef
+
+# Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
+_OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
+
+
+def links_of_run(state: State, run: Run) -> list[dict[str, str]]:
+    """`name` and `url` of the pages of a run, or of the nearest above it that has one."""
+    for each in lineage_of(state, run):
+        if url := _log_of(each):
+            return [_link("Task instance in Airflow", url)]
+        if each.facets.get("airflowDagRun") and (found := _parts_below(state, each)):
+            return [_link("DAG run in Airflow", found["dag"] + found["run"])]
+    return []
+
+
+def links_of_job(state: State, ref: JobRef) -> list[dict[str, str]]:
+    """The same of a job, as its newest run tells it."""
+    run = newest_run(state, ref)
+    if run is None:
+        return []
+    if found := _OF_AIRFLOW.match(_log_of(run)):
+        return [_link("Task in Airflow", found["dag"] + found["task"].split("/mapped/")[0])]
+    if run.facets.get("airflowDagRun") and (found := _parts_below(state, run)):
+        return [_link("DAG in Airflow", found["dag"])]
+    return []
+
+
+def _parts_below(state: State, dag_run: Run) -> re.Match[str] | None:
+    """A DAG run tells no address; its tasks do."""
+    for child in deadline.watched(children_of(state, dag_run)):
+        if found := _OF_AIRFLOW.match(_log_of(child)):
+            return found
+    return None
+
+
+def _log_of(run: Run) -> str:
+    """The address of a task's log, empty if none is told that a browser may be sent to."""
+    instance: Any = run.facets.get("airflow").get("taskInstance")
+    told = instance.get("log_url") if isinstance(instance, dict) else None
+    is_page = isinstance(told, str) and urlsplit(told).scheme in ("http", "https")
+    return str(told) if is_page else ""
+
+
+def _link(name: str, url: str) -> dict[str, str]:
+    return {"name": name, "url": url}

@@ -1,0 +1,73 @@
+"""Runs and jobs lead to the pages of their orchestrator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.graph.answers import node_answer, run_answer
+from throughline.projection import State
+
+_DAG = "http://localhost:9090/dags/rides"
+_RUN = f"{_DAG}/runs/manual__2026-11-21T08%3A33"
+
+
+def _task(url: Any) -> dict[str, Any]:
+    return {"airflow": {"taskInstance": {"log_url": url}}}
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    told = _task(f"{_RUN}/tasks/load.stage?try_number=2")
+    dag = {"airflowDagRun": {"dagRun": {"run_id": "manual__2026-11-21T08:33"}}}
+    above = ("d", "rides")
+    return build.state(
+        build.run("COMPLETE", "d", "rides", "08:09:00", facets=dag),
+        build.run("COMPLETE", "n", "rides.none", "08:00:30", parent=above),
+        build.run("COMPLETE", "t", "rides.load.stage", "08:01:00", parent=above, facets=told),
+        build.run("COMPLETE", "q", "query", "08:01:00", parent=("t", "rides.load.stage")),
+        build.run("COMPLETE", "x", "apart", "08:01:00"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "links"),
+    [
+        ("t", [("Task instance in Airflow", f"{_RUN}/tasks/load.stage?try_number=2")]),
+        ("q", [("Task instance in Airflow", f"{_RUN}/tasks/load.stage?try_number=2")]),
+        ("d", [("DAG run in Airflow", _RUN)]),
+        ("x", []),
+    ],
+)
+def test_a_run_leads_to_its_page_or_to_that_of_the_run_above_it(
+    run: str, links: list[tuple[str, str]], state: State
+) -> None:
+    found = run_answer(state, run)["links"]
+    assert [(each["name"], each["url"]) for each in found] == links
+
+
+@pytest.mark.parametrize(
+    ("job", "links"),
+    [
+        ("rides.load.stage", [("Task in Airflow", f"{_DAG}/tasks/load.stage")]),
+        ("rides", [("DAG in Airflow", _DAG)]),
+        ("query", []),
+    ],
+)
+def test_a_job_leads_to_its_page(job: str, links: list[tuple[str, str]], state: State) -> None:
+    found = node_answer(state, f"job:demo:{job}")["links"]
+    assert [(each["name"], each["url"]) for each in found] == links
+
+
+def test_the_page_of_a_mapped_task_is_that_of_all_its_elements(build: Any) -> None:
+    told = _task(f"{_RUN}/tasks/load/mapped/3?try_number=1")
+    state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=told))
+    assert node_answer(state, "job:demo:rides.load")["links"][0]["url"] == f"{_DAG}/tasks/load"
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", "", None, 7])
+def test_no_browser_is_sent_to_what_is_no_page(url: Any, build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=_task(url)))
+    assert run_answer(state, "t")["links"] == []
+    assert node_answer(state, "job:demo:rides.load")["links"] == []

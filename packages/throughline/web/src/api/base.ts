@@ -1,0 +1,2 @@
+/** What every address begins with: nothing, or where the sample is, which has a server's every address below it. */
+export const BASE = /^\/sample(?=\/|$)/.exec(location.pathname)?.[0] ?? "";

@@ -1,0 +1,29 @@
+import type { ReactNode } from "react";
+import { Copy } from "./Copy";
+
+const isFramed = window.self !== window.top;
+
+/** A link to another site, in a tab of its own; a frame, such as Airflow's, opens none: there its address is copied. */
+export function OutLink({ href, children }: { href: string; children: ReactNode }): ReactNode {
+  if (isFramed)
+    return (
+      <span className="out" title={href}>
+        {children}
+        <Copy text={href} label="Copy the address" />
+      </span>
+    );
+  return (
+    <a className="link out" href={href} rel="noreferrer" target="_blank">
+      {children}
+    </a>
+  );
+}
+
+/** Links to the pages of an orchestrator, in a line. */
+export function OutLinks({ links }: { links: readonly { name: string; url: string }[] }): ReactNode {
+  return links.map((link) => (
+    <OutLink key={link.url} href={link.url}>
+      {link.name}
+    </OutLink>
+  ));
+}

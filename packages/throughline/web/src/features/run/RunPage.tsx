@@ -1,0 +1,39 @@
+import { useEffect, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { go, useAddress } from "../../app/address";
+import { Link } from "../../components/Link";
+import { Trouble } from "../../components/Trouble";
+import { addressOf } from "../../graph/view";
+import { NotFound } from "../lost/NotFound";
+
+/** Leads to the run of a job that its orchestrator calls by an id of its own. */
+export function RunPage(): ReactNode {
+  const told = useAddress().searchParams;
+  const [job, ownId] = [told.get("job"), told.get("id")];
+  const { data, error } = useAnswer("runs", job && ownId ? { job, ownId, limit: 1 } : null);
+  const run = data?.items[0];
+  useEffect(() => {
+    if (job && run) go(addressOf(job, { open: `run:${run.runId}` }), true);
+  }, [job, run]);
+  if (!job || !ownId) return <NotFound />;
+  if (run || (!data && !error)) return <p className="waiting">Looking for the run …</p>;
+  return (
+    <main className="lost">
+      {error ? (
+        <Trouble error={error} />
+      ) : (
+        <>
+          <h1>This run has told nothing yet</h1>
+          <p>
+            No run <code>{ownId}</code> of <code>{job}</code> is known. It is shown here as soon as its first event comes in.
+          </p>
+          <p>
+            <Link className="link" href={addressOf(job)}>
+              Look at the job
+            </Link>
+          </p>
+        </>
+      )}
+    </main>
+  );
+}

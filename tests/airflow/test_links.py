@@ -1,0 +1,172 @@
+"""Airflow leads to lineage, and lineage back to Airflow: in their own pages, in a browser."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+
+from commands.airflow_api import Airflow
+from commands.environment import (
+    AIRFLOW_PASSWORD,
+    AIRFLOW_USER,
+    child_environ,
+    script,
+    write_airflow_password,
+)
+from commands.page import ensure_page
+from commands.processes import Service
+from commands.services import TAXI_DAG, lineage_ready, start_throughline
+from lakehouse.settings import load_settings
+from tests.pipeline.conftest import free_ports
+
+pytestmark = [pytest.mark.airflow, pytest.mark.server, pytest.mark.browser]
+
+TASK = "download"
+Json = dict[str, Any]
+
+
+@dataclass
+class Linked:
+    """Airflow's UI and the lineage server, which has heard of one run."""
+
+    airflow: str
+    lineage: str
+    run: str
+
+    @property
+    def run_page(self) -> str:
+        """The run in Airflow's UI."""
+        return f"{self.airflow}/dags/{TAXI_DAG}/runs/{quote(self.run, safe='')}"
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
+    """Airflow without a scheduler: a run stays queued, and lineage is told that it began."""
+    ensure_page()
+    port = free_ports(2)
+    state = tmp_path_factory.mktemp("links")
+    settings = load_settings(state_dir=state, airflow_port=port, throughline_port=port + 1)
+    write_airflow_password(settings)
+    environ = child_environ(settings)
+    for command in (["db", "migrate"], ["dags", "reserialize"]):
+        subprocess.run([script("airflow"), *command], env=environ, check=True, capture_output=True)
+    server = [[script("airflow"), "api-server"]]
+    services = [
+        start_throughline(settings),
+        Service("Airflow", server, environ, state / "logs" / "airflow.log"),
+    ]
+    try:
+        url = f"http://localhost:{port}"
+        services[0].wait_until(lambda: lineage_ready(settings), 60)
+        services[1].wait_until(lambda: _answers(f"{url}/api/v2/version"), 120)
+        airflow = Airflow(url, services[1].check)
+        airflow.unpause(TAXI_DAG)
+        linked = Linked(url, settings.throughline_url, airflow.trigger(TAXI_DAG, {}))
+        events = _events(settings.job_namespace, linked)
+        answer = httpx.post(f"{linked.lineage}/api/v1/lineage/batch", json=events)
+        answer.raise_for_status()
+        yield linked
+    finally:
+        for service in services:
+            service.stop()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _events(namespace: str, linked: Linked) -> list[Json]:
+    """What Airflow's provider tells of a run and of its first task, which wrote a file."""
+    dag, task = str(uuid.uuid4()), str(uuid.uuid4())
+    told = {"dagRun": {"dag_id": TAXI_DAG, "run_id": linked.run}}
+    log = {"log_url": f"{linked.run_page}/tasks/{TASK}?try_number=1"}
+    above = {"run": {"runId": dag}, "job": {"namespace": namespace, "name": TAXI_DAG}}
+    facets = {"airflow": {**told, "taskInstance": log}, "parent": above}
+    written = [{"namespace": "file", "name": "/landing/yellow_tripdata_2025-04.parquet"}]
+    return [
+        _event("START", dag, namespace, TAXI_DAG, {"airflowDagRun": told}, []),
+        _event("COMPLETE", task, namespace, f"{TAXI_DAG}.{TASK}", facets, written),
+    ]
+
+
+def _event(
+    type_: str, run: str, namespace: str, job: str, facets: Json, outputs: list[Json]
+) -> Json:
+    return {
+        "eventType": type_,
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": "https://github.com/apache/airflow",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": run, "facets": facets},
+        "job": {"namespace": namespace, "name": job},
+        "outputs": outputs,
+    }
+
+
+@pytest.fixture(scope="module")
+def airflow_page(browser: Browser, linked: Linked) -> Iterator[Page]:
+    """Airflow's UI, logged in."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    page.goto(linked.airflow)
+    page.locator("input[name=username]").fill(AIRFLOW_USER)
+    page.locator("input[name=password]").fill(AIRFLOW_PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Lineage")).to_be_visible(timeout=30_000)
+    yield page
+    context.close()
+
+
+def _lineage(page: Page) -> FrameLocator:
+    page.get_by_role("link", name="Lineage").last.click()
+    return page.frame_locator("iframe[title=Lineage]")
+
+
+def test_the_navigation_leads_to_the_start_page(airflow_page: Page) -> None:
+    expect(_lineage(airflow_page).get_by_text("Newest runs")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/dags/{dag}", "/dags/{dag}/tasks/{task}", "{run}", "{run}/tasks/{task}"],
+    ids=["dag", "task", "dag_run", "task_instance"],
+)
+def test_each_page_of_airflow_has_the_lineage_of_what_it_shows(
+    place: str, airflow_page: Page, linked: Linked
+) -> None:
+    run = linked.run_page.removeprefix(linked.airflow)
+    path = place.format(dag=TAXI_DAG, task=TASK, run=run)
+    airflow_page.goto(linked.airflow + path)
+    frame = _lineage(airflow_page)
+    expect(frame.locator(f'[data-node="job:nyc_taxi:{TAXI_DAG}.{TASK}"]')).to_be_visible()
+    details = frame.get_by_role("complementary", name="Details")
+    if "run" in place:
+        expect(details.get_by_text(linked.run, exact=True)).to_be_visible()
+        expect(details.get_by_role("button", name="Copy the address")).to_be_visible()
+
+
+@pytest.mark.parametrize(("job", "title"), [(TAXI_DAG, "DAG run"), (f"{TAXI_DAG}.{TASK}", "Task")])
+def test_a_run_of_lineage_leads_to_its_page_in_airflow(
+    job: str, title: str, airflow_page: Page, linked: Linked
+) -> None:
+    airflow_page.goto(f"{linked.lineage}/run?job=job:nyc_taxi:{job}&id={quote(linked.run)}")
+    with airflow_page.context.expect_page() as opened:
+        airflow_page.get_by_role("link", name=f"{title}").filter(has_text="in Airflow").click()
+    page = opened.value
+    expect(page.get_by_role("link", name="Lineage").last).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(TAXI_DAG).first).to_be_visible()
+    assert page.url.startswith(linked.run_page.partition("/runs/")[0])
+    page.close()
