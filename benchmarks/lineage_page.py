@@ -1,6 +1,6 @@
 """How quickly the lineage page shows itself and draws graphs, in a real Chromium.
 
-    .venv/bin/python benchmarks/lineage_page.py [--nodes N ...] [--rounds R]
+    .venv/bin/python -m benchmarks.lineage_page [--nodes N ...] [--rounds R]
 
 The start page is opened warm, beside a page of one word. Then, for each number of nodes (100 and
 1000), a new store gets as many in layers of 50, with two edges a node, and all of it is opened:
@@ -27,9 +27,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psutil
-from lineage_store import WIDTH, dataset, event, post, say, serving, settled, throughline
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.lineage_store import WIDTH, dataset, event, post, say, serving, settled, throughline
 from commands.page import BUILT, ensure_page
 
 ONE_WORD = """
