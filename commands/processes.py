@@ -32,14 +32,14 @@ class Service:
     def __init__(self, name: str, commands: list[list[str]], environ: dict[str, str], log: Path):
         self.name = name
         self.log = log
-        self.mark = uuid.uuid4().hex
+        self._mark = uuid.uuid4().hex
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
             self._start = out.tell()
             self._processes = [
                 subprocess.Popen(
                     command,
-                    env=environ | {MARK: self.mark},
+                    env=environ | {MARK: self._mark},
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.STDOUT,
@@ -82,29 +82,34 @@ class Service:
                 os.killpg(program.pid, signal.SIGTERM)
         psutil.wait_procs(_alive(self._processes), timeout=GRACE_SECONDS)
         for signal_ in (signal.SIGTERM, signal.SIGKILL):
-            left = marked(self.mark)
+            left = self.processes()
             for process in left:
                 _send(process, signal_)
             psutil.wait_procs(left, timeout=GRACE_SECONDS)
         for program in self._processes:
             program.wait()
 
+    def processes(self) -> list[psutil.Process]:
+        """Every process of it that lives.
+
+        Known by the mark in their environment, or by the session of a program: a process that
+        changes its title, as Airflow's workers do, writes over its environment.
+        """
+        sessions = {program.pid for program in self._processes}
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                is_ours = (
+                    os.getsid(process.pid) in sessions or process.environ().get(MARK) == self._mark
+                )
+                if is_ours and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
+
     def _log_tail(self) -> str:
         text = self.log.read_bytes()[self._start :].decode(errors="replace")
         lines = text.splitlines()[-15:]
         return f"The end of {self.log}:\n" + "\n".join(lines)
-
-
-def marked(mark: str) -> list[psutil.Process]:
-    """Processes that carry the mark in their environment."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
 
 
 def _alive(programs: list[subprocess.Popen[bytes]]) -> list[psutil.Process]:

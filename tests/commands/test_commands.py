@@ -16,7 +16,7 @@ from typer.main import get_command
 from commands.airflow_api import _log_line
 from commands.cli import app
 from commands.demo import default_months
-from commands.processes import Service, marked, require_free_port, wait_for_interrupt
+from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import _lock, _locks
 from commands.status import show_settings, show_status
@@ -71,19 +71,23 @@ def test_a_taken_port_is_named_together_with_its_setting() -> None:
             require_free_port(port, "Airflow", "AIRFLOW_PORT")
 
 
-def test_a_service_is_stopped_with_what_it_put_into_a_session_of_its_own(tmp_path: Path) -> None:
+def test_a_service_is_stopped_with_what_left_its_session_or_took_another_title(
+    tmp_path: Path,
+) -> None:
     program = (
         "import subprocess, sys, signal\n"
-        "child = [sys.executable, '-c', 'import signal; print(1, flush=True); signal.pause()']\n"
-        "subprocess.Popen(child, start_new_session=True)\n"
+        "end = 'import os, signal; os.write(1, b\"1\"); signal.pause()'\n"
+        "titled = 'import setproctitle; setproctitle.setproctitle(\"airflow worker\");' + end\n"
+        "subprocess.Popen([sys.executable, '-c', end], start_new_session=True)\n"
+        "subprocess.Popen([sys.executable, '-c', titled])\n"
         "signal.pause()\n"
     )
     log = tmp_path / "service.log"
     service = Service("it", [[sys.executable, "-c", program]], {}, log)
-    service.wait_until(lambda: log.read_text() == "1\n", 30)
-    assert len(marked(service.mark)) == 2
+    service.wait_until(lambda: log.read_text() == "11", 30)
+    assert len(service.processes()) == 3
     service.stop()
-    assert marked(service.mark) == []
+    assert service.processes() == []
 
 
 def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from commands.airflow_api import Airflow
 from commands.demo import run_dags
-from commands.processes import Service, marked
+from commands.processes import Service
 from commands.progress import Progress
 from commands.services import (
     DAGS,
@@ -165,7 +165,7 @@ def cut_off_training(found: Pipeline, service: Service) -> None:
     computing = f"{FLOW}.compute_actuals"
     service.wait_until(lambda: computing in {e["job"]["name"] for e in found.events()}, 300)
     found.cut_off = found.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
-    for process in marked(service.mark):
+    for process in service.processes():
         process.kill()
 
 
