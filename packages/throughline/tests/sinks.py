@@ -7,13 +7,24 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import orjson
 
-Answer = int | tuple[int, dict[str, str]] | str
-"""A status, one with headers, or "cut": the connection ends in the middle of the answer."""
+
+@dataclass(frozen=True)
+class Said:
+    """A status with a body of JSON."""
+
+    status: int
+    body: Any
+
+
+Answer = int | tuple[int, dict[str, str]] | Said | str
+"""A status, one with headers or a body, "cut": the connection ends in the middle of the answer, or
+"slow": no answer comes as long as anybody waits."""
 
 
 class Sink:
@@ -48,6 +59,10 @@ class Sink:
             if answer == 201:
                 self.taken.append(body)
             self.changed.notify_all()
+        if answer == "slow":
+            handler.connection.recv(1)  # until who asked gives up
+            handler.close_connection = True
+            return
         if isinstance(answer, str):
             handler.wfile.write(b"HTTP/1.1 201 Crea")
             handler.connection.setsockopt(
@@ -55,9 +70,14 @@ class Sink:
             )
             handler.close_connection = True
             return
-        status, headers = (answer, {}) if isinstance(answer, int) else answer
+        said = b'{"message": "because, password=hunter2"}'
+        headers: dict[str, str] = {}
+        if isinstance(answer, Said):
+            status, said = answer.status, orjson.dumps(answer.body)
+        else:
+            status, headers = (answer, headers) if isinstance(answer, int) else answer
+            said = b"" if status == 201 else said
         handler.send_response(status)
-        said = b"" if status == 201 else b'{"message": "because, password=hunter2"}'
         for name, value in {**headers, "Content-Length": str(len(said))}.items():
             handler.send_header(name, value)
         handler.end_headers()

@@ -109,16 +109,16 @@ def test_an_event_of_which_nothing_is_known_goes_with_what_it_says(
 def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: Any) -> None:
     table, place = "hive://h|shop.orders", "s3://lake|warehouse/orders"
     link = build.dataset(place, symlinks=[("hive://h", "shop.orders", "TABLE")])
-    spark = build.run("COMPLETE", "a", "app.a", "08:00:00")
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
     spark["outputs"] = [link]
-    other = build.run("COMPLETE", "b", "flow.b", "08:01:00", reads=(table,))
+    other = build.run("COMPLETE", "b", "flow.b", "08:01:00", reads=(table,), writes=("x|out",))
     bodies = sent(rewriting, [spark, other], at_once=True)
-    assert {name for _, _, name in _edges(bodies)} == {"shop.orders"}
+    assert {name for _, _, name in _edges(bodies)} == {"in", "shop.orders", "out"}
 
 
 def test_nulls_go_and_what_is_left_is_kept(rewriting: Rewriting, build: Any) -> None:
     event = build.run(
-        "COMPLETE", "r", "flow.j", "08:00:00", writes=("x|out",),
+        "COMPLETE", "r", "flow.j", "08:00:00", reads=("x|in",), writes=("x|out",),
         facets={"airflow": {"dag": {"dag_id": "d", "owner": None}}},
     )  # fmt: skip
     (body,) = rewriting.rewrite(event, Known())

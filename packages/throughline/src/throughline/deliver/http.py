@@ -1,4 +1,4 @@
-"""Backend `http`: Marquez, another throughline, or any other OpenLineage endpoint."""
+"""Backend `http`: another throughline, or any other endpoint that takes OpenLineage as it is."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def new_client(headers: dict[str, str] | None = None) -> httpx.Client:
     return httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
 
 
-def post(client: httpx.Client, url: str, content: bytes, shown: str) -> None:
+def post(client: httpx.Client, url: str, content: bytes, shown: str) -> bytes:
     """Post JSON; any answer of 2xx means that it has arrived. `shown` is the URL's name in errors.
 
-    Raises UnavailableError or DeliveryError.
+    Answers what the server said. Raises UnavailableError or DeliveryError.
     """
     import httpx
 
@@ -90,7 +90,7 @@ def post(client: httpx.Client, url: str, content: bytes, shown: str) -> None:
     except httpx.TransportError as error:
         raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
     if answer.is_success:
-        return
+        return answer.content
     said = redact_text(answer.text.strip())[:_SHOWN]
     reason = f"{shown} answered {answer.status_code}: {said}"
     status = answer.status_code

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from heapq import nlargest
 from typing import Any
 
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name, is_location
-from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, unpack
-from throughline.projection.derived import descendants_of, lineage_of
-from throughline.spec import Facets, RunEvent, shown_time
+from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, start_of, unpack
+from throughline.projection.derived import children_of, lineage_of
+from throughline.spec import EventType, Facets, RunEvent, shown_time
 
 Body = dict[str, Any]
 """An event, a dataset or a facet as JSON, decoded."""
@@ -28,7 +29,9 @@ _LASTING = (
     "tags",
 )
 """Facets that say what a dataset is, whoever says it; others tell what one run did with it."""
+_LOOKED_BACK = 5  # completed runs among which one is looked for that did something
 PLACING = ("parent", "processing_engine", "nominalTime", "jobDependencies")
+"""Facets of a run that every event of it should carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,11 @@ class Known:
     run_facets: Facets = field(default_factory=dict)
     job_facets: Facets = field(default_factory=dict)
     flow_facets: Facets = field(default_factory=dict)
-    """The job's at the top, if that is another."""
-    pipeline: tuple[str, str] | None = None
-    """Namespace and name of the job at the top."""
+    """Those of the job at the top, which may be its own."""
+    above: tuple[RunKey, ...] = ()
+    """The runs above it, nearest first."""
+    started: int | None = None
+    """When the run began, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +77,26 @@ class End:
         }
 
 
-def known_of(state: State, key: RunKey, *, unites: bool = False) -> Known:
-    """What is known of a run; with `unites` its siblings of the same job count as well.
+def known_of(state: State, key: RunKey, *, of_job: bool = False) -> Known:
+    """What is known of a run.
 
-    Mapped and foreach elements are such siblings: a backend that keeps the inputs and outputs of a
-    job, not of a run, would keep only those of the last one.
+    With `of_job` its inputs and outputs are those of its job, for a backend that keeps no other:
+    those of siblings of the same job (mapped and foreach elements) count as well, and, as long as
+    the run has not completed with some of its own, those of the last one that did.
     """
     run = state.runs.get(key)
     if run is None:
         return Known()
-    top = list(lineage_of(state, run))[-1]
-    members = _members(state, [run, *(_siblings(state, run) if unites else ())])
+    lineage = list(lineage_of(state, run))
+    members = _generation(state, run) if of_job else _members(state, [run])
     return Known(
         inputs=_datasets(state, [run.inputs for run in members], "inputFacets"),
         outputs=_datasets(state, [run.outputs for run in members], "outputFacets"),
         run_facets=run.facets.plain(),
         job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
-        flow_facets=state.jobs[top.key.job].facets.plain() if top is not run else {},
-        pipeline=top.key.job,
+        flow_facets=state.jobs[lineage[-1].key.job].facets.plain(),
+        above=tuple(each.key for each in lineage[1:]),
+        started=start_of(run),
     )
 
 
@@ -101,15 +108,34 @@ def ends_before(state: State, event: RunEvent) -> list[End]:
     levels = Levels(state)
     found = [] if event.type.is_end else [run]
     if event.inputs or event.outputs:
-        found += [
-            above
-            for above in list(lineage_of(state, run))[1:]
-            if levels.of(above.key.job) <= Level.TASK
-        ]
+        for above in levels.lineage(run)[1:]:
+            if levels.of(run.key.job) >= Level.TASK:
+                break
+            found.append(run := above)
     ended = [(each.key, each.end) for each in found]
     return [
         End(key, end[0].hash, end[0].time, str(end[1])) for key, end in ended if end is not None
     ]
+
+
+def _generation(state: State, run: Run) -> list[Run]:
+    """The runs whose datasets are those of the job once this run has come so far."""
+    members = _members(state, [run, *_siblings(state, run)])
+    is_settled = run.end is not None and run.end[1] is EventType.COMPLETE
+    if is_settled and any(each.inputs or each.outputs for each in members):
+        return members
+    completed = (
+        each
+        for each in map(state.runs.__getitem__, state.jobs[run.key.job].runs)
+        if each.end is not None
+        and each.end[1] is EventType.COMPLETE
+        and (start_of(each) or 0) < (start_of(run) or 0)
+    )
+    for before in nlargest(_LOOKED_BACK, completed, key=lambda each: start_of(each) or 0):
+        did = _members(state, [before, *_siblings(state, before)])
+        if any(each.inputs or each.outputs for each in did):
+            return members + did
+    return members
 
 
 def _siblings(state: State, run: Run) -> list[Run]:
@@ -121,10 +147,15 @@ def _siblings(state: State, run: Run) -> list[Run]:
 
 
 def _members(state: State, runs: list[Run]) -> list[Run]:
-    """The runs and, unless they are of a pipeline, all below them."""
-    if Levels(state).of(runs[0].key.job) > Level.TASK:
-        return runs
-    return [each for run in runs for each in (run, *descendants_of(state, run))]
+    """The runs and, where they are tasks or finer, what is below them up to other tasks."""
+    levels, found = Levels(state), []
+    open_ = list(runs)
+    while open_:
+        found.append(run := open_.pop())
+        if run not in runs or levels.of(run.key.job) <= Level.TASK:
+            below = children_of(state, run)
+            open_ += [each for each in below if levels.of(each.key.job) < Level.TASK]
+    return found
 
 
 def _datasets(state: State, sides: Iterable[dict[DatasetName, Use]], io: str) -> tuple[Body, ...]:

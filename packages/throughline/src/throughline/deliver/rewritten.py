@@ -26,12 +26,12 @@ def bodies(delivery: Delivery, rewriting: Rewriting) -> list[Body]:
     if not isinstance(event, RunEvent):
         return rewriting.rewrite(raw, Known())
     with delivery.known() as state:
-        key, unites = RunKey(event.run_id, event.job), rewriting.unites
-        known = known_of(state, key, unites=unites)
+        key, of_job = RunKey(event.run_id, event.job), rewriting.of_job
+        known = known_of(state, key, of_job=of_job)
         ends = ends_before(state, event)
     found = rewriting.rewrite(raw, known)
     if again := [end for end in ends if delivery.was_told(end.hash)]:
         with delivery.known() as state:
-            pairs = [(end.body(raw), known_of(state, end.key, unites=unites)) for end in again]
+            pairs = [(end.body(raw), known_of(state, end.key, of_job=of_job)) for end in again]
         found += [body for pair in pairs for body in rewriting.rewrite(*pair)]
     return found

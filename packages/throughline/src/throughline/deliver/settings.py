@@ -10,11 +10,18 @@ from typing import Any
 
 from throughline.config import filled, read_yaml
 from throughline.deliver.backend import Backend
+from throughline.deliver.catalogs import Marquez, OpenMetadata
 from throughline.deliver.http import Http
 from throughline.deliver.local import Console, File
 from throughline.errors import ConfigError
 
-BUILT_IN: dict[str, type[Any]] = {"console": Console, "file": File, "http": Http}
+BUILT_IN: dict[str, type[Any]] = {
+    "console": Console,
+    "file": File,
+    "http": Http,
+    "marquez": Marquez,
+    "openmetadata": OpenMetadata,
+}
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 

@@ -8,18 +8,16 @@ edges are never trimmed.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 
 import orjson
 
 from throughline.deliver.known import Body, Known
-from throughline.deliver.rewrite.rewriting import Rewriting, is_run, renamed, whole
+from throughline.deliver.rewrite.rewriting import Rewriting, glue_table, is_run, renamed, whole
 from throughline.errors import DeliveryError
 
 MOST_BYTES = 300_000
 
-_GLUE = re.compile(r"arn:aws[\w-]*:glue:[^:/]+:\d{12}")
 _KEPT = ("schema", "columnLineage", "symlinks")
 """Facets of datasets that DataZone shows or knows a dataset by."""
 
@@ -56,7 +54,7 @@ def _under_aws_names(body: Body) -> Body:
         own = dataset["namespace"], dataset["name"]
         links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
         names = [own, *((each["namespace"], each["name"]) for each in links)]
-        glue = next((name for name in names if _GLUE.fullmatch(name[0])), None)
+        glue = next((name for name in names if glue_table(*name)), None)
         if glue is not None and glue != own:
             aws[own] = glue
             for link in links:

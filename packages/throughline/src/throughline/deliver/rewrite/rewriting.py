@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,8 +11,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from throughline.deliver.known import PLACING, Body, Known, named
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
-_KINDS = {"run": "RunFacet", "job": "JobFacet", "facets": "DatasetFacet"}
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
+_GLUE = re.compile(r"arn:aws[\w-]*:glue:[^:/]+:\d{12}/?")
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
 
@@ -31,8 +32,8 @@ class Rewriting:
     """How events are rewritten for one kind of backend, and what it then keeps of them."""
 
     rewrite: Rewrite
-    unites: bool = False
-    """Whether siblings of the same job count as one: the backend keeps what a job does, no run."""
+    of_job: bool = False
+    """Whether the backend keeps what a job reads and writes, rather than each run of it."""
 
 
 def is_run(event: Body) -> bool:
@@ -99,6 +100,14 @@ def without_nulls(part: Any) -> Any:
     if isinstance(part, list):
         return [without_nulls(each) for each in part if each is not None]
     return part
+
+
+def glue_table(namespace: str, name: str) -> str | None:
+    """`database.table` of a dataset that is called as OpenLineage calls a Glue table."""
+    parts = name.split("/")
+    if _GLUE.fullmatch(namespace) and len(parts) == 3 and parts[0] == "table":
+        return ".".join(parts[1:])
+    return None
 
 
 def renamed(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:

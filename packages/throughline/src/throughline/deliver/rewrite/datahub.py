@@ -1,0 +1,119 @@
+"""DataHub's OpenLineage endpoint, which fails or forgets more than it says.
+
+- It keeps the inputs and outputs of a job, and every event replaces them.
+- It knows a job's orchestrator by the run's engine, and must know the producer of a parent too.
+- An event of the type OTHER is invalid there; events without a run, nulls and fields without a name
+  are errors; a name with a space is dropped, one with a comma makes an invalid URN.
+- A Glue table is one only by a TABLE symlink; any other TABLE symlink would make it one of Hive.
+
+What it has no place for goes by `datahub_extras`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from throughline.deliver.known import Body, Known
+from throughline.deliver.rewrite.rewriting import (
+    Rewriting,
+    glue_table,
+    is_run,
+    renamed,
+    valid,
+    whole,
+)
+
+_RESERVED = re.compile(r"[\s,()␟]")
+_KNOWN_PRODUCER = re.compile(
+    r"https://github\.com/(OpenLineage/OpenLineage/.*?([\w-]+)|apache/(airflow)/.*|(trino)db/trino.*)"
+)
+_PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
+
+
+def rewrite(event: Body, known: Known) -> list[Body]:
+    """The event of a run, whole, under names that DataHub takes."""
+    if not is_run(event):
+        return []
+    body = whole(event, known)
+    for side in ("inputs", "outputs"):
+        body[side] = [_dataset(each) for each in body[side]]
+    body = renamed(body, dataset_name)
+    if body["eventType"] == "OTHER":
+        body["eventType"] = "RUNNING"
+    body["job"] = {**body["job"], **job_name(body["job"])}
+    _set_orchestrator(body)
+    return [valid(body, "RunEvent")]
+
+
+DATAHUB = Rewriting(rewrite, of_job=True)
+
+
+def job_name(job: Body) -> dict[str, str]:
+    """Namespace and name of a job as DataHub takes them."""
+    return {"namespace": escaped(job["namespace"]), "name": escaped(job["name"])}
+
+
+def dataset_name(namespace: str, name: str) -> tuple[str, str]:
+    """What a dataset is called there: a Glue table by platform and name, others as they are."""
+    table = glue_table(namespace, name)
+    return ("glue", escaped(table)) if table else (escaped(namespace), escaped(name))
+
+
+def escaped(text: str) -> str:
+    """A text without what a URN cannot hold: %2C for a comma, as acryl-datahub writes it."""
+    return _RESERVED.sub(lambda found: quote(found[0]), text)
+
+
+def orchestrator(body: Body) -> str:
+    """The orchestrator of a rewritten event, as DataHub finds it."""
+    return str(body["run"]["facets"]["processing_engine"]["name"]).lower()
+
+
+def _set_orchestrator(body: Body) -> None:
+    facets = body["run"]["facets"]
+    if not facets.get("processing_engine", {}).get("name"):
+        integration = body["job"]["facets"].get("jobType", {}).get("integration")
+        told = _KNOWN_PRODUCER.fullmatch(str(body["producer"]))
+        named = next((part for part in told.groups()[1:] if part), None) if told else None
+        engine = {"version": "unknown", "openlineageAdapterVersion": "unknown"}
+        facets["processing_engine"] = engine | {"name": integration or named or "openlineage"}
+    parent = facets.get("parent")
+    if parent and not _KNOWN_PRODUCER.fullmatch(str(parent.get("_producer"))):
+        parent["_producer"] = _PARENT_PRODUCER
+
+
+def _dataset(dataset: Body) -> Body:
+    facets = dict(dataset.get("facets", {}))
+    links = facets.pop("symlinks", {}).get("identifiers", ())
+    names = [dataset, *links]
+    if glue := [each for each in names if glue_table(each["namespace"], each["name"])]:
+        link = {"namespace": glue[0]["namespace"], "name": glue[0]["name"], "type": "TABLE"}
+        facets["symlinks"] = {"identifiers": [link]}
+    if "schema" in facets:
+        facets["schema"] = {**facets["schema"], "fields": _fields(facets["schema"].get("fields"))}
+    if "columnLineage" in facets:
+        facets["columnLineage"] = _escaped_columns(facets["columnLineage"])
+    return {**dataset, "facets": facets}
+
+
+def _fields(fields: Any) -> list[Body]:
+    """The fields that have a name, under names that a URN can hold."""
+    found = []
+    for field in fields if isinstance(fields, list) else ():
+        if isinstance(field, dict) and field.get("name"):
+            nested = {"fields": _fields(field["fields"])} if field.get("fields") else {}
+            found.append({**field, "name": escaped(str(field["name"])), **nested})
+    return found
+
+
+def _escaped_columns(lineage: Body) -> Body:
+    def inputs(told: Body) -> list[Body]:
+        given = told.get("inputFields") or ()
+        return [{**each, "field": escaped(str(each["field"]))} for each in given if "field" in each]
+
+    fields = lineage.get("fields") or {}
+    made = {escaped(name): {**told, "inputFields": inputs(told)} for name, told in fields.items()}
+    rest = inputs({"inputFields": lineage.get("dataset")})
+    return {**lineage, "fields": made, **({"dataset": rest} if rest else {})}

@@ -1,0 +1,208 @@
+"""Marquez and OpenMetadata: real servers that answer as they do, and what is left there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from throughline.deliver import Forwarder, standings_answer
+from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.deliver.forwarder import Backoff
+from throughline.deliver.http import HttpConfig
+from throughline.errors import UnavailableError
+from throughline.projection.live import Batch, Live
+
+from .sinks import Answer, Said, Sink, serving
+
+Json = dict[str, Any]
+
+_QUICK = Backoff(first=0.001, most=0.01)
+
+
+class MarquezServer:
+    """The state of runs as Marquez keeps it: that of the event that came last.
+
+    Its rules are those of the recorded answers (scenarios 04, 11, 12 of marquez-answers).
+    """
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Json] = {}
+
+    def answer(self, body: Json, _nth: int) -> Answer:
+        """Take an event, or refuse it as Marquez does."""
+        if body.get("eventType") is None:
+            return 500
+        facets = [*body["run"]["facets"].values(), *body["job"]["facets"].values()]
+        for dataset in (*body["inputs"], *body["outputs"]):
+            facets += dataset["facets"].values()
+        if any("_producer" not in each or "_schemaURL" not in each for each in facets):
+            return 422
+        run = self.runs.setdefault(body["run"]["runId"], {"startedAt": None, "endedAt": None})
+        state = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
+        run["state"] = state.get(body["eventType"], "RUNNING")
+        run["endedAt" if body["eventType"] in state else "startedAt"] = body["eventTime"][11:19]
+        return 201
+
+
+class OpenMetadataServer:
+    """Edges between the tables that it knows, by its own rules (OpenLineageMapper)."""
+
+    def __init__(self, *tables: str) -> None:
+        self.tables = set(tables)
+        self.edges: set[tuple[str, str]] = set()
+        self.columns: set[tuple[str, str]] = set()
+
+    def answer(self, body: Json, _nth: int) -> Answer:
+        """Take an event; it answers 200 whatever comes of it."""
+        if body["eventType"] != "COMPLETE" or not (body["inputs"] and body["outputs"]):
+            return Said(200, {"status": "success", "lineageEdgesCreated": 0})
+        names = [each["name"] for each in (*body["inputs"], *body["outputs"])]
+        missing = [{"name": name} for name in names if name not in self.tables]
+        made = {
+            (read["name"], written["name"])
+            for read in body["inputs"]
+            for written in body["outputs"]
+            if {read["name"], written["name"]} <= self.tables
+        }
+        self.edges |= made
+        for written in body["outputs"]:
+            lineage = written.get("outputFacets", {}).get("columnLineage", {}).get("fields", {})
+            self.columns |= {(f, i["field"]) for f in lineage for i in lineage[f]["inputFields"]}
+        if missing and not made:
+            told = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
+            return Said(200, {"status": "failure", "message": told, "unresolvedDatasets": missing})
+        return Said(200, {"status": "success", "lineageEdgesCreated": len(made)})
+
+
+@contextmanager
+def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forwarder]:
+    with serving(Sink(answer)) as sink:
+        forwarder = Forwarder("marquez", Marquez(HttpConfig(sink.url)), live, _QUICK)
+        yield forwarder
+        forwarder.stop()
+
+
+@contextmanager
+def _openmetadata(live: Live, server: OpenMetadataServer) -> Iterator[tuple[Forwarder, Sink]]:
+    with serving(Sink(server.answer)) as sink:
+        backend = OpenMetadata(OpenMetadataConfig(sink.url))
+        forwarder = Forwarder("openmetadata", backend, live, _QUICK)
+        yield forwarder, sink
+        forwarder.stop()
+
+
+def _take(live: Live, build: Any, *events: Json) -> None:
+    live.take(Batch([build.entry(event) for event in events]))
+
+
+@pytest.mark.parametrize("order", ["in order", "start last", "running last", "backwards"])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_marquez_shows_a_run_as_it_was_in_whatever_order_its_events_came(
+    live: Live, build: Any, order: str, is_late: bool
+) -> None:
+    start, running, end = (
+        build.run(kind, "0198a000-0000-7000-8000-000000000001", "f.j", time, writes=("x|out",))
+        for kind, time in (("START", "08:00:00"), ("RUNNING", "08:02:00"), ("FAIL", "08:05:00"))
+    )
+    events = {
+        "in order": [start, running, end],
+        "start last": [running, end, start],
+        "running last": [start, end, running],
+        "backwards": [end, running, start],
+    }[order]
+    server = MarquezServer()
+    with _marquez(live, server.answer) as forwarder:
+        for event in events:
+            _take(live, build, event)
+            if is_late:
+                forwarder.drain()
+        forwarder.drain()
+        assert not forwarder.refused
+    (run,) = server.runs.values()
+    assert run == {"state": "FAILED", "startedAt": "08:00:00", "endedAt": "08:05:00"}
+
+
+def test_marquez_takes_what_it_would_refuse_as_it_came(live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "not a uuid", "f.j", "08:00:00", reads=("x|in",))
+    del event["eventType"]
+    event["inputs"][0]["facets"] = {"schema": {"fields": [{"name": "a", "type": None}]}}
+    server = MarquezServer()
+    with _marquez(live, server.answer) as forwarder:
+        _take(live, build, event)
+        assert forwarder.drain() == 1
+        assert not forwarder.refused
+
+
+@pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", (429, {"Retry-After": "0"})])
+def test_what_a_server_has_no_time_for_comes_again_whole_and_in_order(
+    live: Live, build: Any, trouble: Answer
+) -> None:
+    server, answers = MarquezServer(), [trouble, 201, trouble]
+
+    def answer(body: Json, nth: int) -> Answer:
+        said = answers[nth] if nth < len(answers) else 201
+        return server.answer(body, nth) if said == 201 else said
+
+    with _marquez(live, answer) as forwarder:
+        for run in ("a", "b", "c"):
+            _take(live, build, build.run("COMPLETE", run, "f.j", "08:00:00"))
+        assert forwarder.drain_patiently() in (2, 3)
+        assert not forwarder.refused
+    assert len(server.runs) == 3
+
+
+def test_openmetadata_has_the_edges_of_a_run_that_told_them_bit_by_bit(
+    live: Live, build: Any
+) -> None:
+    arn = "arn:aws:glue:eu-west-1:123456789012"
+    server = OpenMetadataServer("shop.raw", "shop.mart")
+    reads = build.run("START", "r", "f.j", "08:00:00", reads=(f"{arn}|table/shop/raw",))
+    writes = build.run("RUNNING", "r", "f.j", "08:01:00", writes=(f"{arn}|table/shop/mart",))
+    source = {"namespace": arn, "name": "table/shop/raw", "field": "id"}
+    lineage = {"fields": {"key": {"inputFields": [source]}}}
+    writes["outputs"][0]["facets"]["columnLineage"] = lineage
+    with _openmetadata(live, server) as (forwarder, sink):
+        _take(live, build, reads, build.run("COMPLETE", "r", "f.j", "08:02:00"))
+        forwarder.drain()
+        assert not sink.requests
+        _take(live, build, writes)
+        forwarder.drain()
+        assert [body["eventType"] for body in sink.requests] == ["COMPLETE"]
+        assert sink.headers[0]["path"] == "/api/v1/openlineage/lineage"
+    assert server.edges == {("shop.raw", "shop.mart")}
+    assert server.columns == {("key", "id")}
+
+
+def test_openmetadata_says_which_tables_it_does_not_have(live: Live, build: Any) -> None:
+    server = OpenMetadataServer("shop.raw")
+    event = build.run(
+        "COMPLETE",
+        "r",
+        "f.j",
+        "08:00:00",
+        reads=("hive://h|shop.raw",),
+        writes=("hive://h|shop.x",),
+    )
+    with _openmetadata(live, server) as (forwarder, _):
+        _take(live, build, event)
+        forwarder.drain()
+        (standing,) = standings_answer(live.log)
+        (letter,) = standing["newestDeadLetters"]
+        assert letter["reason"].endswith("could not be resolved; not there: shop.x")
+        server.tables.add("shop.x")
+        forwarder._deliveries.retry()
+        assert forwarder.drain() == 1
+    assert server.edges == {("shop.raw", "shop.x")}
+
+
+def test_a_server_that_hangs_is_waited_for_no_longer_than_said(
+    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.deliver.http._TIMEOUT_SECONDS", 0.05)
+    with _marquez(live, lambda _body, _nth: "slow") as forwarder:
+        _take(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
+        with pytest.raises(UnavailableError, match="timed out"):
+            forwarder.drain()
