@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from commands.environment import script
 from commands.page import ensure_page
+from tests.looking import Look, looking
 
 from .rides import rides
 
@@ -59,33 +60,8 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     server.stop()
 
 
-Look = Callable[..., Page]
-
-
 @pytest.fixture
 def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
     """Open an address of the page; it fails if the page logs an error or asks another host."""
-    wrong: list[str] = []
-    contexts = []
-
-    def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
-        size: Any = {"width": width, "height": height}
-        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda each: note(each.url, lineage.url, "data:"))
-        page.on("console", lambda each: note(each.text) if each.type == "error" else None)
-        page.goto(lineage.url + path)
-        return page
-
-    def note(text: str, *expected: str) -> None:
-        # A refusal, and a server that is stopped, are what some tests are about.
-        if not text.startswith((*expected, "Failed to load resource")):
-            wrong.append(text)
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    with looking(browser, lineage.url) as open_:
+        yield open_

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from commands.page import WEB
 from lakehouse.settings import REPOSITORY
+from tests.looking import Look, axe_finds
 
-from .conftest import Lineage, Look
+from .conftest import Lineage
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -213,10 +213,7 @@ def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Lo
     expect(page.locator(".waiting")).to_have_count(0)
     if name in KEPT and os.environ.get("WRITE_DOCS"):
         page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
-    page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    told = [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
-    assert told == []
+    assert axe_finds(page) == []
 
 
 def test_the_start_page_fits_a_phone(look: Look) -> None:
