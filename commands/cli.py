@@ -171,6 +171,18 @@ def lineage(context: typer.Context) -> None:
     become([script("throughline"), *context.args], environ | os.environ)
 
 
+@app.command("proxy-local")
+def proxy_local(
+    fifo: Annotated[
+        bool, typer.Option("--fifo", help="Keep the events of a run in order.")
+    ] = False,
+) -> None:
+    """The OpenLineage proxy to DataZone, on this machine, until Ctrl-C."""
+    from commands.proxy import proxy_local as start
+
+    start(load_settings(), is_fifo=fifo)
+
+
 @app.command("create-infra")
 def create_infra(
     profile: Profile = None,

@@ -106,9 +106,12 @@ class Service:
                     found.append(process)
         return found
 
+    def output(self) -> str:
+        """What the programs said since they were started."""
+        return self.log.read_bytes()[self._start :].decode(errors="replace")
+
     def _log_tail(self) -> str:
-        text = self.log.read_bytes()[self._start :].decode(errors="replace")
-        lines = text.splitlines()[-15:]
+        lines = self.output().splitlines()[-15:]
         return f"The end of {self.log}:\n" + "\n".join(lines)
 
 

@@ -97,8 +97,7 @@ def jars(settings: Settings) -> Path:
     folder = settings.state_dir / "jars"
     missing = {n: v for n, v in wanted.items() if not (folder / f"{n}-{v[1]}.jar").exists()}
     if missing:
-        folder.mkdir(parents=True, exist_ok=True)
-        _download(settings, missing, folder)
+        download(settings, missing, folder)
     return folder
 
 
@@ -109,15 +108,28 @@ def classpath(settings: Settings) -> str:
     return ":".join(str(folder / f"{name}-{version}.jar") for name, (_, version) in wanted.items())
 
 
-def _download(settings: Settings, wanted: dict[str, tuple[str, str]], folder: Path) -> None:
+def download(
+    settings: Settings,
+    wanted: dict[str, tuple[str, str]],
+    folder: Path,
+    *,
+    is_transitive: bool = False,
+) -> None:
+    """Bring jars (organisation and version by name) into a folder, if asked with all they need.
+
+    Raises:
+        SetupError: Maven Central could not be reached.
+    """
     import pyspark
 
     module = ['<ivy-module version="2.0"><info organisation="local" module="jars"/><dependencies>']
     for name, (organisation, version) in wanted.items():
         module.append(
-            f'<dependency org="{organisation}" name="{name}" rev="{version}" transitive="false"/>'
+            f'<dependency org="{organisation}" name="{name}" rev="{version}"'
+            f' conf="default" transitive="{str(is_transitive).lower()}"/>'
         )
     module.append("</dependencies></ivy-module>")
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=settings.state_dir) as work:
         ivy = Path(work, "ivy.xml")
         ivy.write_text("".join(module))
@@ -125,19 +137,21 @@ def _download(settings: Settings, wanted: dict[str, tuple[str, str]], folder: Pa
             [
                 *(str(java_home(settings) / "bin" / "java"), *_trust_store()),
                 *("-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.apache.ivy.Main"),
-                *("-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar", "-warn"),
+                *("-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar", "bundle", "-warn"),
                 *("-retrieve", f"{work}/[artifact]-[revision].[ext]"),
             ],
             capture_output=True,
             text=True,
         )
-        missing = [n for n, v in wanted.items() if not Path(work, f"{n}-{v[1]}.jar").exists()]
+        asked = [Path(work, f"{name}-{version}.jar") for name, (_, version) in wanted.items()]
+        missing = [jar.name for jar in asked if not jar.exists()]
         if missing:
             raise SetupError(
                 f"Maven Central gave no {', '.join(missing)}: {_tail(done.stderr + done.stdout)} "
                 "Is the network up? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=..."
             )
-        for jar in Path(work).glob("*.jar"):
+        # What was asked for comes last: where it is, the rest is too.
+        for jar in sorted(Path(work).glob("*.jar"), key=lambda jar: jar in asked):
             jar.replace(folder / jar.name)
 
 

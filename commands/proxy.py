@@ -1,0 +1,102 @@
+"""`./run proxy-local`: the OpenLineage proxy's handlers on this machine, on a real SQS server."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+
+import typer
+
+from commands.elasticmq import start_elasticmq
+from commands.environment import child_environ
+from commands.processes import Service, require_free_port, stopping, wait_for_interrupt
+from lakehouse.settings import Settings
+
+START_SECONDS = 60
+VISIBILITY_SECONDS = 30
+MOST_RECEIVES = 8
+DOMAIN, ACCOUNT = "dzd_local", "000000000000"
+
+
+def local_environ(sqs_url: str) -> dict[str, str]:
+    """The environment of AWS's clients here: no account of anybody's, and this SQS server."""
+    return {
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL_SQS": sqs_url,
+    }
+
+
+def proxy_local(settings: Settings, *, is_fifo: bool) -> None:
+    """Run the proxy until Ctrl-C, and say how to post to it."""
+    port = settings.proxy_port
+    require_free_port(port, "the proxy", "PROXY_PORT")
+    services: list[Service] = []
+    with stopping(services):
+        typer.echo("The proxy starts (the first time, ElasticMQ is downloaded).")
+        url, key, taken = start_proxy(settings, services, port, is_fifo=is_fifo)
+        typer.echo(f"Post to  {url}\nKey      {key}\nArrived  {taken}\nCtrl-C ends this.")
+        wait_for_interrupt(services)
+
+
+def start_proxy(
+    settings: Settings, services: list[Service], port: int, *, is_fifo: bool
+) -> tuple[str, str, Path]:
+    """Start it; answers its URL, its key and the file of what the stand-in of DataZone took.
+
+    Raises:
+        SetupError: a part does not start.
+    """
+    import boto3
+
+    from throughline_aws.local.mapping import make_queues
+
+    logs, taken = settings.state_dir / "logs", settings.state_dir / "proxy" / "arrived.jsonl"
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    sqs = start_elasticmq(settings, logs / "elasticmq.log")
+    services.append(sqs.service)
+    client = boto3.client(
+        "sqs",
+        endpoint_url=sqs.url,
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
+    queue, dead = make_queues(
+        client,
+        "openlineage",
+        is_fifo=is_fifo,
+        most_receives=MOST_RECEIVES,
+        visibility=VISIBILITY_SECONDS,
+    )
+    key = secrets.token_urlsafe(24)
+    environ = {
+        **child_environ(settings),
+        **local_environ(sqs.url),
+        "PROXY_KEY": key,
+        "QUEUE_URL": queue,
+        "DEAD_LETTER_URL": dead,
+        "DOMAIN_ID": DOMAIN,
+        "ACCOUNT": ACCOUNT,
+        "MOST_RECEIVES": str(MOST_RECEIVES),
+    }
+
+    def part(name: str, *arguments: str) -> Service:
+        command = [sys.executable, "-m", "throughline_aws.local", name, *arguments]
+        services.append(Service(name, [command], environ, logs / f"proxy-{name}.log"))
+        return services[-1]
+
+    environ["AWS_ENDPOINT_URL_DATAZONE"] = _said(part("datazone", "0", str(taken)))
+    url = _said(part("gateway", str(port)))
+    part("worker")
+    return url, key, taken
+
+
+def _said(service: Service) -> str:
+    """The URL that a part says once it listens."""
+    service.wait_until(lambda: "http://" in service.output(), START_SECONDS)
+    return next(line for line in service.output().splitlines() if line.startswith("http://"))

@@ -1,0 +1,141 @@
+"""Backend `datazone`: Amazon DataZone / SageMaker Catalog, by PostLineageEvent.
+
+throughline rewrites the events, within the limits of that call that botocore does not check; what
+is added here are the rules of names, and what each error means.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from throughline.deliver import Delivery
+from throughline.deliver.known import Body, Known
+from throughline.deliver.rewrite.datazone import DATAZONE, client_token
+from throughline.deliver.rewritten import bodies
+from throughline.errors import ConfigError, DeliveryError, UnavailableError
+from throughline_aws.clients import client, variable
+from throughline_aws.names import BUILT_IN, read_names
+
+_DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
+_ACCOUNT = re.compile(r"\d{12}")
+_BUSY = frozenset({401, 408, 429, 502, 503, 504})
+"""Statuses that say nothing about the event: 401 is a matter of credentials, which get renewed."""
+_EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
+
+
+@dataclass(frozen=True, slots=True)
+class DataZoneConfig:
+    """`domain_id` is the domain's (dzd_...), `account` that of tables named without one.
+
+    `region` and `profile` are boto3's, which finds them by itself; `names` is a file of rules as
+    in names.yaml, which counts without one.
+    """
+
+    domain_id: str
+    account: str
+    region: str | None = None
+    profile: str | None = None
+    names: str | None = None
+
+    def __post_init__(self) -> None:
+        if not _DOMAIN.fullmatch(self.domain_id):
+            raise ConfigError(
+                f"domain_id: received {self.domain_id!r}, expected dzd_ or dzd- and up to 36"
+                " letters, digits, _ and -, as DataZone shows it"
+            )
+        if not _ACCOUNT.fullmatch(self.account):
+            raise ConfigError(
+                f"account: received {self.account!r}, expected 12 digits in quotation marks"
+            )
+
+
+class DataZone:
+    """Posts each event by itself, with its hash as Client-Token: a second time it is no event."""
+
+    config_class: ClassVar[type[DataZoneConfig]] = DataZoneConfig
+
+    def __init__(self, config: DataZoneConfig) -> None:
+        path = Path(config.names).expanduser() if config.names else BUILT_IN
+        self._names = read_names(path, config.account)
+        self._domain = config.domain_id
+        # A forwarder and a queue both try again by themselves, and know when.
+        self._client = client("datazone", tries=1, region=config.region, profile=config.profile)
+
+    def send(self, delivery: Delivery) -> None:
+        """Post one event. Raises DeliveryError, or UnavailableError for what may pass."""
+        for body in bodies(delivery, DATAZONE):
+            for named in self._named(body):
+                self._post(named)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def failed(self) -> Iterator[str]:
+        """Ids of the last day's events that DataZone took, and whose Processing-Status is FAILED.
+
+        Raises UnavailableError or DeliveryError.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        pages = self._client.get_paginator("list_lineage_events").paginate(
+            domainIdentifier=self._domain,
+            processingStatus="FAILED",
+            timestampAfter=datetime.now(UTC) - timedelta(days=1),
+        )
+        try:
+            for page in pages:
+                yield from (item["id"] for item in page["items"])
+        except (ClientError, BotoCoreError) as error:
+            raise _explained(error) from None
+
+    def _named(self, body: Body) -> list[Body]:
+        """A body under the names of the rules; then a symlink may be the name to take, and longer
+        names need their room, so it is rewritten again."""
+        named = self._names.event(body)
+        return [body] if named == body else DATAZONE.rewrite(named, Known())
+
+    def _post(self, body: Body) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer = self._client.post_lineage_event(
+                domainIdentifier=self._domain,
+                event=orjson.dumps(body),
+                clientToken=client_token(body),
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise _explained(error) from None
+        if "id" not in answer:  # to botocore, an answer that was cut off is one as well
+            raise UnavailableError("DataZone: the answer names no event, it was cut off")
+
+
+def datazone_of_environment() -> DataZone:
+    """The backend that a handler's environment describes. Raises ConfigError."""
+    return DataZone(
+        DataZoneConfig(variable("DOMAIN_ID"), variable("ACCOUNT"), names=os.environ.get("NAMES"))
+    )
+
+
+def _explained(error: Any) -> DeliveryError:
+    """What an error of botocore's means: a refusal for good, or one that may pass."""
+    response = getattr(error, "response", None)
+    if response is None:  # no connection, none that lasted, or no credentials
+        return UnavailableError(f"DataZone: {error}")
+    status = int(response["ResponseMetadata"]["HTTPStatusCode"])
+    code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
+    reason = f"DataZone answered {status} {code}: {message}"[:500]
+    if status in _BUSY or code in _EXPIRED:
+        asked = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
+        return UnavailableError(reason, float(asked) if asked.isdecimal() else 0)
+    if status >= 500:
+        return UnavailableError(reason, is_doubtful=True)
+    return DeliveryError(reason)

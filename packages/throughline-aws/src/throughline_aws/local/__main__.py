@@ -1,0 +1,61 @@
+"""A part of the proxy as a process: `gateway PORT`, `worker`, or `datazone PORT FILE`.
+
+The environment is that of the Lambdas. A server says its URL on stdout once it listens.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from throughline.errors import ThroughlineError
+from throughline_aws import worker
+from throughline_aws.clients import client, variable
+from throughline_aws.local.datazone import DataZoneServer
+from throughline_aws.local.gateway import PATH, gateway
+from throughline_aws.local.mapping import poll
+
+
+def main(part: str, *arguments: str) -> None:
+    """Run a part until the process is ended."""
+    if part == "gateway":
+        server = gateway(int(arguments[0]))
+        _serve(server, f"http://127.0.0.1:{server.server_port}{PATH}")
+    elif part == "datazone":
+        stand_in = _writing(int(arguments[0]), Path(arguments[1]))
+        _serve(stand_in, stand_in.url)
+    elif part == "worker":
+        poll(client("sqs", tries=3), variable("QUEUE_URL"), worker.handler, threading.Event())
+    else:
+        sys.exit(f"received {part!r}, expected gateway, worker or datazone")
+
+
+def _serve(server: ThreadingHTTPServer, url: str) -> None:
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+def _writing(port: int, path: Path) -> DataZoneServer:
+    """A stand-in of DataZone that appends what it takes to a file of JSON Lines."""
+
+    def answer(event: dict[str, Any]) -> int:
+        with path.open("ab") as file:
+            file.write(orjson.dumps(event) + b"\n")
+        return 200
+
+    return DataZoneServer(port, answer)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except ThroughlineError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

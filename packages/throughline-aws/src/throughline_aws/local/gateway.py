@@ -1,0 +1,73 @@
+"""A stand-in of API Gateway: an HTTP API with one route, a Lambda authorizer and a Lambda."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from throughline_aws import authorizer, receiver
+
+PATH = "/api/v1/lineage"
+MOST_BYTES = 10_485_760
+"""The largest body that API Gateway takes."""
+
+_NO_ROUTE = {"statusCode": 404, "body": '{"message":"Not Found"}'}
+_UNKNOWN = {"statusCode": 401, "body": '{"message":"Unauthorized"}'}
+_DENIED = {"statusCode": 403, "body": '{"message":"Forbidden"}'}
+_TOO_LARGE = {"statusCode": 413, "body": '{"message":"Request Entity Too Large"}'}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self._answer(self._routed(self.rfile.read(int(self.headers.get("Content-Length", 0)))))
+
+    def _routed(self, body: bytes) -> dict[str, Any]:
+        if self.path.partition("?")[0] != PATH:
+            return _NO_ROUTE
+        if len(body) > MOST_BYTES:
+            return _TOO_LARGE
+        if "authorization" not in self.headers:  # the identity source is missing: nobody is asked
+            return _UNKNOWN
+        request = self._request(body)
+        if not authorizer.handler(request, None)["isAuthorized"]:
+            return _DENIED
+        return receiver.handler(request, None)
+
+    def _request(self, body: bytes) -> dict[str, Any]:
+        """The request in payload format 2.0; what is zipped or no text comes in base64."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        http = {"method": "POST", "path": PATH, "sourceIp": self.client_address[0]}
+        is_binary = "content-encoding" in headers
+        return {
+            "version": "2.0",
+            "routeKey": f"POST {PATH}",
+            "rawPath": PATH,
+            "headers": headers,
+            "requestContext": {"http": http, "requestId": str(uuid.uuid4())},
+            "body": base64.b64encode(body).decode() if is_binary else body.decode(errors="replace"),
+            "isBase64Encoded": is_binary,
+        }
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        said = answer.get("body", "").encode()
+        self.send_response(answer["statusCode"])
+        for name, value in answer.get("headers", {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: the handlers log."""
+
+
+def gateway(port: int) -> ThreadingHTTPServer:
+    """A server on loopback that is ready to serve; port 0 takes a free one."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
+    server.daemon_threads = True
+    return server

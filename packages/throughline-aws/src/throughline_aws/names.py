@@ -1,0 +1,83 @@
+"""Rules that rename datasets, so that DataZone finds the assets that it knows by ARN.
+
+A rule has two patterns (whole namespace, whole name) and what both become; `{group}` stands for a
+named group of either pattern, `{account}` for the AWS account. The first rule that fits counts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+
+from throughline.config import filled, read_yaml
+from throughline.deliver.known import Body, named
+from throughline.errors import ConfigError
+
+BUILT_IN = Path(__file__).with_name("names.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, as the file says it."""
+
+    namespace: str
+    name: str
+    to_namespace: str
+    to_name: str
+
+    def __post_init__(self) -> None:
+        known = {"account"}
+        for key, pattern in (("namespace", self.namespace), ("name", self.name)):
+            try:
+                known |= set(re.compile(pattern).groupindex)
+            except re.error as error:
+                raise ConfigError(f"{key}: {pattern!r} is no regular expression: {error}") from None
+        for key, text in (("to_namespace", self.to_namespace), ("to_name", self.to_name)):
+            if unknown := _fields(key, text) - known:
+                raise ConfigError(
+                    f"{key}: received {{{', '.join(sorted(unknown))}}}, allowed are the named"
+                    f" groups of the patterns and account: {', '.join(sorted(known))}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    rules: list[dict[str, str]]
+
+
+class Names:
+    """The rules of a file, applied to events."""
+
+    def __init__(self, rules: list[Rule], account: str) -> None:
+        self._account = account
+        self._rules = [(re.compile(r.namespace), re.compile(r.name), r) for r in rules]
+
+    def event(self, body: Body) -> Body:
+        """An event in which every dataset of inputs and outputs is renamed, also in facets."""
+        sides = [side for side in ("inputs", "outputs") if side in body]
+        return body | {side: named(body[side], self.dataset) for side in sides}
+
+    def dataset(self, namespace: str, name: str) -> tuple[str, str]:
+        """What a dataset is called."""
+        for namespace_pattern, name_pattern, rule in self._rules:
+            one, two = namespace_pattern.fullmatch(namespace), name_pattern.fullmatch(name)
+            if one and two:
+                values = {"account": self._account, **one.groupdict(""), **two.groupdict("")}
+                return rule.to_namespace.format_map(values), rule.to_name.format_map(values)
+        return namespace, name
+
+
+def read_names(path: Path, account: str) -> Names:
+    """The rules of a YAML file. Raises ConfigError."""
+    given = filled(_File, read_yaml(path), str(path)).rules
+    rules = [filled(Rule, rule, f"{path}: rules[{index}]") for index, rule in enumerate(given)]
+    return Names(rules, account)
+
+
+def _fields(key: str, text: str) -> set[str]:
+    try:
+        return {field for _, field, _, _ in Formatter().parse(text) if field is not None}
+    except ValueError as error:
+        raise ConfigError(f"{key}: received {text!r}: {error}") from None

@@ -1,0 +1,152 @@
+"""Takes an event over HTTP and puts it into the queue; 201 says that it lies there safely.
+
+What DataZone could never take is refused here, where the producer still hears it. Secrets go before
+the event is queued, by the same rules as before throughline stores one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from functools import cache
+from typing import Any
+
+import orjson
+
+from throughline.errors import BodyError, EventError, TooLargeError
+from throughline.log import entry_of
+from throughline.spec import Logged, RunEvent
+from throughline_aws.clients import client, variable
+from throughline_aws.telemetry import count, tell
+
+LARGEST_MESSAGE = 1_048_576
+"""Bytes that SQS takes as one message."""
+
+_WINDOW_BITS = {"gzip": 31, "deflate": 15}
+_GROUP = re.compile(r"[!-~]{1,128}")
+
+Answer = dict[str, Any]
+
+
+class Receiver:
+    """Answers requests of API Gateway (payload format 2.0)."""
+
+    def __init__(self, sqs: Any, queue_url: str) -> None:
+        self._sqs = sqs
+        self._queue_url = queue_url
+        self._is_fifo = queue_url.endswith(".fifo")
+
+    def __call__(self, request: dict[str, Any]) -> Answer:
+        """Take one event: 201, or 400, 413, 422 for what is wrong with it, or 503."""
+        try:
+            body, event = _read(request)
+        except TooLargeError as error:
+            return _refused(413, error)
+        except BodyError as error:
+            return _refused(400, error)
+        except EventError as error:
+            return _refused(422, error)
+        return self._queue(body, event)
+
+    def _queue(self, body: str, event: RunEvent) -> Answer:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        # One event is one message, however often it is sent: FIFO queues drop the second.
+        order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
+        try:
+            self._sqs.send_message(
+                QueueUrl=self._queue_url, MessageBody=body, **(order if self._is_fifo else {})
+            )
+        except (BotoCoreError, ClientError) as error:
+            tell("ERROR", "the queue takes no event", error=str(error), event=event.hash)
+            count("receiver", Unavailable=1)
+            return _answer(503, f"the queue does not answer: {error}", {"Retry-After": "5"})
+        tell("INFO", "queued", event=event.hash, runId=event.run_id, job=event.job.name)
+        count("receiver", Received=1)
+        return {"statusCode": 201}
+
+
+def group_of(event: RunEvent) -> str:
+    """What has to stay in order with an event: all of its root run."""
+    parent = event.run_facets.get("parent", {})
+    root = parent.get("root")
+    above = (root if isinstance(root, dict) else parent).get("run")
+    run_id = above.get("runId") if isinstance(above, dict) else None
+    group = run_id.lower() if isinstance(run_id, str) and run_id else event.run_id
+    return group if _GROUP.fullmatch(group) else hashlib.sha256(group.encode()).hexdigest()
+
+
+@cache
+def _receiver() -> Receiver:
+    return Receiver(client("sqs", tries=3), variable("QUEUE_URL"))
+
+
+def handler(request: dict[str, Any], _context: object) -> Answer:
+    """Lambda's entry point."""
+    return _receiver()(request)
+
+
+def _read(request: dict[str, Any]) -> tuple[str, RunEvent]:
+    entry = entry_of(_unzipped(_raw(request), request.get("headers", {})))
+    if len(entry.body.encode()) > LARGEST_MESSAGE:
+        raise _too_large()
+    return entry.body, _run_event(entry.event)
+
+
+def _run_event(event: Logged) -> RunEvent:
+    if isinstance(event, RunEvent):
+        return event
+    raise EventError("run", None, "a run: DataZone takes run events, not those of jobs or datasets")
+
+
+def _raw(request: dict[str, Any]) -> bytes:
+    body = request.get("body") or ""
+    if not request.get("isBase64Encoded"):
+        return str(body).encode()
+    try:
+        return base64.b64decode(body, validate=True)
+    except binascii.Error as error:
+        raise BodyError("$", str(error), "base64, as API Gateway writes it") from None
+
+
+def _unzipped(raw: bytes, headers: dict[str, str]) -> bytes:
+    encoding = headers.get("content-encoding", "").strip().lower() or "identity"
+    if encoding == "identity":
+        return raw
+    if encoding not in _WINDOW_BITS:
+        raise BodyError("Content-Encoding", encoding, "gzip, deflate or none")
+    unzip = zlib.decompressobj(_WINDOW_BITS[encoding])
+    try:
+        body = unzip.decompress(raw, LARGEST_MESSAGE + 1)
+    except zlib.error as error:
+        raise BodyError("$", str(error), f"a {encoding} stream") from None
+    if len(body) > LARGEST_MESSAGE:
+        raise _too_large()
+    if not unzip.eof:
+        raise BodyError("$", f"a {encoding} stream that ends too early", "a whole one")
+    return body
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError(
+        "$",
+        f"more than {LARGEST_MESSAGE} bytes",
+        f"at most {LARGEST_MESSAGE} bytes, unzipped: switch off large facets at the producer",
+    )
+
+
+def _refused(status: int, error: EventError) -> Answer:
+    tell("WARNING", "refused", status=status, path=error.path, expected=error.expected)
+    count("receiver", Refused=1)
+    return _answer(status, str(error))
+
+
+def _answer(status: int, message: str, headers: dict[str, str] | None = None) -> Answer:
+    return {
+        "statusCode": status,
+        "headers": {"Content-Type": "application/json", **(headers or {})},
+        "body": orjson.dumps({"code": status, "message": message}).decode(),
+    }

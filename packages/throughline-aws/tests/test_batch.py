@@ -1,0 +1,50 @@
+"""The rule of a batch, for any batch."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from throughline_aws.batch import Record, failed, group_of
+
+_MESSAGES = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=10)
+
+
+def _records(groups: list[str], *, is_fifo: bool = True) -> list[Record]:
+    return [
+        {
+            "messageId": str(place),
+            "attributes": {"MessageGroupId": group} if is_fifo else {},
+        }
+        for place, group in enumerate(groups)
+    ]
+
+
+@given(_MESSAGES)
+def test_a_failure_holds_up_its_own_group_from_there_on_and_no_other(
+    messages: list[tuple[str, bool]],
+) -> None:
+    records = _records([group for group, _ in messages])
+    good = {str(place): is_good for place, (_, is_good) in enumerate(messages)}
+    tried: list[Record] = []
+
+    def deliver(record: Record) -> bool:
+        tried.append(record)
+        return good[record["messageId"]]
+
+    again = failed(records, deliver)
+    for group in "abc":
+        own = [record for record in records if group_of(record) == group]
+        bad = [place for place, record in enumerate(own) if not good[record["messageId"]]]
+        first = bad[0] if bad else len(own)
+        assert [record for record in tried if group_of(record) == group] == own[: first + 1]
+        assert [record for record in again if group_of(record) == group] == own[first:]
+
+
+@given(_MESSAGES)
+def test_in_a_standard_queue_only_what_fails_comes_again(messages: list[tuple[str, bool]]) -> None:
+    records = _records([group for group, _ in messages], is_fifo=False)
+    again = failed(records, lambda record: messages[int(record["messageId"])][1])
+    assert [int(each["messageId"]) for each in again] == [
+        place for place, (_, is_good) in enumerate(messages) if not is_good
+    ]

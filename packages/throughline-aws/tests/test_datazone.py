@@ -1,0 +1,184 @@
+"""The backend `datazone`, against a server that holds it to botocore's model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from throughline.deliver import Delivery, read_backends
+from throughline.deliver.rewrite.datazone import MOST_BYTES, client_token
+from throughline.errors import ConfigError, DeliveryError, UnavailableError
+from throughline_aws import clients
+from throughline_aws.audit import audit
+from throughline_aws.datazone import DataZone, DataZoneConfig
+from throughline_aws.local.datazone import CUT, ERRORS, DataZoneServer
+from throughline_aws.worker import delivery_of
+
+Make = Callable[..., tuple[DataZone, DataZoneServer]]
+Event = Callable[..., dict[str, Any]]
+
+DOMAIN = "dzd_stand-in"
+ACCOUNT = "111122223333"
+RUN = "0190a5f0-0000-7000-8000-000000000001"
+
+
+def _delivery(body: dict[str, Any]) -> Delivery:
+    return delivery_of(orjson.dumps(body).decode())
+
+
+def test_an_event_arrives_once_by_its_client_token(make_datazone: Make, event: Event) -> None:
+    backend, server = make_datazone()
+    body = event(RUN)
+    backend.send(_delivery(body))
+    backend.send(_delivery(body))
+    (taken,) = server.taken
+    assert taken.token == client_token(taken.body)
+    assert taken.body["run"]["runId"] == RUN
+
+
+def test_datasets_arrive_under_the_names_of_their_assets(make_datazone: Make, event: Event) -> None:
+    backend, server = make_datazone()
+    rides = {"namespace": "redshift://lake.eu-central-1:5439", "name": "dev.public.rides"}
+    backend.send(_delivery(event(RUN, outputs=[rides])))
+    (written,) = server.taken[0].body["outputs"]
+    assert (written["namespace"], written["name"]) == (
+        f"arn:aws:redshift:eu-central-1:{ACCOUNT}",
+        "table/lake/dev/public/rides",
+    )
+
+
+def test_a_table_is_known_by_a_symlink_that_a_rule_makes_an_arn(
+    make_datazone: Make, event: Event, tmp_path: Path
+) -> None:
+    _, server = make_datazone()
+    rules = tmp_path / "names.yaml"
+    rules.write_text(
+        r"rules: [{namespace: 'hive://lake:9083', name: 'nyc\.(?P<table>\w+)',"
+        " to_namespace: 'arn:aws:glue:us-east-1:{account}', to_name: 'table/nyc/{table}'}]"
+    )
+    link = {"namespace": "hive://lake:9083", "name": "nyc.rides", "type": "TABLE"}
+    location = {"namespace": "s3://lake", "name": "warehouse/rides"}
+    rides = {**location, "facets": {"symlinks": {"identifiers": [link]}}}
+    backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT, names=str(rules)))
+    backend.send(_delivery(event(RUN, outputs=[rides])))
+    (written,) = server.taken[0].body["outputs"]
+    assert (written["namespace"], written["name"]) == (
+        f"arn:aws:glue:us-east-1:{ACCOUNT}",
+        "table/nyc/rides",
+    )
+    backend.close()
+
+
+def test_what_is_too_long_is_trimmed(make_datazone: Make, event: Event) -> None:
+    backend, server = make_datazone()
+    facets = {"sourceCode": {"sourceCode": "x" * MOST_BYTES}}
+    job = {"namespace": "demo", "name": "j", "facets": facets}
+    backend.send(_delivery(event(RUN, job=job)))
+    assert "sourceCode" not in server.taken[0].body["job"]["facets"]
+
+
+@pytest.mark.parametrize("status", [400, 402, 403, 404, 409])
+def test_what_datazone_refuses_is_refused_for_good_and_says_why(
+    make_datazone: Make, event: Event, status: int
+) -> None:
+    backend, _ = make_datazone(lambda _: status)
+    with pytest.raises(DeliveryError, match=rf"answered {status} \w+: the stand-in") as caught:
+        backend.send(_delivery(event(RUN)))
+    assert not isinstance(caught.value, UnavailableError)
+
+
+@pytest.mark.parametrize(("status", "is_doubtful"), [(429, False), (503, False), (500, True)])
+def test_what_may_pass_is_told_apart(
+    make_datazone: Make, event: Event, status: int, is_doubtful: bool
+) -> None:
+    backend, _ = make_datazone(lambda _: status)
+    with pytest.raises(UnavailableError, match=f"answered {status}") as caught:
+        backend.send(_delivery(event(RUN)))
+    assert caught.value.is_doubtful is is_doubtful
+
+
+def test_an_answer_that_is_cut_off_may_pass_and_the_event_is_taken_once(
+    make_datazone: Make,
+    event: Event,
+) -> None:
+    backend, server = make_datazone(lambda _: CUT)
+    with pytest.raises(UnavailableError, match="DataZone: "):
+        backend.send(_delivery(event(RUN)))
+    backend.send(_delivery(event(RUN)))
+    assert len(server.taken) == 1
+
+
+def test_a_server_that_is_too_slow_is_not_waited_for(
+    make_datazone: Make, event: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "READ_SECONDS", 0.2)
+    is_over = threading.Event()
+    backend, _ = make_datazone(lambda _: 200 if is_over.wait(30) else 500)
+    with pytest.raises(UnavailableError, match="Read timeout"):
+        backend.send(_delivery(event(RUN)))
+    is_over.set()
+
+
+def test_a_server_that_is_not_there_may_come(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", "http://127.0.0.1:9")
+    backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT))
+    with pytest.raises(UnavailableError, match="Could not connect"):
+        backend.send(_delivery(event(RUN)))
+
+
+def test_expired_credentials_are_a_matter_of_time(
+    make_datazone: Make, event: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, _ = make_datazone(lambda _: 403)
+    monkeypatch.setitem(ERRORS, 403, "ExpiredTokenException")
+    with pytest.raises(UnavailableError, match="403 ExpiredTokenException"):
+        backend.send(_delivery(event(RUN)))
+
+
+def test_the_stand_in_holds_requests_to_the_model(make_datazone: Make, event: Event) -> None:
+    _, server = make_datazone()
+    token, body = "t", orjson.dumps(event(RUN))
+    assert server.wrong(DOMAIN, token, body) == ""
+    assert server.wrong("other", token, body).startswith("domainIdentifier: 'other' does not match")
+    assert server.wrong(DOMAIN, "a b", body).startswith("clientToken")
+    assert server.wrong(DOMAIN, "t" * 129, body).startswith("clientToken")
+    assert server.wrong(DOMAIN, token, b" " * (MOST_BYTES + 1)).startswith("event: 300001 bytes")
+    assert server.wrong(DOMAIN, token, b"{}") == "event: it is no RunEvent"
+
+
+def test_events_that_were_taken_and_not_processed_are_counted_and_named(
+    make_datazone: Make, event: Event, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend, server = make_datazone(
+        processed=lambda body: "FAILED" if body["eventType"] == "FAIL" else "SUCCESS"
+    )
+    assert audit(backend) == 0
+    for type_ in ("COMPLETE", "FAIL"):
+        backend.send(_delivery(event(RUN, eventType=type_)))
+    assert audit(backend) == 1
+    assert server.taken[1].id in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("domain_id: dzd_a", "account: received nothing"),
+        ("{domain_id: d-1, account: '111122223333'}", "domain_id: received 'd-1', expected dzd_"),
+        ("{domain_id: dzd_a, account: '12'}", "account: received '12', expected 12 digits"),
+        ("{domain_id: dzd_a, account: '111122223333', names: /no}", "/no: it cannot be read"),
+        ("{domain_id: dzd_a, account: '111122223333', profile: me}", "profile .me. could not be"),
+    ],
+)
+def test_the_deliver_file_s_datazone_says_what_it_lacks(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "deliver.yaml"
+    entry = text.strip("{}")
+    path.write_text(f"backends: [{{name: dz, type: datazone, {entry}}}]")
+    with pytest.raises(ConfigError, match=message):
+        read_backends(path)
