@@ -25,15 +25,25 @@ class Sqs:
     service: Service
 
 
+def elasticmq_jars(settings: Settings) -> Path:
+    """Folder with its jars; downloads them once.
+
+    Raises:
+        SetupError: Maven Central could not be reached.
+    """
+    folder = settings.state_dir / "elasticmq"
+    if not (folder / f"{NAME}-{VERSION}.jar").exists():
+        download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
+    return folder
+
+
 def start_elasticmq(settings: Settings, log: Path) -> Sqs:
     """Start it on a free port of loopback.
 
     Raises:
         SetupError: it cannot be had, or does not start.
     """
-    folder = settings.state_dir / "elasticmq"
-    if not (folder / f"{NAME}-{VERSION}.jar").exists():
-        download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
+    folder = elasticmq_jars(settings)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -15,7 +15,6 @@ from lakehouse.settings import Settings
 
 START_SECONDS = 60
 VISIBILITY_SECONDS = 30
-MOST_RECEIVES = 8
 DOMAIN, ACCOUNT = "dzd_local", "000000000000"
 
 
@@ -66,13 +65,7 @@ def start_proxy(
         aws_access_key_id="local",
         aws_secret_access_key="local",
     )
-    queue, dead = make_queues(
-        client,
-        "openlineage",
-        is_fifo=is_fifo,
-        most_receives=MOST_RECEIVES,
-        visibility=VISIBILITY_SECONDS,
-    )
+    queue, dead = make_queues(client, "openlineage", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS)
     key = secrets.token_urlsafe(24)
     environ = {
         **child_environ(settings),
@@ -82,7 +75,6 @@ def start_proxy(
         "DEAD_LETTER_URL": dead,
         "DOMAIN_ID": DOMAIN,
         "ACCOUNT": ACCOUNT,
-        "MOST_RECEIVES": str(MOST_RECEIVES),
     }
 
     def part(name: str, *arguments: str) -> Service:

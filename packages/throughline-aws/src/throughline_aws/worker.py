@@ -1,8 +1,9 @@
 """Takes events from the queue to DataZone, by throughline's backend.
 
-What DataZone refuses goes to the dead-letter queue at once, with its reason; what it does not take
-now comes again, later each time, and goes there too when that was too often. Either way it is out
-of the way of what follows in its group. SQS would move it as well, but without saying why.
+What DataZone refuses goes to the dead-letter queue at once, with its reason. What it does not take
+now comes again, later each time: for as long as it takes where DataZone is busy or away, and a few
+times where the event itself may be the cause. Either way it ends up out of the way of what follows
+in its group. SQS would move it as well, but without saying why.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from throughline_aws.telemetry import count, tell
 
 LONGEST_WAIT = 900
 """Seconds until an event that was not taken comes again, at most."""
+MOST_RECEIVES_EVER = 1_000
+"""Where SQS itself takes a message away; some ten days, at the longest wait."""
 _LONGEST_REASON = 1_000
 
 
@@ -33,6 +36,7 @@ class Queue:
     url: str
     dead_letters: str
     most_receives: int
+    """Of an event that may be the cause itself. One that waited behind others counts them too."""
     first_wait: int
     """Seconds until the second try; twice as long each time."""
 
@@ -66,7 +70,8 @@ class Worker:
         try:
             self._backend.send(delivery_of(record["body"]))
         except UnavailableError as error:
-            if receives < self._queue.most_receives:
+            most = self._queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
+            if receives < most:
                 tell("WARNING", "not taken now", reason=str(error), **_about(record))
                 return False
             return self._bury(record, f"{error} (tried {receives} times)")
@@ -136,7 +141,7 @@ def _worker() -> Worker:
     queue = Queue(
         variable("QUEUE_URL"),
         variable("DEAD_LETTER_URL"),
-        number("MOST_RECEIVES", 20),
+        number("MOST_RECEIVES", 10),
         number("FIRST_WAIT_SECONDS", 2),
     )
     return Worker(datazone_of_environment(), client("sqs", tries=3), queue)

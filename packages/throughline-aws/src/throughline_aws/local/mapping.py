@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from throughline_aws.worker import MOST_RECEIVES_EVER
+
 BATCH = 10
 WAIT_SECONDS = 2
 RETENTION_SECONDS = 1_209_600
@@ -17,19 +19,16 @@ RETENTION_SECONDS = 1_209_600
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
 
-def make_queues(
-    sqs: Any, name: str, *, is_fifo: bool, most_receives: int, visibility: int
-) -> tuple[str, str]:
+def make_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tuple[str, str]:
     """URLs of a queue and its dead letters, new or as they were."""
     suffix = ".fifo" if is_fifo else ""
     kind = {"FifoQueue": "true"} if is_fifo else {}
     kept = {"MessageRetentionPeriod": str(RETENTION_SECONDS), **kind}
     dead: str = sqs.create_queue(QueueName=f"{name}-dead{suffix}", Attributes=kept)["QueueUrl"]
     found = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
-    # One more than the worker tries: SQS moves only what even the worker could not.
     redrive = {
         "deadLetterTargetArn": found["Attributes"]["QueueArn"],
-        "maxReceiveCount": most_receives + 1,
+        "maxReceiveCount": MOST_RECEIVES_EVER,
     }
     attributes = {
         **kept,

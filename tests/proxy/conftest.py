@@ -1,0 +1,128 @@
+"""The proxy's processes between a real SQS server and a stand-in of DataZone."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from commands.elasticmq import elasticmq_jars, start_elasticmq
+from commands.processes import Service
+from commands.proxy import local_environ
+from lakehouse.errors import SetupError
+from lakehouse.settings import load_settings
+from throughline_aws.local.datazone import DataZoneServer
+from throughline_aws.local.mapping import make_queues
+
+KEY = "a-key"
+VISIBILITY_SECONDS = 3
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a real SQS server."""
+    settings = load_settings()
+    try:
+        elasticmq_jars(settings)
+    except SetupError as error:
+        pytest.skip(f"ElasticMQ cannot be had: {error}")
+    sqs = start_elasticmq(settings, tmp_path_factory.mktemp("elasticmq") / "elasticmq.log")
+    yield sqs.url
+    sqs.service.stop()
+
+
+class Proxy:
+    """Queues of its own, a gateway, a stand-in of DataZone, and workers that a test starts."""
+
+    def __init__(self, sqs_url: str, logs: Path, *, is_fifo: bool) -> None:
+        self._environ = os.environ | local_environ(sqs_url)
+        self._logs = logs
+        self._opened = ExitStack()
+        session = boto3.Session("local", "local", region_name="us-east-1")
+        self.sqs: Any = session.client("sqs", endpoint_url=sqs_url)
+        self.queue, self.dead = make_queues(
+            self.sqs, f"test-{next(_NUMBERS)}", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS
+        )
+        self.datazone = DataZoneServer()
+        thread = threading.Thread(target=self.datazone.serve_forever, args=(0.02,))
+        thread.start()
+        self._opened.callback(self.datazone.server_close)
+        self._opened.callback(thread.join)
+        self._opened.callback(self.datazone.shutdown)
+        self._environ |= {
+            "AWS_ENDPOINT_URL_DATAZONE": self.datazone.url,
+            "PROXY_KEY": KEY,
+            "QUEUE_URL": self.queue,
+            "DEAD_LETTER_URL": self.dead,
+            "DOMAIN_ID": "dzd_stand-in",
+            "ACCOUNT": "111122223333",
+            "MOST_RECEIVES": "4",
+            "FIRST_WAIT_SECONDS": "0",
+        }
+        gateway = self.start("gateway", "0")
+        gateway.wait_until(lambda: "http://" in gateway.output(), 60)
+        self.url = next(x for x in gateway.output().splitlines() if x.startswith("http://"))
+        self.http = self._opened.enter_context(
+            httpx.Client(headers={"Authorization": f"Bearer {KEY}"})
+        )
+
+    def start(self, *part: str) -> Service:
+        """Start a part in a process of its own."""
+        command = [sys.executable, "-m", "throughline_aws.local", *part]
+        log = self._logs / f"{part[0]}-{next(_NUMBERS)}.log"
+        service = Service(part[0], [command], self._environ, log)
+        self._opened.callback(service.stop)
+        return service
+
+    def post(self, event: dict[str, Any]) -> int:
+        """Post an event; answers the status."""
+        return self.http.post(self.url, json=event).status_code
+
+    def letters(self) -> list[tuple[str, str]]:
+        """Body and reason of each dead letter, which are taken out."""
+        found = []
+        while True:
+            answer = self.sqs.receive_message(
+                QueueUrl=self.dead, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+            )
+            if not answer.get("Messages"):
+                return found
+            for message in answer["Messages"]:
+                reason = message["MessageAttributes"]["Reason"]["StringValue"]
+                found.append((message["Body"], reason))
+                receipt = message["ReceiptHandle"]
+                self.sqs.delete_message(QueueUrl=self.dead, ReceiptHandle=receipt)
+
+    def left(self) -> int:
+        """Messages of the queue, waiting or handed out."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.sqs.get_queue_attributes(QueueUrl=self.queue, AttributeNames=names)
+        return sum(int(found["Attributes"][name]) for name in names)
+
+    def close(self) -> None:
+        """Stop all of it."""
+        self._opened.close()
+
+
+@pytest.fixture
+def make_proxy(elasticmq: str, tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
+    """Make a proxy with a standard or FIFO queue."""
+    made: list[Proxy] = []
+
+    def make(*, is_fifo: bool) -> Proxy:
+        made.append(Proxy(elasticmq, tmp_path, is_fifo=is_fifo))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()

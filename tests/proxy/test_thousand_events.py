@@ -1,0 +1,101 @@
+"""A thousand events on a real queue: a poisoned group, throttling, and a worker that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import Proxy
+
+pytestmark = pytest.mark.server
+
+EVENTS, GROUPS = 1_000, 20
+ROOTS = [str(uuid.UUID(int=number)) for number in range(1, GROUPS + 1)]
+REFUSED, STUMBLED = ROOTS[3], ROOTS[7]
+"""Groups of which DataZone refuses events, or answers them 500 each time."""
+
+
+def _event(number: int) -> dict[str, Any]:
+    job = {"namespace": "demo", "name": f"event-{number}"}
+    parent = {"run": {"runId": ROOTS[number % GROUPS]}, "job": {"namespace": "demo", "name": "r"}}
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": f"2026-11-21T08:{number // 60:02}:{number % 60:02}Z",
+        "producer": "https://example.org/tests",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid.UUID(int=10**6 + number)), "facets": {"parent": parent}},
+        "job": job,
+        "inputs": [],
+        "outputs": [],
+    }
+
+
+def _number(event: dict[str, Any]) -> int:
+    return int(event["job"]["name"].removeprefix("event-"))
+
+
+def _is_poisoned(number: int) -> bool:
+    return number % GROUPS in (3, 7) and number // GROUPS % 10 == 0
+
+
+class _Moody:
+    """DataZone as it answers here: every seventh call is throttled, poison never passes."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.answers: Counter[int] = Counter()
+
+    def __call__(self, event: dict[str, Any]) -> int:
+        self.calls += 1
+        status = self._status(_number(event))
+        self.answers[status] += 1
+        return status
+
+    def _status(self, number: int) -> int:
+        if self.calls % 7 == 0:
+            return 429
+        if _is_poisoned(number):
+            return 400 if ROOTS[number % GROUPS] == REFUSED else 500
+        return 200
+
+
+@pytest.mark.parametrize("is_fifo", [False, True], ids=["standard", "fifo"])
+def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
+    make_proxy: Callable[..., Proxy], is_fifo: bool
+) -> None:
+    proxy = make_proxy(is_fifo=is_fifo)
+    moody = _Moody()
+    proxy.datazone.answer = moody
+    doomed = proxy.start("worker")
+    for number in range(EVENTS):
+        assert proxy.post(_event(number)) == 201
+        if number % 100 == 0:
+            assert proxy.post(_event(number)) == 201  # a producer that was unsure
+    with proxy.datazone.changed:
+        assert proxy.datazone.changed.wait_for(lambda: len(proxy.datazone.taken) >= 100, 60)
+    os.kill(doomed.pid, signal.SIGKILL)  # in the middle: its batch is handed out
+    workers = [proxy.start("worker") for _ in range(2)]
+    workers[0].wait_until(lambda: proxy.left() == 0, 120)
+
+    arrived = [_number(taken.body) for taken in proxy.datazone.taken]
+    letters = {_number(json.loads(body)): reason for body, reason in proxy.letters()}
+    assert len(arrived) == len(set(arrived))
+    poisoned = {number for number in range(EVENTS) if _is_poisoned(number)}
+    assert set(letters) == poisoned
+    assert set(arrived) == set(range(EVENTS)) - poisoned
+    for number, reason in letters.items():
+        expected = "400 Validation" if ROOTS[number % GROUPS] == REFUSED else "500 InternalServer"
+        assert reason.startswith(f"DataZone answered {expected}"), reason
+    assert moody.answers[429] > EVENTS / 10
+    if is_fifo:
+        by_run = defaultdict(list)
+        for number in arrived:
+            by_run[number % GROUPS].append(number)
+        assert all(numbers == sorted(numbers) for numbers in by_run.values())
