@@ -43,14 +43,14 @@ def timeline(
     """The runs of the jobs of a scope, counted by when they began, and what changed, newest first.
 
     Of each change `before` is a moment at which it had not begun and `at` one at which all of it
-    was told; `nodes` has every node that is named. A span from 0 begins with the first.
+    was told; `nodes` has every node that is named. A span begins no earlier than the first of all.
     """
     state = known.state
     runs = [run for ref in sorted(scope.jobs) for run in runs_of(state, ref)]
     found = list(changes(known, graph, scope, level))
     begins = [begin for run in runs if (begin := begin_of(state, run))]
-    begin = span.begin or min([*begins, *(each["at"] for each in found)], default=span.end)
-    span = span._replace(begin=min(begin, span.end))
+    first = min([*begins, *(each["at"] for each in found)], default=span.end)
+    span = span._replace(begin=min(max(span.begin, first), span.end))
     within = [each for each in found if span.begin <= each["at"] <= span.end]
     within.sort(key=lambda each: (each["at"], each["node"], each["kind"]), reverse=True)
     named = {each[key] for each in within[:limit] for key in ("node", "other")} - {None}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, type View } from "./view";
+import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -18,6 +18,7 @@ const FULL: View = {
   column: `${id("a")}|x`,
   at: "2026-01-01T00:00:00Z",
   from: "2025-12-01T00:00:00Z",
+  range: null,
 };
 
 test.each([
@@ -27,13 +28,17 @@ test.each([
   expect(parseView(new URL(formatView(view), "http://h").search)).toEqual(view);
 });
 
+test("a range of the timeline is kept", () => {
+  expect(parseView(addressOf("t", { range: "week" }).slice("/lineage".length)).range).toBe("week");
+});
+
 test("what is as in a new view is not in the address", () => {
   expect(addressOf("t")).toBe("/lineage?node=t");
   expect(addressOf("t", { up: 2 })).toBe("/lineage?node=t&up=2");
 });
 
 test("what an address says wrongly is as in a new view", () => {
-  expect(parseView("?node=t&up=x&down=1.5&level=all&grown=left:a&folded=")).toEqual({ ...NEW_VIEW, node: "t" });
+  expect(parseView("?node=t&up=x&down=1.5&level=all&grown=left:a&folded=&timeline=year")).toEqual({ ...NEW_VIEW, node: "t" });
   expect(parseView("?up=1000&down=-3")).toMatchObject({ up: DEEPEST, down: 0 });
 });
 
@@ -54,4 +59,14 @@ test("a view keeps the lists of the one before, while they hold the same", () =>
   const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d"));
   expect(view.grown).toBe(before.grown);
   expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
+});
+
+test("a moment that is picked is looked at, a second one is compared with it, whichever is earlier", () => {
+  const [early, late] = ["2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"];
+  expect(picked({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
+  expect(picked(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
+  expect(picked({ ...NEW_VIEW, at: early }, late, true)).toEqual({ from: early, at: late });
+  expect(picked({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
+  expect(picked({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
+  expect(picked({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
 });

@@ -1,3 +1,4 @@
+import { RANGES, type Range } from "./timeline";
 import type { Level, NodeId, Side } from "./types";
 
 /** Everything that the graph shows and how: it is the address, so that going back undoes. */
@@ -22,6 +23,8 @@ export interface View {
   column: string | null;
   at: string | null;
   from: string | null;
+  /** How much of the past the timeline shows; null: it is folded. */
+  range: Range | null;
 }
 
 /** A node and a side of it, as `up:ID` or `down:ID`. */
@@ -43,6 +46,7 @@ export const NEW_VIEW: View = {
   column: null,
   at: null,
   from: null,
+  range: "month",
 };
 
 const LEVELS: readonly string[] = ["pipeline", "task", "query"];
@@ -52,6 +56,7 @@ export const DEEPEST = 100;
 export function parseView(search: string): View {
   const told = new URLSearchParams(search);
   const level = told.get("level") ?? "";
+  const range = told.get("timeline") ?? "";
   return {
     node: told.get("node") ?? "",
     up: depth(told.get("up")),
@@ -68,6 +73,7 @@ export function parseView(search: string): View {
     column: told.get("column"),
     at: told.get("at"),
     from: told.get("from"),
+    range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
   };
 }
 
@@ -92,6 +98,7 @@ export function formatView(view: View): string {
   put("column", view.column);
   put("at", view.at);
   put("from", view.from);
+  put("timeline", view.range ?? "no", NEW_VIEW.range);
   return `/lineage?${told.toString()}`;
 }
 
@@ -137,4 +144,11 @@ export function fold(view: View, side: Side, id: NodeId): View {
   const each = grip(side, id);
   const grown = view.grown.filter((other) => other !== each);
   return { ...view, grown, folded: [...view.folded, each] };
+}
+
+/** The view as of a moment (null: now), or with the one that is looked at what is different between the two. */
+export function picked(view: View, at: string | null, isSecond: boolean): Partial<View> {
+  if (!isSecond || at === view.at) return { at, from: null };
+  const [from, to] = at !== null && (view.at === null || Date.parse(at) < Date.parse(view.at)) ? [at, view.at] : [view.at, at];
+  return { from, at: to };
 }

@@ -3,6 +3,7 @@ import { Ago } from "../../components/Ago";
 import { Command } from "../../components/Copy";
 import type { View } from "../../graph/view";
 import { quoted } from "../../graph/words";
+import { Became } from "./Became";
 import { Facets, Facts } from "./Facts";
 import { Quality, Schema, Versions } from "./History";
 import type { NodeAnswer } from "./NodeDetails";
@@ -15,6 +16,7 @@ export function datasetTabs(node: NodeAnswer, view: View): Tab[] {
     { id: "schema", title: "Schema", count: node.fields.length, content: () => <Schema node={node} at={view.at} /> },
     { id: "versions", title: "Versions", content: () => <Versions node={node} view={view} /> },
     { id: "quality", title: "Quality", content: () => <Quality node={node} at={view.at} /> },
+    { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
 }

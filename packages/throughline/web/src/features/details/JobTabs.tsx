@@ -7,6 +7,7 @@ import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { formatView, type View } from "../../graph/view";
 import { duration, quoted } from "../../graph/words";
+import { Became } from "./Became";
 import { Tags } from "./DatasetTabs";
 import { Facets, Facts } from "./Facts";
 import type { NodeAnswer } from "./NodeDetails";
@@ -17,6 +18,7 @@ export function jobTabs(node: NodeAnswer, view: View): Tab[] {
   return [
     { id: "about", title: "About", content: () => <About node={node} /> },
     { id: "runs", title: "Runs", content: () => <Runs node={node} view={view} /> },
+    { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
 }

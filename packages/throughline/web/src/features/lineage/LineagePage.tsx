@@ -6,6 +6,7 @@ import { marksOf } from "../../graph/difference";
 import type { NodeId } from "../../graph/types";
 import { visible } from "../../graph/visible";
 import { Details } from "../details/Details";
+import { Timeline } from "../timeline/Timeline";
 import { Canvas } from "./Canvas";
 import { Changes } from "./Changes";
 import { Notes } from "./Notes";
@@ -65,6 +66,7 @@ export default function LineagePage(): ReactNode {
             onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
           />
         )}
+        {view.node && !trouble && <Timeline view={view} change={change} />}
         {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}

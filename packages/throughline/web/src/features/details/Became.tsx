@@ -1,0 +1,46 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Command } from "../../components/Copy";
+import { Link } from "../../components/Link";
+import { sentence } from "../../graph/timeline";
+import type { Level } from "../../graph/types";
+import { formatView, type View } from "../../graph/view";
+import { moment, quoted } from "../../graph/words";
+import type { NodeAnswer } from "./NodeDetails";
+
+/** How a node became what it is: its edges, schema, code and failures, each with what it was before. */
+export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const isJob = node.type === "job";
+  const steps = isJob ? 0 : 1;
+  const level = isJob ? (node.kind as Level) : view.level;
+  const { data } = useAnswer("timeline", { node: node.id, up: steps, down: steps, level, to: view.at, parts: 1 });
+  if (!data) return <p className="waiting">Asking …</p>;
+  const changes = data.changes.filter((each) => each.node === node.id || each.other === node.id);
+  return (
+    <>
+      {view.at && <p className="muted">Up to {moment(view.at)}.</p>}
+      {changes.length === 0 && <p className="muted">Nothing came, went or changed since it was first heard of.</p>}
+      <ul className="entries">
+        {changes.map((each) => (
+          <li key={JSON.stringify([each.at, each.kind, each.node, each.other, each.detail])}>
+            <span className="muted">{moment(each.at)}</span>
+            <span className="wrap">{sentence(each, data.nodes)}</span>
+            <span className="entry-links">
+              <Link className="link" href={formatView({ ...view, from: each.before, at: each.at })}>
+                Before and after
+              </Link>
+              {each.runId && (
+                <Link className="link" href={formatView({ ...view, open: `run:${each.runId}`, tab: null })}>
+                  The run
+                </Link>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {data.isMore && <p className="muted">Older ones are left out: the command has all.</p>}
+      <h3>On the command line</h3>
+      <Command text={`throughline timeline ${quoted(node.id)} --up ${steps} --down ${steps} --level ${level}${data.isMore ? " --limit 1000" : ""}`} />
+    </>
+  );
+}

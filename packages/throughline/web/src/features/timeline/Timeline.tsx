@@ -1,0 +1,150 @@
+import "./timeline.css";
+import { useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Icon } from "../../components/Icon";
+import { useNow } from "../../components/now";
+import { barsOf, beginOf, HOUR, lineOf, marksOn, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
+import { picked, type View } from "../../graph/view";
+import { moment, parts, plural } from "../../graph/words";
+
+const PARTS = 48;
+const SIGNS: Record<Tone, string> = { came: "+", gone: "−", changed: "~", failed: "!", new: "•" };
+const ALL: readonly Range[] = ["day", "week", "month", "all"];
+
+interface Props {
+  view: View;
+  change: (change: Partial<View>) => void;
+}
+
+/** The runs of what is shown, and how it became what it is, along a line of time. */
+export function Timeline({ view, change }: Props): ReactNode {
+  const [said, say] = useState("");
+  const { node, up, down, level, range } = view;
+  const now = useNow(HOUR);
+  const { data } = useAnswer("timeline", range === null ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
+  const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
+  const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
+  return (
+    <section className="timeline" aria-label="Timeline">
+      <div className="timeline-head">
+        <button type="button" className="button bare" aria-expanded={range !== null} onClick={() => change({ range: range === null ? "month" : null })}>
+          <Icon name={range === null ? "up" : "down"} /> Timeline
+        </button>
+        {range !== null && (
+          <>
+            <p className="timeline-said muted clip" title={said || about}>
+              {said || about}
+            </p>
+            <div className="segments" role="group" aria-label="How much of the past">
+              {ALL.map((each) => (
+                <button key={each} type="button" aria-pressed={range === each} onClick={() => change({ range: each })}>
+                  {RANGES[each].text}
+                </button>
+              ))}
+            </div>
+          </>
+        )}
+      </div>
+      {range !== null && data && <Track line={lineOf(data)} bars={barsOf(data)} marks={marksOn(data)} view={view} change={change} say={say} />}
+    </section>
+  );
+}
+
+function steps({ node, up, down }: View): string {
+  const { title } = parts(node.slice(node.lastIndexOf(":") + 1), node.startsWith("job:") ? "job" : "dataset");
+  return `within ${plural(up, "step")} up and ${down} down of ${title}. A click on runs shows the graph as of then, on a change what it changed`;
+}
+
+interface TrackProps extends Props {
+  line: Line;
+  bars: Bar[];
+  marks: Mark[];
+  say: (text: string) => void;
+}
+
+function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode {
+  const pick = (at: string, isSecond: boolean) => {
+    const isNow = Date.parse(at) >= line.to - 1_000;
+    change(picked(view, isNow ? null : at, isSecond));
+  };
+  const onTrack = (event: MouseEvent<HTMLDivElement>) => {
+    if (event.target instanceof HTMLElement && event.target.closest("button")) return;
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    pick(timeAt(line, (100 * (event.clientX - left)) / width), event.shiftKey);
+  };
+  return (
+    <div className="timeline-track" onClick={onTrack} onKeyDown={walk} onMouseLeave={() => say("")}>
+      <div className="timeline-marks" role="group" aria-label="Changes">
+        {marks.map((mark, nth) => (
+          <button
+            key={mark.at}
+            type="button"
+            className={`timeline-mark ${mark.tone}${mark.isAtEnd ? " at-end" : ""}`}
+            style={{ left: `${mark.place}%` }}
+            tabIndex={nth === marks.length - 1 ? 0 : -1}
+            aria-label={`${mark.label ? `${mark.label}. ` : ""}${mark.text}. Compare before and after`}
+            title={`${mark.text}\nA click compares before and after`}
+            onMouseEnter={() => say(mark.text)}
+            onFocus={() => say(mark.text)}
+            onClick={() => change({ from: mark.before, at: mark.at })}
+          >
+            <i aria-hidden="true">{SIGNS[mark.tone]}</i>
+            {mark.label && (
+              <span className="timeline-label clip" aria-hidden="true" style={{ maxWidth: `calc(${mark.room}cqw - 44px)` }}>
+                {mark.label}
+              </span>
+            )}
+          </button>
+        ))}
+      </div>
+      <div className="timeline-bars" role="group" aria-label="Runs">
+        {bars.map((bar, nth) => (
+          <button
+            key={bar.from}
+            type="button"
+            className="timeline-bar"
+            style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
+            tabIndex={nth === bars.length - 1 ? 0 : -1}
+            aria-label={`${bar.text}. Look at the graph as of then`}
+            title={`${bar.text}\nA click shows the graph as of then, with Shift what is different`}
+            onMouseEnter={() => say(bar.text)}
+            onFocus={() => say(bar.text)}
+            onClick={(event) => pick(bar.to, event.shiftKey)}
+          >
+            <span style={{ height: `${bar.height}%` }}>
+              {bar.groups.map(({ name, share }) => (
+                <i key={name} className={name} style={{ height: `${share}%` }} />
+              ))}
+            </span>
+          </button>
+        ))}
+        {view.from && <Cursor line={line} at={view.from} text="From" />}
+        <Cursor line={line} at={view.at} text={view.from ? "To" : "As of"} />
+      </div>
+      <div className="timeline-ticks muted" aria-hidden="true">
+        {ticksOf(line).map((tick) => (
+          <span key={tick.place} style={{ left: `${tick.place}%` }}>
+            {tick.text}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Where on the line the graph is looked at; a moment before it is not drawn. */
+function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
+  if (at !== null && Date.parse(at) < line.from) return null;
+  return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;
+}
+
+/** The arrow keys go from one bar or mark to the next of its kind. */
+function walk(event: KeyboardEvent<HTMLDivElement>): void {
+  const own = event.target instanceof HTMLElement ? event.target.closest("button") : null;
+  const all = [...(own?.parentElement?.querySelectorAll("button") ?? [])];
+  const at = own ? all.indexOf(own) : -1;
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
+  if (next === undefined || at < 0) return;
+  event.preventDefault();
+  all[next]?.focus();
+}

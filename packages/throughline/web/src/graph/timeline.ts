@@ -1,0 +1,194 @@
+import type { Answer } from "../api/client";
+import { moment, parts, plural } from "./words";
+
+export type TimelineAnswer = Answer<"timeline">;
+export type TimeChange = TimelineAnswer["changes"][number];
+export type Range = "day" | "week" | "month" | "all";
+
+export const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+export const RANGES: Record<Range, { text: string; ms: number | null }> = {
+  day: { text: "24 h", ms: DAY },
+  week: { text: "7 d", ms: 7 * DAY },
+  month: { text: "30 d", ms: 30 * DAY },
+  all: { text: "All", ms: null },
+};
+
+/** When a range begins, to the hour, so that it stays the same question for a while. */
+export function beginOf(range: Range, now: number): string | null {
+  const { ms } = RANGES[range];
+  return ms === null ? null : told(Math.floor((now - ms) / HOUR) * HOUR);
+}
+
+/** A time as the API writes it. */
+function told(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** A line of time from left to right; places on it are shares of 100. */
+export interface Line {
+  from: number;
+  to: number;
+}
+
+export function lineOf({ from, to }: { from: string; to: string }): Line {
+  return { from: Date.parse(from), to: Date.parse(to) };
+}
+
+export function placeOf(line: Line, at: string): number {
+  const share = (Date.parse(at) - line.from) / Math.max(1, line.to - line.from);
+  return 100 * Math.min(1, Math.max(0, share));
+}
+
+/** The time at a place, to the second. */
+export function timeAt(line: Line, place: number): string {
+  return told(line.from + (place / 100) * (line.to - line.from));
+}
+
+export interface Bar {
+  from: string;
+  to: string;
+  left: number;
+  width: number;
+  /** Of the highest bar, in shares of 100. */
+  height: number;
+  groups: { name: Group; share: number }[];
+  text: string;
+}
+
+const GROUPS = ["failed", "lost", "running", "completed"] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** Runs as bars; what went wrong is told first. */
+export function barsOf(answer: TimelineAnswer): Bar[] {
+  const line = lineOf(answer);
+  const total = (run: TimelineAnswer["runs"][number]) => GROUPS.reduce((sum, group) => sum + run[group], 0);
+  const most = Math.max(1, ...answer.runs.map(total));
+  return answer.runs.map((run) => {
+    const [left, count] = [placeOf(line, run.from), total(run)];
+    const groups = GROUPS.filter((name) => run[name] > 0);
+    return {
+      from: run.from,
+      to: run.to,
+      left,
+      width: placeOf(line, run.to) - left,
+      height: (100 * count) / most,
+      groups: groups.map((name) => ({ name, share: (100 * run[name]) / count })),
+      text: `${moment(run.from).slice(0, 16)} to ${moment(run.to).slice(0, 16)} UTC: ${groups.map((name) => `${run[name].toLocaleString("en")} ${name}`).join(", ")}`,
+    };
+  });
+}
+
+export type Tone = "came" | "gone" | "changed" | "failed" | "new";
+
+/** Changes that are too near to each other to be apart, as one. */
+export interface Mark {
+  at: string;
+  before: string;
+  place: number;
+  tone: Tone;
+  changes: TimeChange[];
+  text: string;
+  /** A few words to stand beside it, where there is room; towards its own side of the line. */
+  label: string | null;
+  isAtEnd: boolean;
+  /** The way to the next mark on that side, in shares of 100. */
+  room: number;
+}
+
+const NEAR = 1.6;
+const LEAST_ROOM = 10;
+const END = 75;
+const RANKS = ["input", "output", "failed", "schema", "code", "node"];
+const rank = (change: TimeChange) => RANKS.indexOf(change.kind);
+
+export function toneOf(change: TimeChange): Tone {
+  if (change.isGone) return "gone";
+  if (change.kind === "input" || change.kind === "output") return "came";
+  if (change.kind === "failed") return "failed";
+  return change.kind === "node" ? "new" : "changed";
+}
+
+/** The changes along the line, the oldest first; edges that came or went have a label if there is room. */
+export function marksOn(answer: TimelineAnswer): Mark[] {
+  const line = lineOf(answer);
+  const groups: { place: number; changes: TimeChange[] }[] = [];
+  for (const change of [...answer.changes].reverse()) {
+    const place = placeOf(line, change.at);
+    const last = groups.at(-1);
+    if (last && place - last.place < NEAR) last.changes.push(change);
+    else groups.push({ place, changes: [change] });
+  }
+  let hasLabelBefore = false;
+  return groups.map(({ place, changes }, nth) => {
+    const ranked = changes.toSorted((a, b) => rank(a) - rank(b));
+    const [first] = ranked as [TimeChange];
+    const isAtEnd = place > END;
+    const room = isAtEnd ? place - (hasLabelBefore ? place : (groups[nth - 1]?.place ?? 0)) : (groups[nth + 1]?.place ?? 100) - place;
+    const hasLabel = (first.kind === "input" || first.kind === "output") && room >= LEAST_ROOM;
+    hasLabelBefore = hasLabel && !isAtEnd;
+    const [before, at] = [minimum(changes.map((each) => each.before)), minimum(changes.map((each) => each.at), -1)];
+    const text = `${moment(at).slice(0, 16)} UTC: ${summary(ranked, answer)}`;
+    return { at, before, place, tone: toneOf(first), changes: ranked, text, label: hasLabel ? edgeLabel(first, answer) : null, isAtEnd, room };
+  });
+}
+
+function minimum(times: readonly string[], sign = 1): string {
+  return times.reduce((a, b) => (sign * (Date.parse(a) - Date.parse(b)) <= 0 ? a : b));
+}
+
+/** At most two changes in words, and how many more there are; new nodes are only counted. */
+function summary(ranked: readonly TimeChange[], answer: TimelineAnswer): string {
+  const fresh = ranked.filter((each) => each.kind === "node");
+  const others = ranked.filter((each) => each.kind !== "node");
+  const shown = others.slice(0, 2).map((each) => sentence(each, answer.nodes));
+  if (others.length > 2) shown.push(`${others.length - 2} more`);
+  if (fresh.length > 1) shown.push(plural(fresh.length, "new node"));
+  else shown.push(...fresh.map((each) => sentence(each, answer.nodes)));
+  return shown.join("; ");
+}
+
+/** The last part of a node's name. */
+export function titleOf(nodes: TimelineAnswer["nodes"], id: string | null): string {
+  const node = (nodes as Record<string, { name: string; type: string } | undefined>)[id ?? ""];
+  return node ? parts(node.name, node.type === "job" ? "job" : "dataset").title : (id ?? "");
+}
+
+function edgeLabel(change: TimeChange, answer: TimelineAnswer): string {
+  const [job, dataset] = [titleOf(answer.nodes, change.node), titleOf(answer.nodes, change.other)];
+  return change.kind === "input" ? `${dataset} → ${job}` : `${job} → ${dataset}`;
+}
+
+/** A change as a sentence: weather became an input of prepare. */
+export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): string {
+  const [name, other] = [titleOf(nodes, change.node), titleOf(nodes, change.other)];
+  switch (change.kind) {
+    case "input":
+    case "output":
+      return `${other} ${change.isGone ? "is no longer" : "became"} an ${change.kind} of ${name}`;
+    case "node":
+      return change.other ? `${name} is new, by ${other}` : `${name} is new`;
+    case "schema":
+      return `${name}: ${change.detail.join(", ")}`;
+    case "code":
+      return `${name}: code ${change.detail.map((each) => each.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
+    default:
+      return `${name} failed${change.detail[0] ? `: ${change.detail[0].replace(/\n[^]*/, "")}` : ""}`;
+  }
+}
+
+const STEPS = [1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24, 365 * 24].map((hours) => hours * HOUR);
+const MOST_TICKS = 8;
+
+/** Times to write below the line, in UTC: few enough to be read. */
+export function ticksOf(line: Line): { place: number; text: string }[] {
+  const step = STEPS.find((each) => (line.to - line.from) / each <= MOST_TICKS) ?? 3650 * DAY;
+  const first = Math.ceil(line.from / step) * step;
+  const count = Math.max(0, Math.floor((line.to - first) / step) + 1);
+  return Array.from({ length: count }, (_, nth) => {
+    const date = new Date(first + nth * step);
+    const day = date.toLocaleDateString("en-GB", { timeZone: "UTC", day: "numeric", month: "short", ...(step >= 91 * DAY ? { year: "numeric" } : {}) });
+    const isMidnight = (first + nth * step) % DAY === 0;
+    return { place: placeOf(line, date.toISOString()), text: isMidnight ? day : date.toISOString().slice(11, 16) };
+  });
+}

@@ -1,0 +1,121 @@
+"""Time on the page: what ran, what changed when, and two moments side by side."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from commands.page import WEB
+
+from .conftest import Look
+from .test_views import _LAKE, PREPARE, _at, _node
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_WEATHER = f"{_LAKE}weather_raw"
+
+
+def _address(page: Page) -> dict[str, str]:
+    return {name: each[0] for name, each in parse_qs(urlparse(page.url).query).items()}
+
+
+def _timeline(page: Page) -> Locator:
+    return page.get_by_role("region", name="Timeline")
+
+
+def test_the_day_the_weather_became_an_input_is_seen_and_a_click_shows_before_and_after(
+    look: Look,
+) -> None:
+    page = look(_at(PREPARE, up="3"))
+    expect(_timeline(page).get_by_text("weather_raw → prepare_training_data")).to_be_visible()
+    _timeline(page).get_by_role(
+        "button", name=re.compile("weather_raw became an input of prepare_training_data")
+    ).click()
+    changes = page.get_by_role("complementary", name="What is different")
+    expect(changes.get_by_text("now reads weather_raw")).to_be_visible()
+    expect(page.locator(".react-flow__edge.added")).to_have_count(1)
+    page.go_back()
+    expect(changes).to_be_hidden()
+
+
+def test_a_bar_shows_the_graph_as_of_then_and_a_second_one_what_is_different(look: Look) -> None:
+    page = look(_at(PREPARE, up="3"))
+    bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
+    expect(bars).to_have_count(14)
+    expect(_node(page, "weather_raw")).to_be_visible()
+    bars.nth(2).click()
+    expect(page.get_by_text("As of 20")).to_be_visible()
+    expect(_node(page, "weather_raw")).to_be_hidden()
+    bars.last.click(modifiers=["Shift"])
+    expect(page.get_by_text("now reads weather_raw")).to_be_visible()
+    assert _address(page).keys() >= {"from"}
+    assert "at" not in _address(page), "the last bar is the present"
+
+
+def test_the_timeline_is_walked_by_keyboard(look: Look) -> None:
+    page = look(_at(PREPARE, up="3"))
+    marks = _timeline(page).get_by_role("group", name="Changes").get_by_role("button")
+    marks.last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(marks.nth(1)).to_be_focused()
+    expect(page.locator(".timeline-said")).to_contain_text("weather_raw became an input")
+    page.keyboard.press("Home")
+    expect(marks.first).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("now reads weather_raw")).to_be_visible()
+
+
+def test_the_timeline_has_ranges_and_folds_away_and_the_address_tells(look: Look) -> None:
+    page = look(_at(PREPARE))
+    runs = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
+    expect(runs).to_have_count(14)
+    _timeline(page).get_by_role("button", name="24 h").click()
+    expect(runs).not_to_have_count(14)
+    assert _address(page)["timeline"] == "day"
+    _timeline(page).get_by_role("button", name="Timeline").click()
+    expect(runs).to_have_count(0)
+    page.reload()
+    expect(_timeline(page).get_by_role("button", name="Timeline")).to_have_attribute(
+        "aria-expanded", "false"
+    )
+
+
+@pytest.mark.parametrize("node", [PREPARE, _WEATHER])
+def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
+    node: str, look: Look
+) -> None:
+    page = look(_at(PREPARE, open=node, tab="history"))
+    entry = page.get_by_role("complementary", name="Details").get_by_role("listitem")
+    entry = entry.filter(has_text="weather_raw became an input of prepare_training_data")
+    entry.get_by_role("link", name="Before and after").click()
+    expect(page.get_by_text("now reads weather_raw")).to_be_visible()
+
+
+VIEWS = {
+    "timeline": _at(PREPARE, up="3"),
+    "history": _at(PREPARE, open=_WEATHER, tab="history"),
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
+    page = look(VIEWS[name], theme)
+    expect(page.locator("[data-node]").first).to_be_visible()
+    expect(page.locator(".timeline-bar").first).to_be_visible()
+    expect(page.locator(".waiting")).to_have_count(0)
+    page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    told = [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
+    assert told == []
+
+
+def test_the_timeline_fits_a_phone(look: Look) -> None:
+    page = look(_at(PREPARE), width=390, height=800)
+    expect(_timeline(page).get_by_role("button", name="24 h")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
