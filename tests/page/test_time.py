@@ -8,9 +8,8 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from commands.page import WEB
+from tests.looking import Look, axe_finds
 
-from .conftest import Look
 from .test_views import _LAKE, PREPARE, _at, _node
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
@@ -109,10 +108,7 @@ def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, theme: str, 
     expect(page.locator("[data-node]").first).to_be_visible()
     expect(page.locator(".timeline-bar").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
-    page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    told = [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
-    assert told == []
+    assert axe_finds(page) == []
 
 
 def test_the_timeline_fits_a_phone(look: Look) -> None:
