@@ -201,7 +201,7 @@ def test_openmetadata_says_which_tables_it_does_not_have(live: Live, build: Any)
 def test_a_server_that_hangs_is_waited_for_no_longer_than_said(
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.deliver.http._TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.05)
     with _marquez(live, lambda _body, _nth: "slow") as forwarder:
         _take(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
         with pytest.raises(UnavailableError, match="timed out"):

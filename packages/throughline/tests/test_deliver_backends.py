@@ -74,7 +74,7 @@ backends:
         ("backends: 3", "deliver.yaml.backends: received 3, expected a valid list"),
         ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
         ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
-        ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, datazone, "),
+        ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, datahub, "),
         ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
         ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is needed"),
         (

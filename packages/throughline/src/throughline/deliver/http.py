@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 from throughline.deliver.backend import Delivery
@@ -16,7 +17,7 @@ from throughline.log import redact_text
 if TYPE_CHECKING:
     import httpx
 
-_TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 30
 _SHOWN = 500  # characters of an answer that explains itself
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
 """Statuses that say nothing about the event: it waits for as long as it takes."""
@@ -75,7 +76,7 @@ def new_client(headers: dict[str, str] | None = None) -> httpx.Client:
     """A client; what it is made of takes long to load, and a server often sends nothing."""
     import httpx
 
-    return httpx.Client(headers=headers, timeout=_TIMEOUT_SECONDS)
+    return httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS)
 
 
 def post(client: httpx.Client, url: str, content: bytes, shown: str) -> bytes:
@@ -89,13 +90,16 @@ def post(client: httpx.Client, url: str, content: bytes, shown: str) -> bytes:
         answer = client.post(url, content=content, headers={"Content-Type": "application/json"})
     except httpx.TransportError as error:
         raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
-    if answer.is_success:
-        return answer.content
-    said = redact_text(answer.text.strip())[:_SHOWN]
-    reason = f"{shown} answered {answer.status_code}: {said}"
-    status = answer.status_code
+    if not answer.is_success:
+        raise_refusal(shown, answer.status_code, answer.text, answer.headers)
+    return answer.content
+
+
+def raise_refusal(shown: str, status: int, text: str, headers: Mapping[str, str]) -> NoReturn:
+    """Say what an answer that is none of 2xx means: UnavailableError or DeliveryError."""
+    reason = f"{shown} answered {status}: {redact_text(text.strip())[:_SHOWN]}"
     if status in _BUSY:
-        raise UnavailableError(reason, _retry_after(answer.headers.get("Retry-After", "")))
+        raise UnavailableError(reason, _retry_after(headers.get("Retry-After", "")))
     if status in _DOUBTFUL or not 400 <= status < 500:
         raise UnavailableError(reason, is_doubtful=True)
     raise DeliveryError(reason)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any
@@ -12,7 +13,7 @@ from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name, is_location
 from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, start_of, unpack
 from throughline.projection.derived import children_of, lineage_of
-from throughline.spec import EventType, Facets, RunEvent, shown_time
+from throughline.spec import EventType, Facets, JobRef, RunEvent, shown_time
 
 Body = dict[str, Any]
 """An event, a dataset or a facet as JSON, decoded."""
@@ -29,6 +30,10 @@ _LASTING = (
     "tags",
 )
 """Facets that say what a dataset is, whoever says it; others tell what one run did with it."""
+_PRODUCER = re.compile(
+    r"https://github\.com/(?:OpenLineage/OpenLineage/\S*?(\w+)/?|apache/(airflow)/.*|(trino)db/trino.*)"
+)
+"""Producers by which DataHub knows what runs a job."""
 _LOOKED_BACK = 5  # completed runs among which one is looked for that did something
 PLACING = ("parent", "processing_engine", "nominalTime", "jobDependencies")
 """Facets of a run that every event of it should carry."""
@@ -48,9 +53,11 @@ class Known:
     run_facets: Facets = field(default_factory=dict)
     job_facets: Facets = field(default_factory=dict)
     flow_facets: Facets = field(default_factory=dict)
-    """Those of the job at the top, which may be its own."""
+    """Those of the job that is called as this one is up to the first dot."""
     above: tuple[RunKey, ...] = ()
     """The runs above it, nearest first."""
+    engines: Mapping[JobRef, str] = field(default_factory=dict)
+    """What runs the jobs above and those that it waits for, in lower case."""
     started: int | None = None
     """When the run began, in microseconds."""
 
@@ -88,14 +95,16 @@ def known_of(state: State, key: RunKey, *, of_job: bool = False) -> Known:
     if run is None:
         return Known()
     lineage = list(lineage_of(state, run))
+    flow = state.jobs.get(JobRef(key.job.namespace, key.job.name.split(".")[0]))
     members = _generation(state, run) if of_job else _members(state, [run])
     return Known(
         inputs=_datasets(state, [run.inputs for run in members], "inputFacets"),
         outputs=_datasets(state, [run.outputs for run in members], "outputFacets"),
         run_facets=run.facets.plain(),
         job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
-        flow_facets=state.jobs[lineage[-1].key.job].facets.plain(),
+        flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
+        engines=dict(_engines(state, run, lineage[1:])),
         started=start_of(run),
     )
 
@@ -116,6 +125,28 @@ def ends_before(state: State, event: RunEvent) -> list[End]:
     return [
         End(key, end[0].hash, end[0].time, str(end[1])) for key, end in ended if end is not None
     ]
+
+
+def engine_of(run_facets: Facets, job_facets: Facets, producer: str = "") -> str | None:
+    """What runs a job, in lower case: as its run says, or its job, or its producer."""
+    found = _PRODUCER.fullmatch(producer)
+    told = (
+        run_facets.get("processing_engine", {}).get("name"),
+        job_facets.get("jobType", {}).get("integration"),
+        *(found.groups() if found else ()),
+    )
+    return next((str(each).lower() for each in told if each), None)
+
+
+def _engines(state: State, run: Run, above: list[Run]) -> Iterator[tuple[JobRef, str]]:
+    waited = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
+    for key in (*(each.key for each in above), *waited):
+        ran, job = state.runs.get(key), state.jobs.get(key.job)
+        run_facets = ran.facets.plain() if ran else {}
+        job_facets = job.facets.plain() if job else {}
+        producers = (each.get("_producer") for each in (run_facets | job_facets).values())
+        if engine := engine_of(run_facets, job_facets, str(next(producers, ""))):
+            yield key.job, engine
 
 
 def _generation(state: State, run: Run) -> list[Run]:

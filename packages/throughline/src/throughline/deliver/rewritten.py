@@ -17,21 +17,24 @@ from throughline.spec import RunEvent
 
 
 def bodies(delivery: Delivery, rewriting: Rewriting) -> list[Body]:
-    """The bodies to send, in order; more are known by the next time, so they may grow.
+    """The bodies to send, in order; more is known by the next time, so they may grow.
 
     Raises:
         DeliveryError: the backend can take no part of the event.
     """
+    return [body for body, _ in rewritten(delivery, rewriting)]
+
+
+def rewritten(delivery: Delivery, rewriting: Rewriting) -> list[tuple[Body, Known]]:
+    """The bodies to send, each with what is known of its run. Raises DeliveryError."""
     event, raw = delivery.event, orjson.loads(delivery.body)
     if not isinstance(event, RunEvent):
-        return rewriting.rewrite(raw, Known())
+        return [(body, Known()) for body in rewriting.rewrite(raw, Known())]
     with delivery.known() as state:
         key, of_job = RunKey(event.run_id, event.job), rewriting.of_job
-        known = known_of(state, key, of_job=of_job)
+        told = [(raw, known_of(state, key, of_job=of_job))]
         ends = ends_before(state, event)
-    found = rewriting.rewrite(raw, known)
     if again := [end for end in ends if delivery.was_told(end.hash)]:
         with delivery.known() as state:
-            pairs = [(end.body(raw), known_of(state, end.key, of_job=of_job)) for end in again]
-        found += [body for pair in pairs for body in rewriting.rewrite(*pair)]
-    return found
+            told += [(end.body(raw), known_of(state, end.key, of_job=of_job)) for end in again]
+    return [(body, known) for each, known in told for body in rewriting.rewrite(each, known)]

@@ -11,12 +11,14 @@ from typing import Any
 from throughline.config import filled, read_yaml
 from throughline.deliver.backend import Backend
 from throughline.deliver.catalogs import Marquez, OpenMetadata
+from throughline.deliver.datahub import DataHub
 from throughline.deliver.http import Http
 from throughline.deliver.local import Console, File
 from throughline.errors import ConfigError
 
 BUILT_IN: dict[str, type[Any]] = {
     "console": Console,
+    "datahub": DataHub,
     "file": File,
     "http": Http,
     "marquez": Marquez,

@@ -15,7 +15,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from throughline.deliver.known import Body, Known
+from throughline.deliver.known import Body, Known, engine_of
 from throughline.deliver.rewrite.rewriting import (
     Rewriting,
     glue_table,
@@ -26,10 +26,9 @@ from throughline.deliver.rewrite.rewriting import (
 )
 
 _RESERVED = re.compile(r"[\s,()␟]")
-_KNOWN_PRODUCER = re.compile(
-    r"https://github\.com/(OpenLineage/OpenLineage/.*?([\w-]+)|apache/(airflow)/.*|(trino)db/trino.*)"
-)
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
+UNKNOWN = "openlineage"
+"""The orchestrator of a job of which nothing says what runs it."""
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
@@ -74,13 +73,14 @@ def orchestrator(body: Body) -> str:
 def _set_orchestrator(body: Body) -> None:
     facets = body["run"]["facets"]
     if not facets.get("processing_engine", {}).get("name"):
-        integration = body["job"]["facets"].get("jobType", {}).get("integration")
-        told = _KNOWN_PRODUCER.fullmatch(str(body["producer"]))
-        named = next((part for part in told.groups()[1:] if part), None) if told else None
-        engine = {"version": "unknown", "openlineageAdapterVersion": "unknown"}
-        facets["processing_engine"] = engine | {"name": integration or named or "openlineage"}
+        name = engine_of({}, body["job"]["facets"], str(body["producer"])) or UNKNOWN
+        facets["processing_engine"] = {
+            "name": name,
+            "version": "unknown",
+            "openlineageAdapterVersion": "unknown",
+        }
     parent = facets.get("parent")
-    if parent and not _KNOWN_PRODUCER.fullmatch(str(parent.get("_producer"))):
+    if parent and not engine_of({}, {}, str(parent.get("_producer"))):
         parent["_producer"] = _PARENT_PRODUCER
 
 

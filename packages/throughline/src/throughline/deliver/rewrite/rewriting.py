@@ -38,7 +38,7 @@ class Rewriting:
 
 def is_run(event: Body) -> bool:
     """Whether an event is about a run."""
-    return isinstance(event.get("run"), dict)
+    return "runId" in (event.get("run") or {}) and "job" in event
 
 
 def whole(event: Body, known: Known) -> Body:

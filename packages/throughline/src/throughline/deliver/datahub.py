@@ -1,0 +1,97 @@
+"""Backend `datahub`: its OpenLineage endpoint, and acryl-datahub's emitter for all else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import orjson
+
+from throughline.deliver import http
+from throughline.deliver.backend import Delivery
+from throughline.deliver.http import Http, HttpConfig, post, raise_refusal
+from throughline.deliver.rewrite.datahub import DATAHUB
+from throughline.deliver.rewritten import rewritten
+from throughline.errors import ConfigError, UnavailableError
+
+if TYPE_CHECKING:
+    from datahub.emitter.rest_emitter import DataHubRestEmitter
+    from requests import Response
+
+
+@dataclass(frozen=True, slots=True)
+class DataHubConfig(HttpConfig):
+    """`url` is that of DataHub's metadata service (GMS).
+
+    `emitter: false` leaves out what needs acryl-datahub: hierarchy, models, ownership and more.
+    """
+
+    endpoint: str = "openapi/openlineage/api/v1/lineage"
+    emitter: bool = True
+
+
+class DataHub(Http):
+    """Posts each event, and then what the endpoint has no place for."""
+
+    config_class: ClassVar[type[HttpConfig]] = DataHubConfig
+
+    def __init__(self, config: DataHubConfig) -> None:
+        super().__init__(config)
+        self._emitter = _emitter(config) if config.emitter else None
+
+    def send(self, delivery: Delivery) -> None:
+        """Post the bodies of one event and emit what belongs to them."""
+        for body, known in rewritten(delivery, DATAHUB):
+            post(self._client, self._url, orjson.dumps(body), self._url)
+            if self._emitter is not None:
+                from throughline.deliver.rewrite.datahub_extras import extras
+
+                self._emit(extras(body, known))
+
+    def close(self) -> None:
+        """Close the connections."""
+        super().close()
+        if self._emitter is not None:
+            self._emitter.close()
+
+    def _emit(self, proposals: list[Any]) -> None:
+        from datahub.configuration.common import OperationalError
+
+        assert self._emitter is not None
+        try:
+            self._emitter.emit_mcps(proposals)
+        except OperationalError as error:
+            answer = getattr(error.__cause__, "response", None)
+            shown = f"{self._emitter._gms_server}/aspects"
+            if answer is None:
+                raise UnavailableError(f"{shown}: {error.info.get('message')}") from None
+            raise_refusal(shown, answer.status_code, answer.text, answer.headers)
+
+
+def _emitter(config: DataHubConfig) -> DataHubRestEmitter:
+    try:
+        from datahub.emitter.rest_emitter import DataHubRestEmitter, EmitMode
+    except ImportError:
+        raise ConfigError(
+            "emitter: acryl-datahub is not installed: pip install 'throughline[datahub]', or say"
+            " `emitter: false` to do without hierarchy, models, ownership, tags and versions"
+        ) from None
+    emitter = DataHubRestEmitter(
+        config.url.rstrip("/"),
+        token=config.api_key,
+        timeout_sec=http.TIMEOUT_SECONDS,
+        retry_max_times=0,  # the forwarder waits and tries again itself
+        openapi_ingestion=False,
+        default_emit_mode=EmitMode.SYNC_PRIMARY,
+        datahub_component="throughline",
+    )
+    emitter.session.hooks["response"].append(_check_whole)
+    return emitter
+
+
+def _check_whole(answer: Response, **_: Any) -> None:
+    """Python's HTTP client takes an answer that ends within its first line for a whole one."""
+    from requests import ConnectionError
+
+    if not answer.headers:
+        raise ConnectionError("the connection ended in the middle of the answer")

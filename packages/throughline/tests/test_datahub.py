@@ -1,0 +1,355 @@
+"""DataHub: by the rules of its recorded answers, by acryl-datahub's validation, and to a server."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.deliver import Delivery, Forwarder
+from throughline.deliver.datahub import DataHub, DataHubConfig
+from throughline.deliver.forwarder import Backoff
+from throughline.deliver.known import Known, engine_of
+from throughline.deliver.rewrite.datahub import DATAHUB, rewrite
+from throughline.deliver.rewrite.datahub_extras import extras
+from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.deliver.rewritten import rewritten
+from throughline.errors import UnavailableError
+from throughline.log import EventLog
+from throughline.projection.live import Batch, Live
+
+from .rewritten import sent
+from .sinks import Answer, Said, Sink, serving
+
+Json = dict[str, Any]
+
+_TAXI, _WEATHER, _FLOW = "ingest_yellow_taxi_data", "ingest_weather_data", "TrainForecastModelFlow"
+# DESIGN's table of data edges; files by the folder that they are in.
+_DESIGN = {
+    f"{_TAXI}.download": ({"trip-data"}, {"yellow"}),
+    f"{_TAXI}.stage": ({"yellow"}, {"yellow_taxi_staging"}),
+    f"{_TAXI}.check_staging": ({"yellow_taxi_staging"}, set()),
+    f"{_TAXI}.merge_upsert_staging_into_raw_yellow": ({"yellow_taxi_staging"}, {"yellow_taxi_raw"}),
+    f"{_WEATHER}.download": ({"2025"}, {"weather"}),
+    f"{_WEATHER}.stage": ({"weather"}, {"weather_staging"}),
+    f"{_WEATHER}.check_staging": ({"weather_staging"}, set()),
+    f"{_WEATHER}.merge_upsert_staging_into_raw_weather": ({"weather_staging"}, {"weather_raw"}),
+    f"{_FLOW}.compute_actuals": ({"yellow_taxi_raw"}, {"yellow_rides_hourly_actuals"}),
+    f"{_FLOW}.prepare_training_data": ({"yellow_rides_hourly_actuals"}, {f"{_FLOW}/training_data"}),
+    f"{_FLOW}.train": ({f"{_FLOW}/training_data"}, {f"{_FLOW}/model", f"{_FLOW}/metrics"}),
+    f"{_FLOW}.write_forecasts_to_table": ({f"{_FLOW}/model"}, {"yellow_rides_hourly_forecast"}),
+}
+
+
+@cache
+def pipeline() -> tuple[Json, ...]:
+    """All events of one run of this repository's pipeline (`./run demo`, two months), by time."""
+    with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
+        return tuple(json.loads(line) for line in lines)
+
+
+def _recorded(shared: Path) -> Iterator[tuple[str, Json, Any]]:
+    for file in sorted((shared / "datahub-answers").glob("*.event.json")):
+        answer = file.with_name(file.name.replace(".event.", ".answer."))
+        yield file.name.split(".")[0], json.loads(file.read_text()), json.loads(answer.read_text())
+
+
+def _edges_of(answer: Any) -> tuple[set[str], set[str]]:
+    (aspect,) = (mcp["aspect"] for mcp in answer if mcp["aspectName"] == "dataJobInputOutput")
+    sides = aspect["inputDatasetEdges"], aspect["outputDatasetEdges"]
+    reads, writes = ({edge["destinationUrn"] for edge in side} for side in sides)
+    return reads, writes
+
+
+def test_names_become_the_urns_of_the_recorded_answers(shared: Path) -> None:
+    checked = 0
+    for name, event, answer in _recorded(shared):
+        if isinstance(answer, dict) or name.startswith("50-"):  # 50: two clusters are one dataset
+            continue
+        engine = engine_of(event["run"].get("facets", {}), {}, event["producer"])
+        assert flow_urn(str(engine), event["job"]) == answer[0]["entityUrn"], name
+        assert job_urn(str(engine), event["job"]) in {mcp["entityUrn"] for mcp in answer}, name
+        for side, edges in zip(("inputs", "outputs"), _edges_of(answer), strict=True):
+            kept = [
+                each
+                for each in event.get(side, ())
+                if " " not in each["name"]
+                or "://" not in each["namespace"]
+                or "symlinks" in each.get("facets", {})
+            ]
+            assert {dataset_urn(each) for each in kept} == edges, name
+        checked += 1
+    assert checked > 40
+
+
+def test_what_the_endpoint_fails_on_is_in_no_event(shared: Path) -> None:
+    for name, event, answer in _recorded(shared):
+        bodies = rewrite(event, Known())
+        if not event.get("run", {}).get("runId") or "job" not in event:
+            assert bodies == [], name
+            continue
+        (body,) = bodies
+        assert endpoint_error(body) is None, (name, answer)
+        for dataset in (*body["inputs"], *body["outputs"]):
+            assert not set(dataset["name"]) & set(" ,()"), name
+
+
+def endpoint_error(body: Json) -> str | None:
+    """What DataHub's endpoint fails on, by the rules of the recorded answers."""
+    if body.get("eventType") in (None, "OTHER"):
+        return "eventType"
+    engine = body["run"]["facets"].get("processing_engine", {}).get("name")
+    if not (engine or engine_of({}, {}, body["producer"])):
+        return "Unable to determine orchestrator"
+    parent = body["run"]["facets"].get("parent")
+    if parent and not engine_of({}, {}, parent["_producer"]):
+        return "Unable to determine orchestrator"
+    for dataset in (*body["inputs"], *body["outputs"]):
+        fields = dataset.get("facets", {}).get("schema", {}).get("fields", [])
+        if any(not field.get("name") for field in fields):
+            return "Cannot set field fieldPath"
+    return "null" if "null" in json.dumps(body["run"]["facets"]) else None
+
+
+class Store:
+    """DataHub as far as it matters here: a map of aspects, of which each new one replaces the old.
+
+    The endpoint writes the inputs and outputs of a job with every event, empty ones as well.
+    """
+
+    def __init__(self) -> None:
+        self.aspects: dict[tuple[str, str], Json] = {}
+
+    def answer(self, body: Json, _nth: int) -> Answer:
+        """Take an event, or the proposals of the emitter."""
+        if "proposals" in body:
+            for mcp in body["proposals"]:
+                value = json.loads(mcp["aspect"]["value"])
+                self.aspects[mcp["entityUrn"], mcp["aspectName"]] = value
+            return Said(200, {"value": "ok"})
+        if (reason := endpoint_error(body)) is not None:
+            return Said(500, {"message": reason})
+        engine = body["run"]["facets"]["processing_engine"]["name"].lower()
+        self.aspects[job_urn(engine, body["job"]), "dataJobInputOutput"] = {
+            f"{side[:-1]}DatasetEdges": [{"destinationUrn": dataset_urn(d)} for d in body[side]]
+            for side in ("inputs", "outputs")
+        }
+        text = body["job"]["facets"].get("documentation", {}).get("description")
+        self.aspects[flow_urn(engine, body["job"]), "dataFlowInfo"] = {"description": text}
+        return 201
+
+    def of(self, aspect: str) -> dict[str, Json]:
+        """The value of an aspect by entity."""
+        return {urn: value for (urn, name), value in self.aspects.items() if name == aspect}
+
+    def edges(self) -> dict[str, tuple[set[str], set[str]]]:
+        """What each job of DESIGN's table reads and writes."""
+        found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+        for urn, value in self.of("dataJobInputOutput").items():
+            job = urn.rpartition(",")[2].rstrip(")")
+            if not urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(spark"):
+                for at, side in enumerate(("inputDatasetEdges", "outputDatasetEdges")):
+                    found[job][at].update(_short(e["destinationUrn"]) for e in value[side])
+        return {job: sides for job, sides in found.items() if sides != (set(), set())}
+
+
+def _short(urn: str) -> str:
+    platform, name = urn.removeprefix("urn:li:dataset:(urn:li:dataPlatform:").split(",")[:2]
+    if platform == "file":
+        return name.split("/")[-2]
+    return name.removeprefix("nyc_taxi.")
+
+
+@contextmanager
+def _delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[Forwarder]:
+    with serving(Sink(answer)) as sink:
+        backend = DataHub(DataHubConfig(sink.url, emitter=emitter))
+        forwarder = Forwarder("datahub", backend, live, Backoff(first=0.001, most=0.01))
+        yield forwarder
+        forwarder.stop()
+
+
+def _fill(live: Live, build: Any, events: Any) -> None:
+    live.take(Batch([build.entry(event) for event in events]))
+
+
+@pytest.mark.parametrize(("at_once", "emitter"), [(True, True), (False, False)])
+def test_the_pipeline_has_the_edges_of_the_designs_table_there_and_no_others(
+    live: Live, build: Any, at_once: bool, emitter: bool
+) -> None:
+    store = Store()
+    with _delivering(live, store.answer, emitter=emitter) as forwarder:
+        for event in pipeline():
+            _fill(live, build, [event])
+            if not at_once:
+                forwarder.drain()
+        forwarder.drain()
+        assert not forwarder.refused
+    assert store.edges() == _DESIGN
+
+
+def test_the_edges_are_the_same_when_events_come_backwards(live: Live, build: Any) -> None:
+    store = Store()
+    with _delivering(live, store.answer, emitter=False) as forwarder:
+        for event in reversed(pipeline()):
+            _fill(live, build, [event])
+            forwarder.drain()
+    assert store.edges() == _DESIGN
+
+
+def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) -> None:
+    store = Store()
+    first = build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",))
+    with _delivering(live, store.answer, emitter=False) as forwarder:
+        for event in (
+            first,
+            build.run("START", "b", "f.j", "09:00:00"),
+            build.run("RUNNING", "b", "f.j", "09:01:00", reads=("x|in2",)),
+            build.run("FAIL", "b", "f.j", "09:02:00"),
+        ):
+            _fill(live, build, [event])
+            forwarder.drain()
+        assert store.edges() == {"f.j": ({"in", "in2"}, {"out"})}
+        last = build.run("COMPLETE", "c", "f.j", "10:00:00", reads=("x|new",), writes=("x|out",))
+        _fill(live, build, [last])
+        forwarder.drain()
+    assert store.edges() == {"f.j": ({"new"}, {"out"})}
+
+
+def test_what_openlineage_cannot_carry_there_is_emitted(live: Live, build: Any) -> None:
+    store = Store()
+    with _delivering(live, store.answer) as forwarder:
+        _fill(live, build, pipeline())
+        forwarder.drain()
+    airflow, metaflow = (
+        "urn:li:dataFlow:(airflow,{},nyc_taxi)",
+        "urn:li:dataFlow:(metaflow,{},nyc_taxi)",
+    )
+    flow = airflow.format(_TAXI)
+    stage, download = (f"urn:li:dataJob:({flow},{_TAXI}.{task})" for task in ("stage", "download"))
+    assert store.of("dataFlowInfo")[flow]["description"].startswith("Ingest NYC yellow taxi trips")
+    assert {"tag": "urn:li:tag:taxi"} in store.of("globalTags")[stage]["tags"]
+    assert store.of("ownership")[stage]["owners"][0]["owner"] == "urn:li:corpuser:airflow"
+    awaited = store.of("dataJobInputOutput")[
+        f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.train)"
+    ]["inputDatajobEdges"]
+    before = f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.prepare_training_data)"
+    assert [edge["destinationUrn"] for edge in awaited] == [before]
+    path = store.of("browsePathsV2")[before]["path"]
+    assert [entry["id"] for entry in path] == [
+        "train_forecast_model", "train_forecast_model.run_flow", _FLOW,
+    ]  # fmt: skip
+    assert path[0]["urn"].startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,")
+    model = store.of("mlModelProperties")[
+        f"urn:li:mlModel:(urn:li:dataPlatform:metaflow,{_FLOW}/model,PROD)"
+    ]
+    assert model["trainingJobs"] == [f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.train)"]
+    assert model["version"]["versionTag"]
+    raw = "urn:li:dataset:(urn:li:dataPlatform:hive,nyc_taxi.yellow_taxi_raw,PROD)"
+    staging = raw.replace("taxi_raw", "taxi_staging")
+    assert [each["dataset"] for each in store.of("upstreamLineage")[raw]["upstreams"]] == [staging]
+    assert store.of("operation")[raw]["customProperties"]["version"]
+    runs = store.of("dataProcessInstanceRelationships")
+    assert any(value.get("parentInstance") in runs for value in runs.values())
+    assert download in store.of("dataJobInputOutput")
+
+
+def _proposals(events: Any, build: Any) -> list[Any]:
+    class Emitted:
+        def __init__(self) -> None:
+            self.found: list[Any] = []
+
+        def send(self, delivery: Delivery) -> None:
+            for body, known in rewritten(delivery, DATAHUB):
+                self.found += extras(body, known)
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    live, emitted = Live(EventLog("sqlite://")), Emitted()
+    _fill(live, build, events)
+    forwarder = Forwarder("x", emitted, live)
+    forwarder.drain()
+    assert not forwarder.refused
+    forwarder.stop()
+    live.log.close()
+    return emitted.found
+
+
+def test_all_that_is_emitted_passes_acryl_datahubs_validation(build: Any, tmp_path: Path) -> None:
+    from datahub.cli.json_file import check_mce_file
+    from datahub.metadata.urns import Urn
+
+    odd = build.run(
+        "COMPLETE", "r", "a job, (odd).b c", "08:00:00", reads=("s3://lake|raw/a, b(c)",),
+        writes=("x|m,n",),
+    )  # fmt: skip
+    odd["job"]["facets"] = {"ownership": {"owners": [{"name": "team:data, (x)"}]}}
+    odd["outputs"][0]["facets"] = {
+        "datasetType": {"datasetType": "MODEL"},
+        "tags": {"tags": [{"key": "pii", "value": "true", "source": "x", "field": "a,b"}]},
+        "columnLineage": {
+            "fields": {"a,b": {"inputFields": [{**odd["inputs"][0], "field": "c (d)"}]}}
+        },
+    }
+    proposals = _proposals([*pipeline(), odd], build)
+    file = tmp_path / "mcps.json"
+    file.write_text(json.dumps([mcp.to_obj() for mcp in proposals]))
+    assert check_mce_file(str(file)) == f"{len(proposals)} MCEs found - all valid"
+    urns = {mcp.entityUrn for mcp in proposals} | {
+        word
+        for mcp in proposals
+        for word in _texts(mcp.aspect.to_obj())
+        if word.startswith("urn:li:")
+    }
+    for urn in urns:
+        Urn.from_string(urn)  # the check of the file does not look at URNs
+    assert any(urn.startswith("urn:li:mlModel:") for urn in urns)
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _texts(each)
+
+
+@pytest.mark.parametrize("trouble", [401, 429, 503, "cut"])
+@pytest.mark.parametrize("nth", [0, 1])
+def test_when_either_endpoint_has_no_time_both_parts_come_again(
+    live: Live, build: Any, trouble: Answer, nth: int
+) -> None:
+    store = Store()
+
+    def answer(body: Json, at: int) -> Answer:
+        return trouble if at == nth else store.answer(body, at)
+
+    with _delivering(live, answer) as forwarder:
+        _fill(live, build, [build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",))])
+        with pytest.raises(UnavailableError, match="127.0.0.1"):
+            forwarder.drain()
+        assert forwarder.drain() == 1
+    assert store.edges() == {"f.j": ({"in"}, set())}
+    assert store.of("browsePathsV2")
+
+
+def test_a_glue_table_is_one_whatever_names_it(build: Any) -> None:
+    arn = "arn:aws:glue:eu-west-1:123456789012"
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
+    spark["outputs"] = [build.dataset("s3://b|wh/t", symlinks=[(arn, "table/shop/t", "TABLE")])]
+    flow = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=(f"{arn}|table/shop/t",))
+    urns = {
+        dataset_urn(each)
+        for events in ([spark, flow], [flow, spark])
+        for body in sent(DATAHUB, events)
+        for each in (*body["inputs"], *body["outputs"])
+    }
+    glue = "urn:li:dataset:(urn:li:dataPlatform:glue,shop.t,PROD)"
+    assert urns == {glue, "urn:li:dataset:(urn:li:dataPlatform:x,in,PROD)"}
