@@ -71,7 +71,7 @@ def lineage_contents(
     contents: list[MetaflowCardComponent] = [_text("## Lineage")]
     contents.append(Table(rows, ["", "table", "version"]))
     if is_embedded(settings):
-        contents.append(_text(lineage_links(settings.throughline_url, run, written or read[0])))
+        contents.append(_text(lineage_links(settings, run, written or read[0])))
     return contents
 
 
@@ -110,13 +110,15 @@ def metric_rows(metrics: Mapping[str, float], model: str) -> list[Row]:
     return rows
 
 
-def lineage_links(url: str, run: str, dataset: Dataset) -> str:
-    """Where the lineage server of this machine tells more."""
+def lineage_links(settings: Settings, run: str, dataset: Dataset) -> str:
+    """Where the page of this machine's lineage server tells more."""
+    page = f"{settings.throughline_url}/lineage?node="
     node = quote(f"dataset:{dataset.namespace}:{dataset.name}", safe="")
+    flow = quote(f"job:{settings.job_namespace}:{FLOW}", safe="")
     return (
         "On the lineage server:"
-        f" [what {dataset.name} comes from]({url}/lineage?node={node}&up=20), "
-        f"[this run with all versions]({url}/api/v2/runs/{flow_run_id(FLOW, run)})."
+        f" [what {dataset.name} comes from]({page}{node}&up=20), "
+        f"[this run and what it started]({page}{flow}&open=run%3A{flow_run_id(FLOW, run)})."
     )
 
 

@@ -125,6 +125,8 @@ def test_lineage_names_snapshots_and_links_to_the_graph_of_what_is_written(
         f"{settings.throughline_url}/lineage?node=dataset:{TARGET.namespace}:{TARGET.name}&up=20"
     )
     assert graph in unquote(links["source"])
+    flow = f"job:{settings.job_namespace}:TrainForecastModelFlow&open=run:"
+    assert flow in unquote(links["source"])
 
 
 def test_a_run_that_is_done_again_is_not_said_to_write(settings: Settings) -> None:

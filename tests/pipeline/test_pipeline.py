@@ -378,12 +378,15 @@ def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pip
         assert written[row["zone"], row["ds"]]["forecasted_total_rides"] == round(row["rides"])
     metrics, lineage = (each["data"] for each in card if each["type"] == "table")
     assert metrics[0][0] == "seasonal_naive"
-    page, told = (httpx.get(link) for link in re.findall(r"\]\((http.+?)\)", card[-1]["source"]))
-    assert page.headers["content-type"].startswith("text/html"), page.text
-    assert page.is_success
+    page, run = (httpx.get(link) for link in re.findall(r"\]\((http.+?)\)", card[-1]["source"]))
+    for each in (page, run):
+        assert each.headers["content-type"].startswith("text/html"), each.text
+        assert each.is_success
     graph = pipeline.get("/api/v2/graph", **page.url.params)
     assert "nyc_taxi.yellow_rides_hourly_forecast" in {node["name"] for node in graph["nodes"]}
-    steps = {each["job"]["name"]: each for each in told.raise_for_status().json()["below"]}
+    assert pipeline.get("/api/v2/node", node=run.url.params["node"])["kind"] == "pipeline"
+    told = pipeline.get(f"/api/v2/runs/{run.url.params['open'].removeprefix('run:')}")
+    steps = {each["job"]["name"]: each for each in told["below"]}
     (read,) = steps[f"{FLOW}.prepare_training_data"]["inputs"]
     assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
 
