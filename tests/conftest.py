@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pyiceberg.table import Table as IcebergTable
 
 from commands.cli import FLOW
@@ -59,6 +59,7 @@ def browser() -> Iterator[Browser]:
     found = shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
         pytest.skip("neither chromium nor google-chrome is on the PATH")
+    expect.set_options(timeout=20_000)  # as long as a busy machine may need
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
 

@@ -17,8 +17,7 @@ from playwright.sync_api import Browser
 from commands.environment import script
 from commands.page import ensure_page
 from tests.looking import Look, looking
-
-from .rides import rides
+from throughline.api.sample.rides import rides
 
 
 class Lineage:

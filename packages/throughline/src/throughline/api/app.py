@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -32,6 +33,7 @@ from throughline.api import (
 )
 from throughline.api.access import Access, Guard
 from throughline.api.http import RawPath, answer, unavailable
+from throughline.api.sample import PREFIX, Sample
 from throughline.config import expected
 from throughline.errors import (
     BodyError,
@@ -78,19 +80,32 @@ def make_app(
     are lines without an end, `largest_body` the most bytes of a request, `longest_query` the
     seconds that a question may take.
     """
+    app = _of(live, largest_body, longest_query, _RESOURCES)
+    app.state.spool_lag = spool_lag
+    # What stays open until the server ends is not for a sample, which nothing new comes to.
+    resources = [each for each in _RESOURCES if each is not stream]
+    lasting = Sample(lambda sample: _of(sample, largest_body, longest_query, resources))
+    app.mount(PREFIX, lasting)
+    app.add_middleware(Guard, access=access or Access(), log=live.log)
+    return app
+
+
+def _of(
+    live: Live, largest_body: int, longest_query: float, resources: Iterable[ModuleType]
+) -> FastAPI:
+    """The routes over a log and their errors, open to everybody."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
-    app.state.spool_lag = spool_lag
+    app.state.spool_lag = None
     app.state.largest_body = largest_body
     app.state.longest_query = longest_query
     app.state.is_closing = False
     app.state.document = None
-    for resource in _RESOURCES:
+    for resource in resources:
         app.router.routes += resource.router.routes  # include_router would make them all anew
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
-    app.add_middleware(Guard, access=access or Access(), log=live.log)
     app.add_middleware(RawPath)
     return app
 

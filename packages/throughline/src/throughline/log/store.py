@@ -290,7 +290,7 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         engine = create_engine(parsed, pool_pre_ping=True)
         event.listen(engine, "connect", _set_durable)
         return engine
-    if parsed.database:
+    if parsed.database and not parsed.database.startswith("file:"):  # a URI may have no folder
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
         if not (folder := Path(parsed.database).parent).is_dir():

@@ -9,6 +9,7 @@ export function useLive(): boolean {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(true);
   useEffect(() => {
+    if (BASE) return undefined; // nothing new comes to the sample
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const renew = () => {
@@ -18,7 +19,7 @@ export function useLive(): boolean {
       }, QUIET_MS);
     };
     const open = () => {
-      stream = new EventSource(`${BASE}/api/v2/events/stream`);
+      stream = new EventSource("/api/v2/events/stream");
       stream.onopen = () => setOpen(true);
       stream.onmessage = renew;
       stream.onerror = () => {

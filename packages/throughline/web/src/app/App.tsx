@@ -1,10 +1,12 @@
 import { lazy, Suspense, type ReactNode } from "react";
+import { BASE } from "../api/base";
 import { useLive } from "../api/live";
 import { NotFound } from "../features/lost/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
 import { useAddress } from "./address";
 import { Header } from "./Header";
+import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
 const LineagePage = lazy(() => import("../features/lineage/LineagePage"));
@@ -14,6 +16,7 @@ export function App(): ReactNode {
   const { pathname } = useAddress();
   return (
     <>
+      {BASE && <SampleBanner />}
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
       <Suspense fallback={<p className="waiting">Opening the graph …</p>}>{viewAt(pathname)}</Suspense>
     </>

@@ -1,5 +1,6 @@
 import "./header.css";
 import type { ReactNode } from "react";
+import { BASE } from "../api/base";
 import { useAnswer } from "../api/answers";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
@@ -33,10 +34,12 @@ export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: bool
           {wrong ? `${wrong} to look at` : "Healthy"}
         </Link>
       )}
-      <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "What comes in is shown at once" : "The server is not reached; this page tries again by itself"}>
-        <i aria-hidden="true" />
-        {isLive ? "Live" : "Reconnecting"}
-      </span>
+      {!BASE && (
+        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "What comes in is shown at once" : "The server is not reached; this page tries again by itself"}>
+          <i aria-hidden="true" />
+          {isLive ? "Live" : "Reconnecting"}
+        </span>
+      )}
       <button type="button" className="button bare square" onClick={switchTheme} aria-label={THEMES[theme].text} title={THEMES[theme].text}>
         <Icon name={THEMES[theme].icon} />
       </button>

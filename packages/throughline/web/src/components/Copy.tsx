@@ -1,4 +1,5 @@
 import { useEffect, useState, type ReactNode } from "react";
+import { BASE } from "../api/base";
 import { Icon } from "./Icon";
 
 /** A button that copies a text, and says so. */
@@ -41,8 +42,9 @@ async function put(text: string): Promise<void> {
   }
 }
 
-/** A command line to copy. */
-export function Command({ text, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
+/** A command line to copy; one of throughline asks the sample where that is looked at. */
+export function Command({ text: given, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
+  const text = BASE ? given.replace(/^throughline \w+/, `$& --url ${location.origin}${BASE}`) : given;
   return (
     <div className="command">
       <pre>{text}</pre>

@@ -26,6 +26,13 @@ export function Empty(): ReactNode {
         <code>/api/v1/lineage</code>. What arrives is shown here at once. To see it work, send one event by hand:
       </p>
       <Command text={firstEvent()} />
+      <p>
+        Or look around first:{" "}
+        <a className="link" href="/sample/">
+          open a sample lineage
+        </a>
+        , two weeks of a made-up pipeline, kept apart from yours.
+      </p>
     </section>
   );
 }

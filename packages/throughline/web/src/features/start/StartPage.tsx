@@ -1,5 +1,6 @@
 import "./start.css";
 import type { ReactNode } from "react";
+import { BASE } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import { Search } from "../../components/Search";
 import { Trouble } from "../../components/Trouble";
@@ -32,6 +33,15 @@ export function StartPage(): ReactNode {
           <NewestRuns />
           <Wrong health={health} />
         </div>
+      )}
+      {health && !isEmpty && !BASE && (
+        <p className="start-foot muted">
+          New to lineage? Look around in{" "}
+          <a className="link" href="/sample/">
+            a sample
+          </a>
+          .
+        </p>
       )}
     </main>
   );

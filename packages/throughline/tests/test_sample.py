@@ -1,0 +1,86 @@
+"""The sample is a lineage of its own: it can be read, and nothing gets into it or out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import Access, make_app
+from throughline.log import EventLog
+from throughline.projection.live import Live
+
+
+@pytest.fixture
+def client(tmp_path: Path, build: Any) -> Iterator[TestClient]:
+    """A client of a server that knows one job of its own."""
+    log = EventLog(str(tmp_path / "log.db"))
+    access = Access(frame_origins=("http://airflow.example.org",))
+    with TestClient(make_app(Live(log), access)) as client:
+        client.post("/api/v1/lineage", json=build.run("COMPLETE", "r", "mine", "08:00:00"))
+        yield client
+    log.close()
+
+
+def _jobs(client: TestClient, base: str) -> set[str]:
+    runs = client.get(f"{base}/api/v2/runs", params={"limit": 1_000}).raise_for_status().json()
+    return {run["job"]["name"] for run in runs["items"]}
+
+
+def test_the_sample_and_the_own_lineage_know_nothing_of_each_other(client: TestClient) -> None:
+    sample = _jobs(client, "/sample")
+    assert "TrainForecastModelFlow" in sample
+    assert "mine" not in sample
+    assert _jobs(client, "") == {"mine"}
+    assert client.get("/healthz").json()["jobs"] == 1
+
+
+def test_the_sample_has_something_wrong_and_a_past_to_compare_with(client: TestClient) -> None:
+    health = client.get("/sample/api/v2/health").json()
+    for what in ("failed", "late", "lost", "quality"):
+        assert health[what], what
+    then = (datetime.fromisoformat(health["at"]) - timedelta(days=10)).isoformat()
+    of_then, of_now = (_reads(client, **moment) for moment in ({"asOf": then}, {}))
+    assert {name.rpartition(".")[2] for name in of_now - of_then} == {"weather_raw"}
+
+
+def _reads(client: TestClient, **moment: str) -> set[str]:
+    """What the training data is made of."""
+    asked: dict[str, Any] = {"node": "TrainForecastModelFlow.prepare_training_data", "down": 0, **moment}
+    told = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
+    return {node["name"] for node in told["nodes"] if node["type"] == "dataset"}
+
+
+def test_a_name_with_slashes_is_one_part_of_an_address_of_the_sample_too(
+    client: TestClient,
+) -> None:
+    path = "/sample/api/v1/namespaces/hive%3A%2F%2Flake%3A9083/datasets/nyc_taxi.weather_raw"
+    assert client.get(path).raise_for_status().json()["id"]["namespace"] == "hive://lake:9083"
+
+
+@pytest.mark.parametrize("path", ["/sample/api/v1/lineage", "/sample/api/v2/keys", "/sample/"])
+def test_nothing_can_be_put_into_the_sample(path: str, client: TestClient) -> None:
+    refused = client.post(path, json={})
+    assert refused.status_code == 405
+    assert "can only be read" in refused.json()["message"]
+
+
+def test_the_sample_is_guarded_as_the_server_is(tmp_path: Path) -> None:
+    log = EventLog(str(tmp_path / "log.db"))
+    with TestClient(make_app(Live(log), Access(api_key="secret"))) as client:
+        assert client.get("/sample/api/v2/health").status_code == 401
+        with_key = {"Authorization": "Bearer secret"}
+        assert client.get("/sample/api/v2/health", headers=with_key).status_code == 200
+    log.close()
+
+
+def test_an_answer_of_the_sample_says_once_who_may_show_it_in_a_frame(client: TestClient) -> None:
+    policies = client.get("/sample/api/v2/health").headers.get_list("content-security-policy")
+    assert len(policies) == 1
+    assert "frame-ancestors http://airflow.example.org" in policies[0]
+    assert client.get("/sample/api/v2/nothing").status_code == 404
+    assert client.get("/sample/api/v2/events/stream").status_code == 404

@@ -1,0 +1,91 @@
+"""What meets who comes for the first time, or to an address that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.looking import Look, axe_finds, looking
+
+from .conftest import Lineage
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+VIEWS = {
+    "sample": "/sample/",
+    "sample graph": "/sample/lineage?node=weather_raw&open=dataset:hive://lake:9083:nyc_taxi.weather_raw",
+    "not found": "/lineages",
+    "unknown run": f"/run?job={quote('job:nyc_taxi:TrainForecastModelFlow')}&id=manual__1",
+}
+
+
+@pytest.fixture
+def empty(tmp_path: Path, browser: Browser) -> Iterator[Look]:
+    """Open an address of a server that nobody has told anything."""
+    server = Lineage(tmp_path)
+    with looking(browser, server.url) as look:
+        yield look
+    server.stop()
+
+
+def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:
+    page = empty("/")
+    base = page.url + "sample"
+    expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
+    page.get_by_role("link", name="open a sample lineage").click()
+    banner = page.get_by_role("complementary", name="Sample")
+    expect(banner).to_contain_text("Not your data")
+    page.get_by_role("link", name="503 Service Unavailable").click()
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("HTTPError: 503")
+    command = page.get_by_text("throughline runs --url")
+    expect(command).to_contain_text(base)
+    assert page.url.startswith(f"{base}/lineage?")
+    page.reload()
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("HTTPError: 503")
+    banner.get_by_role("link", name="Leave the sample").click()
+    expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
+    expect(banner).to_be_hidden()
+
+
+def test_an_address_that_is_none_is_said_to_be_and_leads_on(look: Look) -> None:
+    page = look("/lineages?node=x")
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    expect(page.get_by_text("/lineages?node=x")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.get_by_role("link", name="start page", exact=True).click()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
+def test_a_run_that_is_not_known_yet_is_opened_once_it_tells_something(
+    look: Look, lineage: Lineage
+) -> None:
+    page = look("/run?job=job:nyc_taxi:just_begun&id=manual__7")
+    expect(page.get_by_role("alert")).to_contain_text("just_begun")
+    lineage.take(
+        {
+            "eventType": "START",
+            "eventTime": "2026-01-01T00:00:00Z",
+            "producer": "https://example.org/test",
+            "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+            "run": {
+                "runId": "0194b1c4-0000-7000-8000-000000000007",
+                "facets": {"airflowDagRun": {"dagRun": {"run_id": "manual__7"}}},
+            },
+            "job": {"namespace": "nyc_taxi", "name": "just_begun"},
+        }
+    )
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("manual__7")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
+    page = look(VIEWS[name], theme)
+    expect(page.locator(".row, [data-node], .lost").first).to_be_visible()
+    expect(page.locator(".waiting")).to_have_count(0)
+    assert axe_finds(page) == []
