@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import httpx
@@ -181,6 +182,18 @@ def proxy_local(
     from commands.proxy import proxy_local as start
 
     start(load_settings(), is_fifo=fifo)
+
+
+@app.command("proxy-package")
+def proxy_package(
+    names: Annotated[
+        Path | None, typer.Option(help="Rules of names to take along, as docs/proxy.md has them.")
+    ] = None,
+) -> None:
+    """The code of the proxy's Lambdas as one zip, which the template names."""
+    from commands.package import package_proxy
+
+    typer.echo(package_proxy(load_settings(), names))
 
 
 @app.command("create-infra")

@@ -90,7 +90,7 @@ class Proxy:
 
     def letters(self) -> list[tuple[str, str]]:
         """Body and reason of each dead letter, which are taken out."""
-        found = []
+        found: list[tuple[str, str]] = []
         while True:
             answer = self.sqs.receive_message(
                 QueueUrl=self.dead, MaxNumberOfMessages=10, MessageAttributeNames=["All"]

@@ -114,8 +114,8 @@ class DataZone:
             )
         except (ClientError, BotoCoreError) as error:
             raise _explained(error) from None
-        if "id" not in answer:  # to botocore, an answer that was cut off is one as well
-            raise UnavailableError("DataZone: the answer names no event, it was cut off")
+        if not answer["ResponseMetadata"]["HTTPHeaders"]:  # to botocore, that is an answer
+            raise UnavailableError("DataZone: the answer was cut off")
 
 
 def datazone_of_environment() -> DataZone:

@@ -1,0 +1,132 @@
+"""The OpenLineage proxy's template by itself: what it runs exists, and may do what it needs.
+
+cfn-lint looks at it together with the other template.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.cloudformation.models import Stack
+
+import throughline_aws
+from commands.package import PLATFORM, PYTHON
+from infra.stack import TEMPLATE
+from throughline_aws.clients import CONNECT_SECONDS, READ_SECONDS
+from throughline_aws.local.mapping import BATCH
+from throughline_aws.receiver import LARGEST_MESSAGE
+from throughline_aws.worker import MOST_RECEIVES_EVER
+
+Json = dict[str, Any]
+QUEUES = ("Queue", "DeadLetters")
+
+
+@pytest.fixture(scope="module")
+def template() -> Json:
+    """The template with its short forms (!Sub) written out."""
+    parsed: Json = Stack.parse_template(TEMPLATE.with_name("openlineage-proxy.yaml").read_text())
+    return parsed
+
+
+def _of_type(template: Json, type_: str) -> dict[str, Json]:
+    found = template["Resources"].items()
+    return {name: each.get("Properties", {}) for name, each in found if each["Type"] == type_}
+
+
+def _functions(template: Json) -> dict[str, Json]:
+    return _of_type(template, "AWS::Lambda::Function")
+
+
+def test_every_function_is_a_handler_of_the_package_on_the_python_of_the_zip(
+    template: Json,
+) -> None:
+    functions = _functions(template)
+    assert len(functions) == 4
+    for function in functions.values():
+        module, _, name = function["Handler"].rpartition(".")
+        assert callable(getattr(importlib.import_module(module), name))
+        assert function["Runtime"] == f"python{PYTHON}"
+        assert PLATFORM.startswith(function["Architectures"][0])
+
+
+def test_a_function_is_given_the_variables_that_its_modules_need(template: Json) -> None:
+    source = Path(throughline_aws.__file__).parent
+    for function in _functions(template).values():
+        module = function["Handler"].split(".")[1]
+        needed = set(re.findall(r'variable\("(\w+)"\)', (source / f"{module}.py").read_text()))
+        if "datazone_of_environment" in (source / f"{module}.py").read_text():
+            needed |= set(re.findall(r'variable\("(\w+)"\)', (source / "datazone.py").read_text()))
+        assert needed
+        assert needed <= set(function["Environment"]["Variables"]), module
+
+
+def test_each_role_may_do_what_its_function_does_and_no_more(template: Json) -> None:
+    allowed = {
+        "AuthorizerRole": {"secretsmanager:GetSecretValue"},
+        "ReceiverRole": {"sqs:SendMessage"},
+        "WorkerRole": {
+            "sqs:ChangeMessageVisibility",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+            "sqs:ReceiveMessage",
+            "sqs:SendMessage",
+            "datazone:PostLineageEvent",
+        },
+        "AuditRole": {"datazone:ListLineageEvents"},
+    }
+    roles = _of_type(template, "AWS::IAM::Role")
+    assert set(roles) == set(allowed)
+    for name, role in roles.items():
+        (policy,) = role["Policies"]
+        actions = set()
+        for statement in policy["PolicyDocument"]["Statement"]:
+            actions |= set(statement["Action"])
+            if statement["Resource"] == "*":  # IAM knows no resource for what lineage does
+                assert all(action.startswith("datazone:") for action in statement["Action"])
+        assert actions == allowed[name] | {"logs:CreateLogStream", "logs:PutLogEvents"}
+
+
+def test_the_queues_are_encrypted_and_hold_what_the_receiver_takes(template: Json) -> None:
+    for name in QUEUES:
+        queue = template["Resources"][name]["Properties"]
+        assert queue["SqsManagedSseEnabled"] is True
+        assert queue["MaximumMessageSize"] == LARGEST_MESSAGE
+    (policy,) = _of_type(template, "AWS::SQS::QueuePolicy").values()
+    assert policy["Queues"] == [{"Ref": name} for name in QUEUES]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    queue = template["Resources"]["Queue"]["Properties"]
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == MOST_RECEIVES_EVER
+
+
+def test_a_batch_that_hangs_ends_before_the_worker_and_the_worker_before_the_message_returns(
+    template: Json,
+) -> None:
+    (batches,) = _of_type(template, "AWS::Lambda::EventSourceMapping").values()
+    timeout = _functions(template)["Worker"]["Timeout"]
+    assert batches["BatchSize"] == BATCH
+    assert batches["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert timeout > BATCH * (CONNECT_SECONDS + READ_SECONDS)
+    visibility = template["Resources"]["Queue"]["Properties"]["VisibilityTimeout"]
+    assert visibility >= 6 * timeout
+
+
+def test_the_api_is_closed_to_who_has_no_key(template: Json) -> None:
+    (route,) = _of_type(template, "AWS::ApiGatewayV2::Route").values()
+    assert (route["RouteKey"], route["AuthorizationType"]) == ("POST /api/v1/lineage", "CUSTOM")
+    assert route["AuthorizerId"] == {"Ref": "KeyCheck"}
+    check = template["Resources"]["KeyCheck"]["Properties"]
+    assert check["IdentitySource"] == ["$request.header.Authorization"]
+
+
+def test_dead_letters_delay_and_failed_processing_ring_an_alarm(template: Json) -> None:
+    alarms = _of_type(template, "AWS::CloudWatch::Alarm").values()
+    assert {alarm["MetricName"] for alarm in alarms} == {
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "ProcessingFailed",
+    }
