@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.looking import Look, axe_finds
 
-from .test_views import _LAKE, PREPARE, _at, _node
+from .test_views import _LAKE, PREPARE, _at, _days_ago, _node
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -95,7 +95,9 @@ def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
     expect(page.get_by_text("now reads weather_raw")).to_be_visible()
 
 
+_BEFORE = _days_ago(11)
 VIEWS = {
+    "beside": _at(PREPARE, up="1", at=_BEFORE, moment=_BEFORE, beside="now"),
     "timeline": _at(PREPARE, up="3"),
     "history": _at(PREPARE, open=_WEATHER, tab="history"),
 }
@@ -115,3 +117,37 @@ def test_the_timeline_fits_a_phone(look: Look) -> None:
     page = look(_at(PREPARE), width=390, height=800)
     expect(_timeline(page).get_by_role("button", name="24 h")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_moments_stay_open_as_tabs_to_switch_and_to_close(look: Look) -> None:
+    page = look(_at(PREPARE, up="3"))
+    bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
+    bars.nth(2).click()
+    expect(_node(page, "weather_raw")).to_be_hidden()
+    tabs = page.get_by_role("list", name="Moments").get_by_role("listitem")
+    expect(tabs).to_have_count(2)
+    tabs.first.get_by_role("button", name="Now", exact=True).click()
+    expect(_node(page, "weather_raw")).to_be_visible()
+    expect(tabs).to_have_count(2)
+    tabs.last.get_by_role("button").first.click()
+    expect(_node(page, "weather_raw")).to_be_hidden()
+    tabs.last.get_by_role("button", name=re.compile("Close")).click()
+    expect(tabs).to_have_count(0)
+    expect(_node(page, "weather_raw")).to_be_visible()
+
+
+def test_two_moments_stand_side_by_side_and_are_walked_together(look: Look) -> None:
+    page = look(_at(PREPARE, up="1"))
+    bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
+    bars.nth(2).click()
+    page.get_by_role("button", name="Show Now beside").click()
+    then, now = (page.locator(".pane").nth(place) for place in (0, 1))
+    expect(then.locator("[data-node$=prepare_training_data]")).to_be_visible()
+    expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
+    expect(now.locator("[data-node$=weather_raw]")).to_be_visible()
+    now.get_by_role("button", name=re.compile("Show 1 more node upstream of .*actuals")).click()
+    for pane in (then, now):
+        expect(pane.locator("[data-node$=compute_actuals]")).to_be_visible()
+    expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
+    now.get_by_role("button", name="Do not show Now beside").click()
+    expect(page.locator(".pane")).to_have_count(1)

@@ -29,6 +29,7 @@ const PATHS = {
   fit: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
   clock: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18",
   compare: "M7 4v16M17 4v16M3 8h8M13 16h8",
+  beside: "M4 5h16v14H4zM12 5v14",
   tag: "M4 4h8l8 8-8 8-8-8zM8.5 8.5v.1",
 } as const;
 

@@ -19,6 +19,8 @@ const FULL: View = {
   at: "2026-01-01T00:00:00Z",
   from: "2025-12-01T00:00:00Z",
   range: null,
+  moments: ["2026-01-01T00:00:00Z"],
+  beside: "now",
 };
 
 test.each([

@@ -1,3 +1,4 @@
+import type { Moment } from "./moments";
 import { RANGES, type Range } from "./timeline";
 import type { Level, NodeId, Side } from "./types";
 
@@ -25,6 +26,9 @@ export interface View {
   from: string | null;
   /** How much of the past the timeline shows; null: it is folded. */
   range: Range | null;
+  /** Moments that are open besides the present, and the one that is shown beside the graph. */
+  moments: Moment[];
+  beside: Moment | null;
 }
 
 /** A node and a side of it, as `up:ID` or `down:ID`. */
@@ -47,6 +51,8 @@ export const NEW_VIEW: View = {
   at: null,
   from: null,
   range: "month",
+  moments: [],
+  beside: null,
 };
 
 const LEVELS: readonly string[] = ["pipeline", "task", "query"];
@@ -74,6 +80,8 @@ export function parseView(search: string): View {
     at: told.get("at"),
     from: told.get("from"),
     range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
+    moments: told.getAll("moment"),
+    beside: told.get("beside"),
   };
 }
 
@@ -99,6 +107,8 @@ export function formatView(view: View): string {
   put("at", view.at);
   put("from", view.from);
   put("timeline", view.range ?? "no", NEW_VIEW.range);
+  for (const each of view.moments) put("moment", each);
+  put("beside", view.beside);
   return `/lineage?${told.toString()}`;
 }
 

@@ -1,6 +1,6 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
 import { beside, viewportFor, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
@@ -11,6 +11,7 @@ import { NODE_TYPES } from "./nodes";
 import { boxOf, Overview } from "./Overview";
 
 interface Props {
+  label: string;
   nodes: FlowNode[];
   edges: Edge[];
   actions: Actions;
@@ -31,9 +32,10 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
+function Stage({ label, nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
+  const id = useId();
   const before = useRef<{ about: string | null; places: Map<string, { x: number; y: number }> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
   // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
@@ -54,8 +56,9 @@ function Stage({ nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
     }
   }, [nodes, about, anchor, flow]);
   return (
-    <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label="Lineage graph">
+    <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
+        id={id}
         defaultViewport={start.viewport}
         width={start.width}
         height={start.height}
@@ -101,16 +104,17 @@ function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: F
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */
-function step(event: KeyboardEvent, flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[]): void {
+function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[]): void {
   const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
   const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
   const node = nodes.find((each) => each.id === next);
   if (!node) return;
   event.preventDefault();
+  const canvas = event.currentTarget;
   const { x, y, width, height } = boxOf(node);
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
   // Nodes outside of the window are not there to be focused before it has moved.
-  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
+  requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
 }
 
 /** React Flow complains of edges to columns that are on another page: these are not drawn, as meant. */

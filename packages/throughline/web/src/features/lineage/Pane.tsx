@@ -1,0 +1,64 @@
+import { useState, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import { Trouble } from "../../components/Trouble";
+import { momentOf, nameOf, timesOf, type Moment } from "../../graph/moments";
+import type { NodeId } from "../../graph/types";
+import type { View } from "../../graph/view";
+import { Canvas } from "./Canvas";
+import { useActionsOf } from "./useActionsOf";
+import { useScene, type Scene } from "./useScene";
+
+interface Props {
+  scene: Scene;
+  view: View;
+  change: (change: Partial<View>) => void;
+}
+
+/** The graph of a view, or what is wrong with it. */
+export function Pane({ scene: { drawn, trouble }, view, change }: Props): ReactNode {
+  const [anchor, setAnchor] = useState<NodeId | null>(null);
+  const actions = useActionsOf(view, change, setAnchor);
+  if (trouble) {
+    return (
+      <div className="trouble">
+        <Trouble error={trouble}>
+          {view.at && (
+            <button type="button" className="link" onClick={() => change({ at: null, from: null })}>
+              Look at the present
+            </button>
+          )}
+        </Trouble>
+      </div>
+    );
+  }
+  return (
+    <Canvas
+      label={view.beside ? `Lineage graph, ${nameOf(momentOf(view))}` : "Lineage graph"}
+      nodes={drawn.nodes}
+      edges={drawn.edges}
+      actions={actions}
+      anchor={anchor}
+      about={drawn.about}
+      onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
+    />
+  );
+}
+
+/** The same graph at another moment; what is lit, opened or folded in one is in both. */
+export function Beside({ moment, view, change }: { moment: Moment; view: View; change: (change: Partial<View>) => void }): ReactNode {
+  const own = { ...view, ...timesOf(moment) };
+  const scene = useScene(own);
+  // It keeps its moment: what is asked of it is asked of both.
+  const changeBoth = (changes: Partial<View>) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes);
+  return (
+    <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
+      <h2 className="pane-head">
+        <span className="clip">{nameOf(moment)}</span>
+        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Do not show ${nameOf(moment)} beside`} title="Show one moment only">
+          <Icon name="close" />
+        </button>
+      </h2>
+      <Pane scene={scene} view={own} change={changeBoth} />
+    </section>
+  );
+}

@@ -1,0 +1,30 @@
+import { useMemo } from "react";
+import { useAnswer } from "../../api/answers";
+import { marksOf, type DiffAnswer } from "../../graph/difference";
+import type { Graph } from "../../graph/types";
+import { visible, type Shown } from "../../graph/visible";
+import type { View } from "../../graph/view";
+import { useDrawn } from "./useDrawn";
+import { useGraph } from "./useGraph";
+
+export interface Scene {
+  graph: Graph | null;
+  shown: Shown | null;
+  drawn: ReturnType<typeof useDrawn>;
+  diff: DiffAnswer | null;
+  trouble: Error | null;
+  isFetching: boolean;
+}
+
+/** All that is drawn of a view. */
+export function useScene(view: View): Scene {
+  const { graph, error, isFetching, isStale } = useGraph(view);
+  const { up, down, grown, folded, datasetsOnly, control } = view;
+  // Nothing else of a view lays the graph out anew.
+  const shown = useMemo(() => (graph ? visible(graph, { up, down, grown, folded, datasetsOnly, control }) : null), [graph, up, down, grown, folded, datasetsOnly, control]);
+  const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
+  const difference = useMemo(() => (view.from && diff ? marksOf(diff) : null), [view.from, diff]);
+  const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside].join(" ");
+  const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about);
+  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? diffError, isFetching };
+}

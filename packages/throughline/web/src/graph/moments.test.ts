@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { closing, momentOf, moving, nameOf, NOW, tabsOf, timesOf } from "./moments";
+import { NEW_VIEW, type View } from "./view";
+
+const [EARLY, LATE] = ["2026-11-09T14:00:00Z", "2026-11-10T14:00:00Z"];
+
+test.each([
+  [NOW, { at: null, from: null }, "Now"],
+  [LATE, { at: LATE, from: null }, "10 Nov, 14:00 UTC"],
+  [`${EARLY}~${LATE}`, { at: LATE, from: EARLY }, "9 Nov, 14:00 to 10 Nov, 14:00 UTC"],
+  [`${EARLY}~now`, { at: null, from: EARLY }, "9 Nov, 14:00 UTC to now"],
+  ["a-run", { at: "a-run", from: null }, "a-run UTC"],
+])("%s is a moment with a name", (moment, times, name) => {
+  expect(timesOf(moment)).toEqual(times);
+  expect(momentOf(times)).toBe(moment);
+  expect(nameOf(moment)).toBe(name);
+});
+
+function after(view: View, ...changes: Partial<View>[]): View {
+  return changes.reduce<View>((each, change) => ({ ...each, ...moving(each, change) }), view);
+}
+
+test("a moment that is picked stays open when another is, each once", () => {
+  const view = after(NEW_VIEW, { at: EARLY }, { at: LATE }, { at: EARLY }, { at: null });
+  expect(tabsOf(view)).toEqual([NOW, EARLY, LATE]);
+  expect(tabsOf({ ...NEW_VIEW, at: LATE, from: EARLY }), "also one that only the address tells").toEqual([NOW, `${EARLY}~${LATE}`]);
+});
+
+test("what has nothing to do with time opens nothing", () => {
+  expect(moving(NEW_VIEW, { up: 2 })).toEqual({ up: 2 });
+});
+
+test("the oldest goes when there are too many", () => {
+  const days = Array.from({ length: 8 }, (_, day) => ({ at: `2026-11-0${day + 1}T00:00:00Z` }));
+  expect(after(NEW_VIEW, ...days).moments).toEqual(days.slice(2).map((each) => each.at));
+});
+
+test("a moment that is looked at is not beside itself", () => {
+  expect(after({ ...NEW_VIEW, beside: EARLY }, { at: EARLY }).beside).toBeNull();
+  expect(after({ ...NEW_VIEW, beside: EARLY }, { at: LATE }).beside).toBe(EARLY);
+});
+
+test("what is closed is gone, and the present is looked at where it was", () => {
+  const view = after(NEW_VIEW, { at: EARLY }, { at: LATE });
+  expect(closing({ ...view, beside: EARLY }, EARLY)).toEqual({ moments: [LATE], beside: null });
+  expect(closing({ ...view, beside: NOW }, LATE)).toEqual({ at: null, from: null, moments: [EARLY], beside: null });
+  expect(closing({ ...view, beside: NOW }, EARLY)).toEqual({ moments: [LATE], beside: NOW });
+});
