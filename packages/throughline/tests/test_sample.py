@@ -50,7 +50,11 @@ def test_the_sample_has_something_wrong_and_a_past_to_compare_with(client: TestC
 
 def _reads(client: TestClient, **moment: str) -> set[str]:
     """What the training data is made of."""
-    asked: dict[str, Any] = {"node": "TrainForecastModelFlow.prepare_training_data", "down": 0, **moment}
+    asked: dict[str, Any] = {
+        "node": "TrainForecastModelFlow.prepare_training_data",
+        "down": 0,
+        **moment,
+    }
     told = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
     return {node["name"] for node in told["nodes"] if node["type"] == "dataset"}
 

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from throughline.deliver.known import Body, Known, engine_of
 from throughline.deliver.rewrite.rewriting import (
+    Kept,
     Rewriting,
     glue_table,
     is_run,
@@ -41,17 +42,15 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     body = renamed(body, dataset_name)
     if body["eventType"] == "OTHER":
         body["eventType"] = "RUNNING"
-    body["job"] = {**body["job"], **job_name(body["job"])}
+    namespace, name = job_name(body["job"]["namespace"], body["job"]["name"])
+    body["job"] = {**body["job"], "namespace": namespace, "name": name}
     _set_orchestrator(body)
     return [valid(body, "RunEvent")]
 
 
-DATAHUB = Rewriting(rewrite, of_job=True)
-
-
-def job_name(job: Body) -> dict[str, str]:
-    """Namespace and name of a job as DataHub takes them."""
-    return {"namespace": escaped(job["namespace"]), "name": escaped(job["name"])}
+def job_name(namespace: str, name: str) -> tuple[str, str]:
+    """What a job is called there."""
+    return escaped(namespace), escaped(name)
 
 
 def dataset_name(namespace: str, name: str) -> tuple[str, str]:
@@ -117,3 +116,30 @@ def _escaped_columns(lineage: Body) -> Body:
     made = {escaped(name): {**told, "inputFields": inputs(told)} for name, told in fields.items()}
     rest = inputs({"inputFields": lineage.get("dataset")})
     return {**lineage, "fields": made, **({"dataset": rest} if rest else {})}
+
+
+_BY_ENDPOINT = {
+    "dataset columnLineage",
+    "dataset schema",
+    "dataset symlinks",
+    "job documentation",
+    "run airflow",
+    "run processing_engine",
+}
+_BY_EMITTER = {
+    "dataset ownership",
+    "dataset tags",
+    "dataset version",
+    "job ownership",
+    "job tags",
+    "run jobDependencies",
+    "run parent",
+}
+
+DATAHUB = Rewriting(
+    rewrite,
+    Kept(frozenset(_BY_ENDPOINT | _BY_EMITTER), hierarchy=True, control=True, models=True),
+    dataset_name,
+    job_name,
+    of_job=True,
+)

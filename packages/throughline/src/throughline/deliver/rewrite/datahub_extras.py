@@ -232,7 +232,8 @@ def _upstream(body: Body) -> list[Body]:
 
 def _other_job(job: Body, known: Known) -> str:
     engine = known.engines.get(JobRef(job["namespace"], job["name"]), UNKNOWN)
-    return job_urn(engine, job_name(job))
+    namespace, name = job_name(job["namespace"], job["name"])
+    return job_urn(engine, {"namespace": namespace, "name": name})
 
 
 def _engine(body: Body) -> dict[str, str]:

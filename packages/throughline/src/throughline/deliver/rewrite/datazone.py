@@ -13,13 +13,20 @@ from collections.abc import Callable, Iterator
 import orjson
 
 from throughline.deliver.known import Body, Known
-from throughline.deliver.rewrite.rewriting import Rewriting, glue_table, is_run, renamed, whole
+from throughline.deliver.rewrite.rewriting import (
+    Kept,
+    Rewriting,
+    glue_table,
+    is_run,
+    renamed,
+    whole,
+)
 from throughline.errors import DeliveryError
 
 MOST_BYTES = 300_000
 
 _KEPT = ("schema", "columnLineage", "symlinks")
-"""Facets of datasets that DataZone shows or knows a dataset by."""
+"""Facets of datasets that DataZone shows or knows a dataset by, as its documentation has it."""
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
@@ -39,7 +46,7 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     return [body]
 
 
-DATAZONE = Rewriting(rewrite)
+DATAZONE = Rewriting(rewrite, Kept(frozenset(f"dataset {name}" for name in _KEPT)))
 
 
 def client_token(body: Body) -> str:

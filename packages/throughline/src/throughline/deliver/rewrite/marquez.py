@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from throughline.deliver.known import Body, Known
-from throughline.deliver.rewrite.rewriting import ENDS, Rewriting, is_run, valid, whole
+from throughline.deliver.rewrite.rewriting import ENDS, Kept, Rewriting, is_run, valid, whole
 from throughline.spec import shown_time
 
 
@@ -23,7 +23,7 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     return [_sourced(body)]
 
 
-MARQUEZ = Rewriting(rewrite)
+MARQUEZ = Rewriting(rewrite, Kept(facets=None, hierarchy=True))
 
 
 def _sourced(body: Body) -> Body:

@@ -7,7 +7,14 @@ among the output facets only.
 from __future__ import annotations
 
 from throughline.deliver.known import Body, Known
-from throughline.deliver.rewrite.rewriting import Rewriting, glue_table, is_run, renamed, whole
+from throughline.deliver.rewrite.rewriting import (
+    Kept,
+    Rewriting,
+    glue_table,
+    is_run,
+    renamed,
+    whole,
+)
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
@@ -23,8 +30,12 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     return [body]
 
 
-OPENMETADATA = Rewriting(rewrite)
-
-
 def _dotted(namespace: str, name: str) -> tuple[str, str]:
     return namespace, glue_table(namespace, name) or name
+
+
+OPENMETADATA = Rewriting(
+    rewrite,
+    Kept(facets=frozenset({"dataset columnLineage", "dataset symlinks", "job sql"}), runs=False),
+    dataset_name=_dotted,
+)

@@ -28,10 +28,33 @@ class Rewrite(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What a backend keeps of what it takes; where it is not said otherwise, nothing."""
+
+    facets: frozenset[str] | None = frozenset()
+    """The facets that can be read there again in some form, as `run parent`; None: all."""
+    runs: bool = True
+    hierarchy: bool = False
+    """Which job started which."""
+    control: bool = False
+    """Which job waits for which."""
+    models: bool = False
+    """Models as such, apart from other datasets."""
+
+
+def _same(namespace: str, name: str) -> tuple[str, str]:
+    return namespace, name
+
+
+@dataclass(frozen=True, slots=True)
 class Rewriting:
     """How events are rewritten for one kind of backend, and what it then keeps of them."""
 
     rewrite: Rewrite
+    kept: Kept
+    dataset_name: Callable[[str, str], tuple[str, str]] = _same
+    """What it calls a dataset, by its shown name."""
+    job_name: Callable[[str, str], tuple[str, str]] = _same
     of_job: bool = False
     """Whether the backend keeps what a job reads and writes, rather than each run of it."""
 

@@ -1,0 +1,64 @@
+"""`throughline backends`: what the kinds of backends make of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from throughline.deliver.loss import Loss
+
+app = typer.Typer(
+    help="""Compare what backends keep of events.
+
+    Example: throughline backends loss events/
+    """,
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _top() -> None:
+    """A group, although it has one command."""
+
+
+@app.command()
+def loss(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell what arrives at each kind of backend, and what is lost.
+
+    Nothing is sent. Exit code 1: there was no event.
+
+    Example: throughline backends loss events/
+    """
+    from throughline.cli.render import print_json, print_line
+    from throughline.collect import read_files
+    from throughline.deliver.loss import losses
+
+    entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
+    found = losses(entries)
+    if as_json:
+        print_json([each.plain() for each in found])
+    else:
+        for line in _table(found):
+            print_line(line)
+    if not entries:
+        print_line(f"no event was found in {', '.join(paths)}", is_error=True)
+        raise typer.Exit(1)
+
+
+def _table(found: list[Loss]) -> list[str]:
+    """A table of Markdown: all, how many, or none of what is told arrives."""
+    rows = [["what", "told", *(found[0].arrived if found else ())]]
+    for each in found:
+        shown = ("all" if n == each.told else str(n or "–") for n in each.arrived.values())
+        rows.append([each.kind, str(each.told), *shown])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    return [
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |"
+        for row in rows
+    ]

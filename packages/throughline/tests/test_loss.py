@@ -1,0 +1,92 @@
+"""`throughline backends loss`: what arrives where, and the page that tells it of this pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from throughline.deliver.loss import losses
+
+from .conftest import Call
+from .test_datahub import pipeline
+from .written import check_written
+
+_PAGE = """# What arrives where
+
+Of one run of this repository's pipeline (`./run demo`, two months, all that its producers told),
+what each backend can show when throughline delivers it: *all*, so many, or none (–). Each thing is
+counted once: a run, an edge, a facet of one run, job or dataset. `./run lineage backends loss
+.state/spool` prints the table of your own events; a test holds this one to it.
+
+"""
+_NOTES = """
+- *data edges* are a job with a dataset that it reads or writes, *column edges* a column with one
+  that it is made of, *hierarchy* a run with the one that started it, *control edges* a job with
+  one that it waits for, *models* datasets that are kept as models.
+- It is what is sent, less what the backend is known to drop. For `datahub` that is known from
+  answers of its own converter, with acryl-datahub's emitter for *hierarchy*, *control edges*,
+  *models*, ownership, tags and versions; for `marquez` from answers of a real one; for
+  `datazone` and `openmetadata` from their documentation and source. Neither DataHub, DataZone nor
+  OpenMetadata was run.
+- `openmetadata` makes edges of runs that both read and write tables which it has. That it has them
+  all is assumed here: of files and artifacts it has none.
+- `marquez` shows facets as they are, but does nothing with `root`, `jobDependencies` and versions.
+- `datazone` keeps every event as it was posted, for its history; what is counted is what its graph
+  and its forms show.
+"""
+
+
+def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps(event) + "\n" for event in pipeline()))
+    answer = call("backends", "loss", str(file))
+    assert answer.returncode == 0, answer.stderr
+    check_written("loss.md", _PAGE + answer.stdout + _NOTES)
+
+
+def test_nothing_that_is_kept_is_lost_on_the_way(build: Any) -> None:
+    found = {each.kind: each for each in losses(map(build.entry, pipeline()))}
+    assert found["column edges"].told > 1_000
+    for kind in ("data edges", "column edges", "runs"):
+        for backend in ("datahub", "datazone", "marquez"):
+            assert found[kind].arrived[backend] == found[kind].told, (kind, backend)
+    for each in found.values():
+        assert each.arrived["marquez"] in (each.told, 0)
+
+
+def test_what_does_not_fit_is_counted_as_lost(build: Any) -> None:
+    wide = build.run(
+        "COMPLETE", "w", "wide", "08:00:00", reads=tuple(f"x|{'y' * 99}{n}" for n in range(3_000))
+    )
+    odd = build.run(
+        "COMPLETE", "o", "a job, odd.b", "08:00:00", reads=("arn|a b",), writes=("x|o",)
+    )
+    (runs, edges, *_) = losses(map(build.entry, [wide, odd]))
+    assert (runs.kind, runs.told, edges.kind, edges.told) == ("runs", 2, "data edges", 3_002)
+    assert edges.arrived == {"datahub": 3_002, "datazone": 2, "marquez": 3_002, "openmetadata": 2}
+    assert runs.arrived == {"datahub": 2, "datazone": 1, "marquez": 2, "openmetadata": 0}
+
+
+def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:
+    schema = {"fields": [{"name": "a"}]}
+    dataset = {
+        "eventTime": "2025-11-21T08:00:00Z",
+        "dataset": build.dataset("x|y", schema=schema),
+    }
+    job = {
+        "eventTime": "2025-11-21T08:00:00Z",
+        "job": {"namespace": "d", "name": "j"},
+        "outputs": [build.dataset("x|y")],
+    }
+    found = {each.kind: each for each in losses(map(build.entry, [dataset, job]))}
+    assert found["data edges"].arrived["marquez"] == found["data edges"].told == 1
+    assert found["data edges"].arrived["datahub"] == 0
+    assert found["dataset schema"].arrived["marquez"] == 1
+
+
+def test_without_events_it_says_so(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    answer = call("backends", "loss", str(tmp_path), "--json")
+    assert (answer.returncode, answer.stdout.strip()) == (1, "[]")
+    assert "no event was found" in answer.stderr
