@@ -48,6 +48,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "export": [{}],
     "health": [{}],
     "freshness": [{}],
+    "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],
     "completeness": [{}],
     "gate": [{"dataset": [f"d{_COUNT}"]}],
     "doctor": [{}],

@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import Cursor, Limit, generations_of
+from throughline.graph.answers import Cursor, Limit, Name, generations_of
 from throughline.graph.nodes import find_dataset
 from throughline.graph.pages import Place, cut, paged
 from throughline.graph.questions import Times, question
@@ -16,6 +16,7 @@ from throughline.trust.doctor import doctor
 from throughline.trust.freshness import late
 from throughline.trust.gate import gate
 from throughline.trust.health import health
+from throughline.trust.lateness import lateness
 from throughline.trust.policy import Policy, policy_of
 
 
@@ -34,6 +35,16 @@ def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) 
 
 def _place_of_late(late: dict[str, Any]) -> Place:
     return late["dueAt"].removesuffix("Z"), *late["job"].values()
+
+
+@question("lateness", Times.THEN)
+def lateness_answer(state: State, node: Name) -> dict[str, Any]:
+    """When a node was due by its own rhythm, and what upstream failed, is lost, runs or is late.
+
+    A dataset's rhythm is that of its writes. `distance` counts steps along edges, `since` is when
+    what is wrong began; where nothing upstream is wrong, nobody started the job itself.
+    """
+    return lateness(state, node)
 
 
 @question("completeness", Times.THEN)

@@ -16,8 +16,9 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from throughline import deadline
+from throughline.identity import DatasetName
 from throughline.projection import RunKey, State
-from throughline.projection.derived import begin_of, parent_of
+from throughline.projection.derived import begin_of, lineage_of, parent_of
 from throughline.spec import JobRef, shown_time
 
 _LEAST_RUNS = 3
@@ -46,7 +47,24 @@ class Rhythm(NamedTuple):
 
 def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
     """The rhythm of a job, None if it has run less than three times."""
-    starts = sorted(_starts(state, ref))[-_NEWEST:]
+    return _rhythm(_starts(state, ref))
+
+
+def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
+    """The rhythm in which a dataset is written; what runs under one root run is one write."""
+    first: dict[RunKey, int] = {}
+    for each in state.identity.names(name):
+        record = state.datasets.get(each)
+        for run in (state.runs[key] for key in deadline.watched(record.writers if record else ())):
+            begun = begin_of(state, run)
+            if begun is not None:
+                *_, root = lineage_of(state, run)
+                first[root.key] = min(begun, first.get(root.key, begun))
+    return _rhythm(first.values())
+
+
+def _rhythm(begun: Iterable[int]) -> Rhythm | None:
+    starts = sorted(begun)[-_NEWEST:]
     intervals = [after - before for before, after in zip(starts, starts[1:], strict=False)]
     if len(starts) < _LEAST_RUNS or not median(intervals):
         return None

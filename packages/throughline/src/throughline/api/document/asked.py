@@ -174,6 +174,10 @@ def _own() -> Asked:
         "/api/v2/export": [{}],
         "/api/v2/health": [{"as_of": noon}, {"as_of": begin}, {}],
         "/api/v2/freshness": [{"as_of": noon}, {}],
+        "/api/v2/lateness": [
+            {"node": "dataset:postgres://db:5432:shop.public.hourly"},
+            {"node": "job:shop:shop_check", "as_of": noon},
+        ],
         "/api/v2/completeness": [{}, {"as_of": begin}],
         "/api/v2/gate": [
             {"dataset": [_TABLE]},

@@ -1,0 +1,90 @@
+"""Why something is late: due when, and what upstream is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.projection import State
+from throughline.trust.answers import lateness_answer
+
+from .graphs import DAG, TASK
+from .test_health import at
+
+_DAYS = ("10", "11", "12", "13")
+
+
+def _nights(build: Any) -> list[dict[str, Any]]:
+    """Each night `load` writes raw and, in a pipeline of its own, `make` reads it for report."""
+    events = []
+    for day in _DAYS:
+        night = [
+            build.run("COMPLETE", f"d{day}", "dag", "00:05:00", kind=DAG),
+            build.run("COMPLETE", f"l{day}", "dag.load", "00:02:00", parent=(f"d{day}", "dag"),
+                      kind=TASK, writes=("db|raw",)),
+            build.run("COMPLETE", f"m{day}", "make", "00:10:00", kind=TASK,
+                      reads=("db|raw",), writes=("db|report",)),
+        ]  # fmt: skip
+        events += [_on(day, event) for event in night]
+    return events
+
+
+def _on(day: str, event: dict[str, Any]) -> dict[str, Any]:
+    return {**event, "eventTime": f"2025-11-{day}T{event['eventTime'][11:]}"}
+
+
+def _failed(build: Any, day: str, run: str) -> list[dict[str, Any]]:
+    broken = {"errorMessage": {"message": "disk full", "programmingLanguage": "java"}}
+    above = (f"d{run}", "dag")
+    load = build.run("FAIL", f"l{run}", "dag.load", "00:02:00", parent=above, kind=TASK,
+                     facets=broken)  # fmt: skip
+    dag = build.run("FAIL", f"d{run}", "dag", "00:05:00", kind=DAG)
+    return [_on(day, load), _on(day, dag)]
+
+
+def _why(state: State, node: str) -> list[tuple[Any, ...]]:
+    reasons = lateness_answer(state, node)["reasons"]
+    return [(each["kind"], each["job"]["name"], each["distance"]) for each in reasons]
+
+
+def test_a_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
+    state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
+    told = lateness_answer(state, "db:raw")
+    assert (told["everySeconds"], told["isLate"]) == (86_400, True)
+    assert (told["lastAt"], told["dueAt"]) == ("2025-11-13T00:02:00Z", "2025-11-14T00:02:00Z")
+    assert told["lateSeconds"] == (17 * 60 + 58) * 60
+    fine = lateness_answer(at(state, "2025-11-13T06:00:00Z"), "db:raw")
+    assert (fine["isLate"], fine["lateSeconds"], fine["reasons"]) == (False, 0, [])
+
+
+def test_the_reason_is_the_task_that_fails_and_since_when(build: Any) -> None:
+    events = [*_nights(build), *_failed(build, "14", "x"), *_failed(build, "15", "y")]
+    state = at(build.state(*events), "2025-11-15T18:00:00Z")
+    told = lateness_answer(state, "db:report")
+    assert _why(state, "db:report")[0] == ("failed", "dag.load", 3)
+    (failed,) = (each for each in told["reasons"] if each["kind"] == "failed")
+    assert (failed["message"], failed["run"]["runId"]) == ("disk full", "ly")
+    assert failed["since"] == "2025-11-14T00:02:00Z"
+
+
+def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> None:
+    state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
+    assert _why(state, "db:raw") == [("late", "dag", 1)]
+    assert _why(state, "db:report") == [("late", "make", 1), ("late", "dag", 3)]
+    assert _why(state, "job:demo:dag") == []
+
+
+@pytest.mark.parametrize(("now", "kind"), [("08:00:00", "running"), ("23:30:00", "lost")])
+def test_a_run_that_has_not_ended_is_a_reason(now: str, kind: str, build: Any) -> None:
+    begun = _on("14", build.run("START", "m14", "make", "00:10:00", kind=TASK))
+    state = at(build.state(*_nights(build), begun), f"2025-11-14T{now}Z")
+    state.silent_before = state.now - 12 * 3_600_000_000
+    assert _why(state, "db:report")[0] == (kind, "make", 1)
+
+
+def test_what_was_written_less_than_three_times_has_no_rhythm(build: Any) -> None:
+    state = at(build.state(*_nights(build)[:6]), "2025-11-20T00:00:00Z")
+    told = lateness_answer(state, "db:raw")
+    assert [told[each] for each in ("lastAt", "dueAt", "lateSeconds")] == [None] * 3
+    assert told["isLate"] is False
