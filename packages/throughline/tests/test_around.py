@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from throughline.graph.answers import graph_answer, node_answer, run_answer, runs_answer
+from throughline.graph.answers import graph_answer, node_answer, runs_answer
+from throughline.graph.runs import run_answer
 
 from .graphs import DAG, TASK, two_orchestrators
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import node_answer, run_answer
+from throughline.graph.answers import node_answer
+from throughline.graph.runs import run_answer
 from throughline.projection import State
 
 _DAG = "http://localhost:9090/dags/rides"

@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Cursor, LiveState, PageLimit, Tagged, answer
-from throughline.graph.answers import run_answer
 from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.questions import QUESTIONS, Question, ask
+from throughline.graph.runs import run_answer
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
 from throughline.wire import http_name
 

@@ -21,12 +21,11 @@ from throughline.graph.generations import Generations
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
-from throughline.graph.links import links_of_run
 from throughline.graph.made import Made
 from throughline.graph.making import making
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
-from throughline.graph.provenance import code_of, origin, provenance
+from throughline.graph.provenance import origin, provenance
 from throughline.graph.questions import Times, micros_of, question
 from throughline.graph.runs import find_run, own_id_of, run_tree, told_of
 from throughline.graph.schemas import drift
@@ -37,9 +36,8 @@ from throughline.graph.tags import Held, Tags, around, shown
 from throughline.graph.timeline import Span, timeline
 from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, export, start_of
-from throughline.projection.derived import descendants_of, lineage_of, parent_of, version_of
-from throughline.projection.state import Use
+from throughline.projection import State, export
+from throughline.projection.derived import parent_of
 from throughline.spec import JobRef
 
 _Edge = tuple[JobRef, str, DatasetName]
@@ -454,39 +452,6 @@ def _fitting(state: State, node: Node) -> Level:
     if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
         return Level.TASK
     return generations_of(state).levels.of(ref)
-
-
-def run_answer(state: State, run_id: str) -> dict[str, Any]:
-    """A run with its parameters, code and dataset versions, and every run below it likewise.
-
-    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself;
-    `links` the pages of its orchestrator.
-    """
-    run = find_run(state, run_id)
-    below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
-    return {
-        **_run_in_full(state, run),
-        "facets": run.facets.plain(),
-        "links": links_of_run(state, run),
-        "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
-        "below": [_run_in_full(state, each) for each in below],
-    }
-
-
-def _run_in_full(state: State, run: Run) -> dict[str, Any]:
-    return {
-        **told_of(state, run),
-        "code": code_of(run),
-        "inputs": _versions(state, run, run.inputs),
-        "outputs": _versions(state, run, run.outputs),
-    }
-
-
-def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict[str, Any]]:
-    return [
-        {**state.identity.primary(name)._asdict(), "version": version_of(run, use)}
-        for name, use in sorted(uses.items())
-    ]
 
 
 def _data_edges(state: State, level: Level) -> Iterator[_Edge]:

@@ -6,9 +6,13 @@ from typing import Any
 
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph.links import links_of_run
+from throughline.graph.provenance import code_of
 from throughline.graph.walk import run_line
+from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
-from throughline.projection.derived import children_of, lineage_of
+from throughline.projection.derived import children_of, descendants_of, lineage_of, version_of
+from throughline.projection.state import Use
 from throughline.spec import run_id_of
 
 # Where integrations say what their orchestrator calls a run.
@@ -71,6 +75,39 @@ def told_of(state: State, run: Run) -> dict[str, Any]:
         "parameters": parameters_of(run),
         "error": None if message is None else str(message),
     }
+
+
+def run_answer(state: State, run_id: str) -> dict[str, Any]:
+    """A run with its parameters, code and dataset versions, and every run below it likewise.
+
+    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself;
+    `links` the pages of its orchestrator.
+    """
+    run = find_run(state, run_id)
+    below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
+    return {
+        **_run_in_full(state, run),
+        "facets": run.facets.plain(),
+        "links": links_of_run(state, run),
+        "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
+        "below": [_run_in_full(state, each) for each in below],
+    }
+
+
+def _run_in_full(state: State, run: Run) -> dict[str, Any]:
+    return {
+        **told_of(state, run),
+        "code": code_of(run),
+        "inputs": _versions(state, run, run.inputs),
+        "outputs": _versions(state, run, run.outputs),
+    }
+
+
+def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict[str, Any]]:
+    return [
+        {**state.identity.primary(name)._asdict(), "version": version_of(run, use)}
+        for name, use in sorted(uses.items())
+    ]
 
 
 def run_tree(state: State, root: Run) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from throughline import deadline
@@ -23,7 +23,7 @@ _MOST = 20  # reasons; who has more mends the nearest first
 
 
 def lateness(state: State, text: str) -> dict[str, Any]:
-    """When a node was due by its own rhythm, and what holds it up: the worst, then the nearest first."""
+    """When a node was due by its own rhythm, and what holds it up: the worst, the nearest first."""
     node = find_node(state, text)
     if node.type == "job":
         rhythm = rhythm_of(state, JobRef(node.namespace, node.name))

@@ -605,6 +605,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/lateness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    node: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            dueAt: string | null;
+                            everySeconds: number | null;
+                            isLate: boolean;
+                            isStopped: boolean;
+                            lastAt: string | null;
+                            lateSeconds: number | null;
+                            node: string;
+                            reasons: {
+                                distance: number;
+                                job: {
+                                    name: string;
+                                    namespace: string;
+                                };
+                                kind: string;
+                                message: string;
+                                run: components["schemas"]["RunLine"];
+                                /** Format: date-time */
+                                since: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/node": {
         parameters: {
             query?: never;

@@ -6,6 +6,7 @@ import { quoted } from "../../graph/words";
 import { Became } from "./Became";
 import { Facets, Facts } from "./Facts";
 import { Quality, Schema, Versions } from "./History";
+import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./NodeDetails";
 import type { Tab } from "./Tabs";
 
@@ -40,6 +41,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   return (
     <>
       {node.description && <p className="wrap">{node.description}</p>}
+      <Lateness id={node.id} view={view} />
       <Facts
         facts={[
           ["Written", node.writtenAt ? <Ago at={node.writtenAt} /> : "by nobody who told it"],

@@ -10,24 +10,26 @@ import { duration, quoted } from "../../graph/words";
 import { Became } from "./Became";
 import { Tags } from "./DatasetTabs";
 import { Facets, Facts } from "./Facts";
+import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./NodeDetails";
 import type { Tab } from "./Tabs";
 
 /** What can be seen of a job. */
 export function jobTabs(node: NodeAnswer, view: View): Tab[] {
   return [
-    { id: "about", title: "About", content: () => <About node={node} /> },
+    { id: "about", title: "About", content: () => <About node={node} view={view} /> },
     { id: "runs", title: "Runs", content: () => <Runs node={node} view={view} /> },
     { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
 }
 
-function About({ node }: { node: NodeAnswer }): ReactNode {
+function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const code = node.code as { repoUrl?: string | null; path?: string | null; version?: string | null };
   return (
     <>
       {node.description && <p className="wrap">{node.description}</p>}
+      <Lateness id={node.id} view={view} />
       <Facts
         facts={[
           ["Newest run", node.run && <RunState state={node.run.state} />],

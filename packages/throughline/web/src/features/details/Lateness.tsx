@@ -1,0 +1,63 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Ago } from "../../components/Ago";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { formatView, type View } from "../../graph/view";
+import { duration, parts } from "../../graph/words";
+
+type Reason = Answer<"lateness">["reasons"][number];
+
+const LOOKS: Record<string, readonly [string, IconName, string]> = {
+  failed: ["bad", "fail", "fails since"],
+  lost: ["warn", "lost", "was not heard of again since"],
+  running: ["run", "run", "runs since"],
+  late: ["warn", "clock", "was not started; it was due"],
+};
+
+/** When a node was due by its own rhythm, and what upstream holds it up; nothing where all is well. */
+export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
+  const { data } = useAnswer("lateness", { node: id, asOf: view.at });
+  if (data?.node !== id || (!data.lateSeconds && data.reasons.length === 0)) return null;
+  const isLate = data.isLate || data.isStopped;
+  return (
+    <section className={`lateness${isLate ? " late" : ""}`} aria-label="Lateness">
+      <h3>{isLate ? "Why it is late" : "What may hold it up"}</h3>
+      {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
+        <p>
+          It was due <Ago at={data.dueAt} />: it comes every {duration(data.everySeconds * 1_000)}
+          {data.isStopped && ", and stopped long ago"}.
+        </p>
+      )}
+      <ul className="entries">
+        {data.reasons.map((reason) => (
+          <li key={`${reason.kind} ${reason.job.namespace} ${reason.job.name}`}>
+            <ReasonLink reason={reason} view={view} />
+            {reason.message && (
+              <span className="muted clip" title={reason.message}>
+                {reason.message}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {data.reasons.length === 0 && <p>Nothing that it comes from failed, is lost or is late: nobody started it.</p>}
+    </section>
+  );
+}
+
+function ReasonLink({ reason, view }: { reason: Reason; view: View }): ReactNode {
+  const [tone, icon, words] = LOOKS[reason.kind] ?? ["", "lost", reason.kind];
+  const open = reason.kind === "late" ? `job:${reason.job.namespace}:${reason.job.name}` : `run:${reason.run.runId}`;
+  return (
+    <Link className="entry-line" href={formatView({ ...view, open, tab: null })} title={reason.job.name}>
+      <span className={`state ${tone}`}>
+        <Icon name={icon} />
+      </span>
+      <span>
+        <span className="link">{parts(reason.job.name, "job").title}</span> {words} <Ago at={reason.since} />
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,47 @@
+"""Why a table is late, from the start page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.looking import Look, axe_finds
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_WEATHER = "dataset:hive://lake:9083:nyc_taxi.weather_raw"
+
+
+def test_a_late_job_says_when_it_was_due_and_that_nobody_started_it(look: Look) -> None:
+    page = look("/")
+    page.get_by_role("region", name="Late").get_by_role("link").click()
+    why = page.get_by_role("region", name="Lateness")
+    expect(why).to_contain_text("Why it is late")
+    expect(why).to_contain_text(re.compile("It was due .* ago: it comes every 1 d"))
+    expect(why).to_contain_text("nobody started it")
+
+
+def test_a_table_names_the_task_that_fails_above_it_and_leads_to_its_run(look: Look) -> None:
+    page = look("/")
+    page.get_by_role("combobox").fill("weather_raw")
+    page.get_by_role("option").first.click()
+    face = page.locator(f'[data-node="{_WEATHER}"]')
+    face.click()
+    face.click()
+    why = page.get_by_role("region", name="Lateness")
+    expect(why).to_contain_text(re.compile("stage fails since .* ago"))
+    expect(why).to_contain_text("HTTPError: 503")
+    assert axe_finds(page) == []
+    why.get_by_role("link").first.click()
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.get_by_text("run", exact=True).first).to_be_visible()
+    expect(details).to_contain_text("HTTPError: 503")
+
+
+def test_nothing_is_said_of_what_came_in_time(look: Look) -> None:
+    page = look(f"/lineage?node={_WEATHER}&open=job:nyc_taxi:ingest_yellow_taxi_data.stage")
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.get_by_text("On the command line")).to_be_visible()
+    expect(page.get_by_role("region", name="Lateness")).to_be_hidden()
