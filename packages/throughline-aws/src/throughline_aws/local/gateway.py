@@ -24,7 +24,19 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        self._answer(self._routed(self.rfile.read(int(self.headers.get("Content-Length", 0)))))
+        self._answer(self._routed(self._body()))
+
+    def _body(self) -> bytes:
+        """The body, also one in chunks, as Spark's listener sends what it zips (RFC 9112, 7.1)."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        parts = []
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass  # trailers
+        return b"".join(parts)
 
     def _routed(self, body: bytes) -> dict[str, Any]:
         if self.path.partition("?")[0] != PATH:

@@ -1,0 +1,54 @@
+"""The stand-in of API Gateway asks the same questions in the same order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from throughline_aws import authorizer, receiver
+from throughline_aws.local.gateway import MOST_BYTES, PATH, gateway
+
+KEY = {"Authorization": "Bearer key"}
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A gateway whose queue does not answer."""
+    monkeypatch.setenv("PROXY_KEY", "key")
+    monkeypatch.setenv("QUEUE_URL", "http://127.0.0.1:9/0/queue")
+    for cached in (authorizer._authorizer, receiver._receiver):
+        cached.cache_clear()
+    server = gateway(0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    for cached in (authorizer._authorizer, receiver._receiver):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body", "status"),
+    [
+        ("/elsewhere", KEY, b"{}", 404),
+        (PATH, {}, b"{}", 401),
+        (PATH, {"Authorization": "Bearer another"}, b"{}", 403),
+        (PATH, KEY, b"{}", 422),
+        (PATH, KEY, b"x" * (MOST_BYTES + 1), 413),
+    ],
+)
+def test_a_request_is_answered_by_the_first_that_objects(
+    url: str, path: str, headers: dict[str, str], body: bytes, status: int
+) -> None:
+    assert httpx.post(f"{url}{path}", headers=headers, content=body).status_code == status
+
+
+def test_a_body_in_chunks_is_one_body(url: str) -> None:
+    answer = httpx.post(f"{url}{PATH}", headers=KEY, content=iter([b'{"run":', b" 3}"]))
+    assert answer.request.headers["Transfer-Encoding"] == "chunked"
+    assert "eventTime: received nothing" in answer.json()["message"]

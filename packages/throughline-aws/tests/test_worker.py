@@ -1,0 +1,137 @@
+"""What becomes of each message of a batch, and when it comes again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from throughline.deliver import Delivery
+from throughline.errors import DeliveryError, UnavailableError
+from throughline_aws.worker import LONGEST_WAIT, MOST_RECEIVES_EVER, Queue, Worker
+
+Event = Callable[..., dict[str, Any]]
+
+BUSY, DOUBTFUL = UnavailableError("busy"), UnavailableError("stumbled", is_doubtful=True)
+DOWN = EndpointConnectionError(endpoint_url="https://sqs")
+QUEUE = Queue("queue", "dead", most_receives=4, first_wait=2)
+
+
+class Backend:
+    """Answers each event by its run."""
+
+    def __init__(self, **answers: Exception) -> None:
+        self.answers = answers
+        self.sent: list[str] = []
+
+    def send(self, delivery: Delivery) -> None:
+        run = json.loads(delivery.body)["run"]["runId"]
+        if error := self.answers.get(run):
+            raise error
+        self.sent.append(run)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Sqs:
+    """Remembers letters and waits; `error` says that it does not answer."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.letters: list[dict[str, Any]] = []
+        self.waits: dict[str, int] = {}
+
+    def send_message(self, **message: Any) -> None:
+        if self.error:
+            raise self.error
+        self.letters.append(message)
+
+    def change_message_visibility(self, **given: Any) -> None:
+        if self.error:
+            raise self.error
+        self.waits[given["ReceiptHandle"]] = given["VisibilityTimeout"]
+
+
+def _record(body: str, *, id_: str, receives: int = 1, group: str = "") -> dict[str, Any]:
+    attributes = {"ApproximateReceiveCount": str(receives)}
+    if group:
+        attributes |= {"MessageGroupId": group, "MessageDeduplicationId": f"d-{id_}"}
+    return {"messageId": id_, "receiptHandle": f"r-{id_}", "body": body, "attributes": attributes}
+
+
+def _again(worker: Worker, *records: dict[str, Any]) -> list[str]:
+    answer = worker({"Records": list(records)})
+    return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+
+
+def test_what_is_refused_is_a_dead_letter_with_its_reason_and_the_rest_arrives(
+    event: Event,
+) -> None:
+    sqs, backend = Sqs(), Backend(bad=DeliveryError("because"), odd=ValueError("a bug"))
+    runs = ("bad", "odd", "good")
+    records = [_record(json.dumps(event(run)), id_=run, group="g") for run in runs]
+    records.append(_record("no JSON", id_="junk", group="g"))
+    assert _again(Worker(backend, sqs, QUEUE), *records) == []
+    assert backend.sent == ["good"]
+    reasons = [each["MessageAttributes"]["Reason"]["StringValue"] for each in sqs.letters]
+    assert reasons[:2] == ["because", "ValueError: a bug"]
+    assert reasons[2].startswith("JSONDecodeError: ")
+    assert sqs.letters[0]["MessageBody"] == records[0]["body"]
+    assert (sqs.letters[0]["MessageGroupId"], sqs.letters[0]["MessageDeduplicationId"]) == (
+        "g",
+        "d-bad",
+    )
+
+
+def test_what_waits_comes_again_together_with_what_follows_it(event: Event) -> None:
+    sqs, backend = Sqs(), Backend(slow=BUSY)
+    records = [
+        _record(json.dumps(event(run)), id_=id_, receives=receives, group=group)
+        for run, id_, receives, group in (
+            ("slow", "1", 3, "a"),
+            ("next", "2", 1, "a"),
+            ("other", "3", 1, "b"),
+        )
+    ]
+    assert _again(Worker(backend, sqs, QUEUE), *records) == ["1", "2"]
+    assert backend.sent == ["other"]
+    assert sqs.waits == {"r-1": 8, "r-2": 8}  # not before the first of them
+
+
+@pytest.mark.parametrize(
+    ("error", "receives", "is_buried"),
+    [
+        (DOUBTFUL, 3, False),
+        (DOUBTFUL, 4, True),
+        (BUSY, 4, False),
+        (BUSY, MOST_RECEIVES_EVER - 1, False),
+        (BUSY, MOST_RECEIVES_EVER, True),
+    ],
+)
+def test_a_busy_datazone_is_waited_for_and_an_event_it_stumbles_over_is_not(
+    event: Event, error: Exception, receives: int, is_buried: bool
+) -> None:
+    sqs = Sqs()
+    record = _record(json.dumps(event("x")), id_="1", receives=receives)
+    again = _again(Worker(Backend(x=error), sqs, QUEUE), record)
+    assert again == ([] if is_buried else ["1"])
+    assert len(sqs.letters) == is_buried
+    if is_buried:
+        reason = sqs.letters[0]["MessageAttributes"]["Reason"]["StringValue"]
+        assert reason.endswith(f"(tried {receives} times)")
+
+
+def test_waits_grow_to_a_quarter_of_an_hour() -> None:
+    assert [QUEUE.wait(receives) for receives in (1, 2, 3, 9, 10, 999)] == [
+        *(2, 4, 8, 512),
+        *(LONGEST_WAIT, LONGEST_WAIT),
+    ]
+
+
+def test_a_letter_that_cannot_be_put_down_is_not_lost(event: Event) -> None:
+    worker = Worker(Backend(bad=DeliveryError("because")), Sqs(DOWN), QUEUE)
+    assert _again(worker, _record(json.dumps(event("bad")), id_="1")) == ["1"]
