@@ -68,5 +68,9 @@ def start_elasticmq(settings: Settings, log: Path) -> Sqs:
         except httpx.TransportError:
             return False
 
-    service.wait_until(is_up, START_SECONDS)
+    try:
+        service.wait_until(is_up, START_SECONDS)
+    except BaseException:
+        service.stop()
+        raise
     return Sqs(url, service)

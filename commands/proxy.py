@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
 
 from commands.elasticmq import start_elasticmq
-from commands.environment import child_environ
 from commands.processes import Service, require_free_port, stopping, wait_for_interrupt
 from lakehouse.settings import Settings
 
 START_SECONDS = 60
 VISIBILITY_SECONDS = 30
 DOMAIN, ACCOUNT = "dzd_local", "000000000000"
+PART = (sys.executable, "-m", "throughline_aws.local")
+"""How a part of the proxy is started; each is told by its environment what it needs."""
 
 
-def local_environ(sqs_url: str) -> dict[str, str]:
-    """The environment of AWS's clients here: no account of anybody's, and this SQS server."""
+def local_environ(environ: Mapping[str, str], sqs_url: str) -> dict[str, str]:
+    """An environment without any account of AWS's, and with this SQS server."""
     return {
+        **{name: value for name, value in environ.items() if not name.startswith("AWS_")},
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL_SQS": sqs_url,
     }
@@ -50,26 +57,14 @@ def start_proxy(
     Raises:
         SetupError: a part does not start.
     """
-    import boto3
-
-    from throughline_aws.local.mapping import make_queues
-
     logs, taken = settings.state_dir / "logs", settings.state_dir / "proxy" / "arrived.jsonl"
     taken.parent.mkdir(parents=True, exist_ok=True)
     sqs = start_elasticmq(settings, logs / "elasticmq.log")
     services.append(sqs.service)
-    client = boto3.client(
-        "sqs",
-        endpoint_url=sqs.url,
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )
-    queue, dead = make_queues(client, "openlineage", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS)
+    environ = local_environ(os.environ, sqs.url)
+    queue, dead = _made(environ, is_fifo=is_fifo)
     key = secrets.token_urlsafe(24)
-    environ = {
-        **child_environ(settings),
-        **local_environ(sqs.url),
+    environ |= {
         "PROXY_KEY": key,
         "QUEUE_URL": queue,
         "DEAD_LETTER_URL": dead,
@@ -78,7 +73,7 @@ def start_proxy(
     }
 
     def part(name: str, *arguments: str) -> Service:
-        command = [sys.executable, "-m", "throughline_aws.local", name, *arguments]
+        command = [*PART, name, *arguments]
         services.append(Service(name, [command], environ, logs / f"proxy-{name}.log"))
         return services[-1]
 
@@ -86,6 +81,14 @@ def start_proxy(
     url = _said(part("gateway", str(port)))
     part("worker")
     return url, key, taken
+
+
+def _made(environ: dict[str, str], *, is_fifo: bool) -> list[str]:
+    """URLs of the queue and the dead letters, made in a process without this one's AWS settings."""
+    kind = "fifo" if is_fifo else "standard"
+    command = [*PART, "queues", "openlineage", kind, str(VISIBILITY_SECONDS)]
+    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.split()
 
 
 def _said(service: Service) -> str:

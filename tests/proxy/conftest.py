@@ -45,7 +45,7 @@ class Proxy:
     """Queues of its own, a gateway, a stand-in of DataZone, and workers that a test starts."""
 
     def __init__(self, sqs_url: str, logs: Path, *, is_fifo: bool) -> None:
-        self._environ = os.environ | local_environ(sqs_url)
+        self._environ = local_environ(os.environ, sqs_url)
         self._logs = logs
         self._opened = ExitStack()
         session = boto3.Session("local", "local", region_name="us-east-1")

@@ -1,6 +1,7 @@
-"""A part of the proxy as a process: `gateway PORT`, `worker`, or `datazone PORT FILE`.
+"""A part of the proxy as a process, in the environment of the Lambdas.
 
-The environment is that of the Lambdas. A server says its URL on stdout once it listens.
+`gateway PORT` and `datazone PORT FILE` say their URL on stdout once they listen, `worker` handles
+batches until it is ended, `queues NAME fifo|standard SECONDS` makes them and says their URLs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from throughline_aws import worker
 from throughline_aws.clients import client, variable
 from throughline_aws.local.datazone import DataZoneServer
 from throughline_aws.local.gateway import PATH, gateway
-from throughline_aws.local.mapping import poll
+from throughline_aws.local.mapping import make_queues, poll
 
 
 def main(part: str, *arguments: str) -> None:
@@ -31,8 +32,13 @@ def main(part: str, *arguments: str) -> None:
         _serve(stand_in, stand_in.url)
     elif part == "worker":
         poll(client("sqs", tries=3), variable("QUEUE_URL"), worker.handler, threading.Event())
+    elif part == "queues":
+        name, kind, visibility = arguments
+        sqs = client("sqs", tries=3)
+        urls = make_queues(sqs, name, is_fifo=kind == "fifo", visibility=int(visibility))
+        sys.stdout.write("\n".join(urls) + "\n")
     else:
-        sys.exit(f"received {part!r}, expected gateway, worker or datazone")
+        sys.exit(f"received {part!r}, expected gateway, datazone, queues or worker")
 
 
 def _serve(server: ThreadingHTTPServer, url: str) -> None:

@@ -1,0 +1,60 @@
+"""`./run proxy-local` itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from commands.processes import Service
+from lakehouse.settings import load_settings
+
+pytestmark = pytest.mark.server
+
+EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2026-11-21T08:00:00Z",
+    "run": {"runId": "0190a5f0-0000-7000-8000-000000000001"},
+    "job": {"namespace": "demo", "name": "load"},
+}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.usefixtures("elasticmq")  # its jars are there
+def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_parts(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "elasticmq").symlink_to(load_settings().state_dir / "elasticmq")
+    environ = os.environ | {
+        "STATE_DIR": str(state),
+        "PROXY_PORT": str(_free_port()),
+        "AWS_PROFILE": "somebody's",  # must not matter
+    }
+    command = [sys.executable, "-m", "commands", "proxy-local", "--fifo"]
+    proxy = Service("proxy-local", [command], environ, tmp_path / "proxy-local.log")
+    try:
+        proxy.wait_until(lambda: "Ctrl-C ends this." in proxy.output(), 120)
+        said = dict(line.split(None, 1) for line in proxy.output().splitlines()[1:4])
+        url, key, arrived = said["Post"].removeprefix("to").strip(), said["Key"], said["Arrived"]
+        answer = httpx.post(url, json=EVENT, headers={"Authorization": f"Bearer {key}"})
+        assert answer.status_code == 201
+        proxy.wait_until(
+            lambda: Path(arrived).exists() and '"load"' in Path(arrived).read_text(), 60
+        )
+        os.kill(proxy.pid, signal.SIGINT)
+        proxy._processes[0].wait(60)
+        assert proxy.processes() == []
+    finally:
+        proxy.stop()
