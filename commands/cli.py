@@ -159,12 +159,13 @@ def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no pre
 def lineage(context: typer.Context) -> None:
     """throughline's command line, on this server: serve, tree, search, impact, columns, diff ..."""
     from commands.environment import script
-    from commands.services import throughline_environ
+    from commands.services import deliver_environ, throughline_environ
 
     settings = load_settings()
     settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` makes no folder but its own
     environ = {
         **throughline_environ(settings),
+        **deliver_environ(settings),
         "THROUGHLINE_URL": settings.throughline_url,
         "THROUGHLINE_START_HINT": "./run lineage serve",
         "THROUGHLINE_PROGRAM": "./run lineage",
@@ -290,8 +291,10 @@ def _settings(**arguments: str | None) -> Settings:
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
-    from commands.services import lineage_lost, prepare
+    from commands.services import lineage_lost, lineage_ready, prepare
 
+    if not lineage_ready(settings):  # nobody would deliver what is in the spool
+        settings = settings.model_copy(update={"lineage_delivery": "direct"})
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)
         if lost := lineage_lost(settings):

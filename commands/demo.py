@@ -21,9 +21,10 @@ from commands.services import (
     TRAIN_DAG,
     WEATHER_DAG,
     lineage_caught_up,
+    lineage_delivered,
     start_services,
 )
-from lakehouse.backends import is_embedded
+from lakehouse.backends import deliveries, is_embedded
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.settings import Settings
@@ -56,6 +57,9 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
             if is_embedded(settings):
                 with progress.stage("Lineage taken in"):
                     services[0].wait_until(lambda: lineage_caught_up(settings), 60)
+            if deliveries(settings):
+                with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
+                    services[0].wait_until(lambda: lineage_delivered(settings), 300)
         _show(console, settings, progress, notes)
         if exit_when_done:
             return
@@ -241,6 +245,12 @@ def _show_tree(console: Console, settings: Settings) -> None:
     tree = [script("throughline"), "tree", FORECAST.name]
     if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
         raise DemoFailed(f"The lineage cannot be shown; {settings.state_dir}/logs may say why.")
+    if deliveries(settings):
+        console.print(
+            "\n[bold]What was delivered[/bold]  [dim]./run lineage deliver --status[/dim]"
+        )
+        status = [script("throughline"), "deliver", "--status"]
+        subprocess.run(status, env=child_environ(settings), check=False)
 
 
 def _places(settings: Settings) -> Grid:

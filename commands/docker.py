@@ -77,6 +77,7 @@ def in_container(settings: Settings) -> Settings:
     changed: dict[str, object] = {name: _seen_inside(getattr(settings, name)) for name in SERVERS}
     names = [name.strip() for name in settings.lineage_backend.split(",")]
     changed["lineage_backend"] = ",".join(_seen_inside(name) for name in names)
+    changed["lineage_delivery"] = "direct"  # the lineage server's container has no deliver file
     if "datahub" in names and settings.throughline_port == DATAHUB_PORT:
         changed["throughline_port"] = DATAHUB_PORT + 1
     return settings.model_copy(update=changed)

@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import IO
 
 import httpx
+import yaml
 
 from commands.airflow_api import Airflow
 from commands.environment import child_environ, script, write_airflow_password
 from commands.page import page_beside
 from commands.processes import Service, require_free_port
 from commands.progress import Progress
-from lakehouse.backends import is_embedded, unanswered
+from lakehouse.backends import deliveries, is_embedded, unanswered
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.names import DATABASE
@@ -38,7 +39,7 @@ def lineage_lost(settings: Settings) -> str:
     return (
         f"Nothing answers at {' and '.join(silent)}, where lineage is to go "
         f"(LINEAGE_BACKEND={settings.lineage_backend}): it would be lost. Start it, name another "
-        "URL (docs/backends.md), or take --backend embedded, which needs nothing."
+        "URL (docs/backends.md), or take LINEAGE_DELIVERY=collector, which waits for it."
     )
 
 
@@ -78,7 +79,7 @@ def _told(source: str) -> str:
 
 def start_throughline(settings: Settings) -> Service:
     """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
-    environ = {**child_environ(settings), **throughline_environ(settings)}
+    environ = child_environ(settings) | throughline_environ(settings) | deliver_environ(settings)
     log = settings.state_dir / "logs" / "throughline.log"
     return Service("The lineage server", [[script("throughline"), "serve"]], environ, log)
 
@@ -92,6 +93,24 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_SPOOL": str(settings.spool_dir),
         "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",
     }
+
+
+def deliver_environ(settings: Settings) -> dict[str, str]:
+    """What has `throughline` deliver to the backends elsewhere; their file is written for it.
+
+    Raises:
+        SettingsError: a backend lacks a setting.
+    """
+    backends = deliveries(settings)
+    if not backends:
+        return {}
+    file = settings.state_dir / "deliver.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    head = "# Where lineage goes, by LINEAGE_BACKEND; written anew by each ./run that delivers.\n"
+    file.write_text(head + yaml.safe_dump({"backends": backends}, sort_keys=False))
+    names = [str(each["api_key_env"]) for each in backends if "api_key_env" in each]
+    keys = {name: getattr(settings, name.lower()).get_secret_value() for name in names}
+    return {"THROUGHLINE_DELIVER": str(file), **keys}
 
 
 def lineage_ready(settings: Settings) -> bool:
@@ -109,6 +128,20 @@ def lineage_caught_up(settings: Settings) -> bool:
     except (httpx.HTTPError, ValueError):
         return False
     return bool(health.get("spool", {}).get("lagBytes") == 0)
+
+
+def lineage_delivered(settings: Settings) -> bool:
+    """Whether every backend elsewhere was told all that the lineage server has, or is down."""
+    names = {each["name"] for each in deliveries(settings)}
+    try:
+        answer = httpx.get(f"{settings.throughline_url}/api/v2/deliver", timeout=5)
+        standings = {each["backend"]: each for each in answer.raise_for_status().json()}
+    except (httpx.HTTPError, ValueError):
+        return False
+    return all(
+        name in standings and (standings[name]["lag"] == 0 or standings[name]["isFailing"])
+        for name in names
+    )
 
 
 def start_airflow(settings: Settings) -> Service:
@@ -171,6 +204,7 @@ def claim(settings: Settings) -> None:
     require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     if is_embedded(settings):
         require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
+    deliveries(settings)  # a backend that lacks a setting is told before anything takes time
     if lost := lineage_lost(settings):
         raise SetupError(lost)
 

@@ -1,13 +1,16 @@
-"""Where lineage goes: one table of backends, as native OpenLineage transports.
+"""Where lineage goes: one table of backends, and two ways to those that are elsewhere.
 
 The embedded backend and `file` are written to the spool, a folder in which every process has a
-file of its own: no network in a task, nothing to lose. The others are posted to directly, with
-one short timeout, because a backend that hangs must not hold up a job.
+file of its own: no network in a task, nothing to lose. To the others the `collector` leads by
+default: the lineage server takes the spool and delivers. `direct` has every process post by a
+native OpenLineage transport, with one short timeout, because a backend that hangs must not hold
+up a job.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +36,8 @@ class Backend:
     transport: Callable[[Settings], Transport]
     spark: bool = True
     """Whether Spark's listener has such a transport."""
+    delivery: Callable[[Settings], Transport] | None = None
+    """How the lineage server delivers to it, as in its deliver file; None: it is not elsewhere."""
 
 
 def _spool(settings: Settings) -> Transport:
@@ -58,32 +63,69 @@ def _datazone(settings: Settings) -> Transport:
     return {"type": "amazon_datazone_api", "domainId": settings.datazone_domain_id}
 
 
+def _remote(name: str, description: str, endpoint: str, url: str, key: str) -> Backend:
+    """A backend that is posted to; `url` and `key` are names of settings."""
+
+    def transport(settings: Settings) -> Transport:
+        return _http(getattr(settings, url), endpoint, getattr(settings, key))
+
+    def delivery(settings: Settings) -> Transport:
+        return _delivered(name, getattr(settings, url), endpoint, key, settings)
+
+    return Backend(name, description, transport, delivery=delivery)
+
+
+def _delivered(kind: str, url: str, endpoint: str, key: str, settings: Settings) -> Transport:
+    parts = urlsplit(url)
+    delivery: Transport = {
+        "type": kind,
+        "url": f"{parts.scheme}://{parts.netloc}",
+        "endpoint": f"{parts.path.strip('/')}/{endpoint}".lstrip("/"),
+    }
+    if getattr(settings, key).get_secret_value():
+        delivery["api_key_env"] = key.upper()
+    return delivery
+
+
+def _datazone_delivery(settings: Settings) -> Transport:
+    domain = _datazone(settings)["domainId"]
+    if not settings.aws_account:
+        raise SettingsError("The datazone backend needs AWS_ACCOUNT (12 digits); it is empty.")
+    return {
+        "type": "datazone",
+        "domain_id": domain,
+        "account": settings.aws_account,
+        "region": settings.aws_region,
+    }
+
+
 BACKENDS = {
     backend.name: backend
     for backend in (
         Backend("embedded", "throughline on this machine, through the spool", _spool),
         Backend("file", "the spool's files, with nobody reading them", _spool),
         Backend("console", "each process's own log", lambda _: {"type": "console"}),
-        Backend(
+        _remote(
             "datahub",
-            "DataHub's OpenLineage endpoint",
-            lambda s: _http(s.datahub_url, "openapi/openlineage/api/v1/lineage", s.datahub_token),
+            "DataHub",
+            "openapi/openlineage/api/v1/lineage",
+            "datahub_url",
+            "datahub_token",
         ),
         Backend(
             "datazone",
-            "Amazon DataZone / SageMaker Catalog; not from Spark, which has no such transport",
+            "Amazon DataZone / SageMaker Catalog; not directly from Spark, which has no transport",
             _datazone,
             spark=False,
+            delivery=_datazone_delivery,
         ),
-        Backend(
-            "marquez",
-            "Marquez",
-            lambda s: _http(s.marquez_url, "api/v1/lineage", s.marquez_api_key),
-        ),
-        Backend(
+        _remote("marquez", "Marquez", "api/v1/lineage", "marquez_url", "marquez_api_key"),
+        _remote(
             "openmetadata",
             "OpenMetadata",
-            lambda s: _http(s.openmetadata_url, "api/v1/openlineage/lineage", s.openmetadata_token),
+            "api/v1/openlineage/lineage",
+            "openmetadata_url",
+            "openmetadata_token",
         ),
     )
 }
@@ -98,8 +140,7 @@ def chosen(settings: Settings) -> list[Backend]:
     backends = []
     for name in (part.strip() for part in settings.lineage_backend.split(",")):
         if name.startswith(("http://", "https://")):
-            key = settings.lineage_url_api_key
-            backends.append(Backend(name, "any OpenLineage endpoint", _any_url(name, key)))
+            backends.append(_any_url(name))
         elif name in BACKENDS:
             backends.append(BACKENDS[name])
         else:
@@ -107,19 +148,50 @@ def chosen(settings: Settings) -> list[Backend]:
                 f"{name!r} is not a lineage backend; allowed: {', '.join(BACKENDS)}, or a URL; "
                 "several are separated by commas."
             )
+    return _once(backends)
+
+
+def _once(backends: list[Backend]) -> list[Backend]:
     if {"embedded", "file"} <= {backend.name for backend in backends}:
         backends = [backend for backend in backends if backend.name != "file"]  # one spool
     return list({backend.name: backend for backend in backends}.values())
 
 
+def sending(settings: Settings) -> list[Backend]:
+    """Where processes send to themselves: the lineage server in place of those it delivers to."""
+    collects = settings.lineage_delivery == "collector"
+    return _once(
+        [
+            BACKENDS["embedded"] if collects and backend.delivery else backend
+            for backend in chosen(settings)
+        ]
+    )
+
+
+def deliveries(settings: Settings) -> list[Transport]:
+    """The backends that the lineage server delivers to, as its deliver file has them.
+
+    Raises:
+        SettingsError: a backend lacks a setting.
+    """
+    if settings.lineage_delivery == "direct":
+        return []
+    elsewhere = [(each, each.delivery) for each in chosen(settings)]
+    return [
+        {"name": re.sub(r"[^A-Za-z0-9_.-]+", "-", each.name)[:64], **delivery(settings)}
+        for each, delivery in elsewhere
+        if delivery is not None
+    ]
+
+
 def is_embedded(settings: Settings) -> bool:
-    """Whether lineage goes to the lineage server of this machine."""
-    return any(backend.name == "embedded" for backend in chosen(settings))
+    """Whether lineage goes to the lineage server of this machine, perhaps on its way elsewhere."""
+    return any(backend.name == "embedded" for backend in sending(settings))
 
 
 def unanswered(settings: Settings) -> list[str]:
-    """URLs of chosen backends at which nothing listens; a try each, of two seconds at most."""
-    urls = [str(b.transport(settings).get("url", "")) for b in chosen(settings)]
+    """URLs that processes post to and at which nothing listens; a try each, of two seconds."""
+    urls = [str(b.transport(settings).get("url", "")) for b in sending(settings)]
     return [url for url in urls if url and not _listens(url)]
 
 
@@ -133,13 +205,19 @@ def _listens(url: str) -> bool:
     return True
 
 
-def _any_url(url: str, key: SecretStr) -> Callable[[Settings], Transport]:
-    return lambda _: _http(url, "api/v1/lineage", key)
+def _any_url(url: str) -> Backend:
+    endpoint, key = "api/v1/lineage", "lineage_url_api_key"
+    return Backend(
+        url,
+        "any OpenLineage endpoint",
+        lambda settings: _http(url, endpoint, settings.lineage_url_api_key),
+        delivery=lambda settings: _delivered("http", url, endpoint, key, settings),
+    )
 
 
 def python_transport(settings: Settings) -> Transport:
     """The transport for openlineage-python: Airflow's tasks and Metaflow's steps."""
-    transports = {backend.name: backend.transport(settings) for backend in chosen(settings)}
+    transports = {backend.name: backend.transport(settings) for backend in sending(settings)}
     if len(transports) == 1:
         return next(iter(transports.values()))
     named = {f"{n}": transport for n, transport in enumerate(transports.values())}
@@ -163,7 +241,7 @@ def spark_transport(settings: Settings, spool_name: str) -> dict[str, str]:
     Backends that Spark has no transport for are left out: they get Spark's lineage through the
     collector only. If none is left, Spark writes to the spool, from where it can be replayed.
     """
-    transports = [_spark(b, settings, spool_name) for b in chosen(settings) if b.spark]
+    transports = [_spark(b, settings, spool_name) for b in sending(settings) if b.spark]
     if not transports:
         transports = [_spark(BACKENDS["file"], settings, spool_name)]
     at = "spark.openlineage.transport"

@@ -99,6 +99,11 @@ class Settings(BaseSettings):
         description="One or several of embedded, datahub, datazone, marquez, openmetadata, "
         "console, file, or a URL; separated by commas.",
     )
+    lineage_delivery: Literal["collector", "direct"] = Field(
+        "collector",
+        description="How lineage gets elsewhere: by the lineage server, which keeps it until it "
+        "arrives, or directly from each process, with one try.",
+    )
     datahub_url: str = Field("http://localhost:8080", description="DataHub's metadata service.")
     datahub_token: SecretStr = Field(SecretStr(""), description="DataHub access token.")
     datazone_domain_id: str = Field("", description="Amazon DataZone domain (dzd_...).")

@@ -148,7 +148,7 @@ def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
     done = subprocess.run(
         [REPOSITORY / "run", "demo", option, value],
         cwd=tmp_path,
-        env=os.environ | {"STATE_DIR": "state"},
+        env=os.environ | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct"},
         capture_output=True,
         text=True,
         check=False,

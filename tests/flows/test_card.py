@@ -136,7 +136,9 @@ def test_a_run_that_is_done_again_is_not_said_to_write(settings: Settings) -> No
 
 
 def test_there_is_no_link_where_this_machines_server_has_no_lineage(settings: Settings) -> None:
-    elsewhere = settings.model_copy(update={"lineage_backend": "marquez"})
+    elsewhere = settings.model_copy(
+        update={"lineage_backend": "marquez", "lineage_delivery": "direct"}
+    )
     text = str(rendered(card.lineage_contents(elsewhere, "17", [TABLE], TARGET)))
     assert "123" in text
     assert "http" not in text

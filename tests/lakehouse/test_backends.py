@@ -2,31 +2,40 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from openlineage.client.transport import get_default_factory
 
+from commands.services import deliver_environ
 from lakehouse.backends import (
     BACKENDS,
+    deliveries,
+    is_embedded,
     lineage_environ,
     python_transport,
     spark_transport,
     unanswered,
 )
 from lakehouse.errors import SettingsError
-from lakehouse.settings import REPOSITORY, load_settings
+from lakehouse.settings import REPOSITORY, Settings, load_settings
+from throughline.deliver import read_backends
+
+
+def _direct(**given: Any) -> Settings:
+    return load_settings(lineage_delivery="direct", **given)
 
 
 @pytest.mark.parametrize("name", [n for n in BACKENDS if n != "datazone"])
 def test_openlineage_itself_makes_a_transport_of_every_backend(name: str) -> None:
-    settings = load_settings(lineage_backend=name)
+    settings = _direct(lineage_backend=name)
     transport = get_default_factory().create(cast(Any, python_transport(settings)))
     assert transport is not None
 
 
 def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing() -> None:
-    settings = load_settings(lineage_backend="embedded,marquez,https://lineage.example")
+    settings = _direct(lineage_backend="embedded,marquez,https://lineage.example")
     transport = python_transport(settings)
     assert transport["type"] == "composite"
     assert transport["continue_on_failure"] is True
@@ -37,27 +46,31 @@ def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing(
 
 
 def test_an_http_backend_waits_once_and_briefly() -> None:
-    transport = python_transport(load_settings(lineage_backend="marquez"))
+    transport = python_transport(_direct(lineage_backend="marquez"))
     assert transport["timeout"] == 2
     assert set(json.loads(json.dumps(transport["retry"])).values()) == {0}
 
 
 def test_an_api_key_goes_to_python_and_spark_alike() -> None:
-    settings = load_settings(lineage_backend="datahub", datahub_token="tok")
+    settings = _direct(lineage_backend="datahub", datahub_token="tok")
     assert python_transport(settings)["auth"] == {"type": "api_key", "apiKey": "tok"}
     conf = spark_transport(settings, "app")
     assert conf["spark.openlineage.transport.auth.apiKey"] == "tok"
 
 
 def test_spark_writes_to_the_spool_where_the_backend_is_datazone_alone() -> None:
-    settings = load_settings(lineage_backend="datazone", datazone_domain_id="dzd_1")
+    settings = _direct(lineage_backend="datazone", datazone_domain_id="dzd_1")
     assert python_transport(settings)["domainId"] == "dzd_1"
     assert spark_transport(settings, "app")["spark.openlineage.transport.type"] == "file"
 
 
 def test_datazone_without_a_domain_says_what_is_missing() -> None:
     with pytest.raises(SettingsError, match="DATAZONE_DOMAIN_ID"):
-        lineage_environ(load_settings(lineage_backend="datazone"))
+        lineage_environ(_direct(lineage_backend="datazone"))
+    with pytest.raises(SettingsError, match="DATAZONE_DOMAIN_ID"):
+        deliveries(load_settings(lineage_backend="datazone"))
+    with pytest.raises(SettingsError, match="AWS_ACCOUNT"):
+        deliveries(load_settings(lineage_backend="datazone", datazone_domain_id="dzd_1"))
 
 
 def test_an_unknown_backend_is_answered_with_those_that_exist() -> None:
@@ -79,5 +92,57 @@ def test_a_backend_at_which_nothing_listens_is_told_from_one_that_answers() -> N
             each.bind(("127.0.0.1", 0))
         listening.listen()
         urls = [f"http://127.0.0.1:{each.getsockname()[1]}" for each in (listening, silent)]
-        settings = load_settings(lineage_backend=",".join(["embedded", "console", *urls]))
+        settings = _direct(lineage_backend=",".join(["embedded", "console", *urls]))
         assert unanswered(settings) == urls[1:]
+
+
+def test_by_default_processes_write_to_the_spool_and_the_lineage_server_delivers() -> None:
+    settings = load_settings(
+        lineage_backend="marquez,console,https://lineage.example:444/a/b",
+        marquez_api_key="k3y",
+    )
+    assert is_embedded(settings)
+    transports = cast(dict[str, Any], python_transport(settings)["transports"])
+    kinds = [each["type"] for each in transports.values()]
+    assert kinds == ["throughline.spool.SpoolTransport", "console"]
+    assert unanswered(settings) == []
+    assert "url" not in str(spark_transport(settings, "app"))
+    assert deliveries(settings) == [
+        {
+            "name": "marquez",
+            "type": "marquez",
+            "url": "http://localhost:5000",
+            "endpoint": "api/v1/lineage",
+            "api_key_env": "MARQUEZ_API_KEY",
+        },
+        {
+            "name": "https-lineage.example-444-a-b",
+            "type": "http",
+            "url": "https://lineage.example:444",
+            "endpoint": "a/b/api/v1/lineage",
+        },
+    ]
+
+
+def test_the_lineage_server_is_told_to_deliver_by_a_file_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ",".join(name for name in BACKENDS if name not in ("embedded", "file", "console"))
+    settings = load_settings(
+        state_dir=tmp_path,
+        lineage_backend=names,
+        datazone_domain_id="dzd_1",
+        aws_account="123456789012",
+        datahub_token="hunter2",
+    )
+    environ = deliver_environ(settings)
+    assert environ["DATAHUB_TOKEN"] == "hunter2"
+    file = Path(environ["THROUGHLINE_DELIVER"])
+    assert "hunter2" not in file.read_text()
+    monkeypatch.setenv("DATAHUB_TOKEN", "hunter2")
+    backends = read_backends(file)
+    assert list(backends) == names.split(",")
+    for backend in backends.values():
+        backend.close()
+    assert deliver_environ(load_settings(state_dir=tmp_path)) == {}
+    assert deliver_environ(_direct(state_dir=tmp_path, lineage_backend="marquez")) == {}
