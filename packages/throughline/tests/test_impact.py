@@ -96,6 +96,7 @@ def test_a_dataset_without_owners_has_those_of_the_job_that_writes_it(build: Any
     job, dataset = impact_answer(build.state(owned), "a")["affected"]
     assert (job["kind"], dataset["kind"]) == ("query", "table")
     assert (dataset["owners"], dataset["jobOwners"]) == ([], ["team:bi"])
+    assert dataset["writtenBy"]["runId"] == job["run"]["runId"] == "1"
 
 
 def test_a_path_is_a_shortest_way_along_the_data_whichever_node_is_named_first(

@@ -31,6 +31,9 @@ Node and, once, a network.</p>
 @router.get("/", include_in_schema=False)
 @router.get("/lineage", include_in_schema=False)
 @router.get("/run", include_in_schema=False)
+@router.get("/impact", include_in_schema=False)
+@router.get("/provenance", include_in_schema=False)
+@router.get("/search", include_in_schema=False)
 def get_page(request: Request) -> Response:
     """The page itself; what it shows at which address it finds out by itself."""
     return _page(request, 200)

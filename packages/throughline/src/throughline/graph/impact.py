@@ -18,6 +18,7 @@ from throughline.graph.nodes import Node, kind_of, node_id, owners_of
 from throughline.graph.tags import Tags, around
 from throughline.graph.walk import neighbours, newest_run, parts_of, reach, reached, run_line
 from throughline.identity import DatasetName
+from throughline.projection import start_of
 from throughline.spec import JobRef
 
 Affected = list[dict[str, Any]]
@@ -27,9 +28,9 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
     """Every node that what the node holds or makes goes into, the nearest first.
 
     `distance` counts steps along edges, so that a dataset's readers are 1 away from it and what
-    they write 2. `owners` are those of the ownership facet and `jobOwners` those of the jobs that
-    write a dataset; `run` is a job's newest, `tags` are those that a dataset and its columns have,
-    with whence they came.
+    they write 2. `owners` are those of the ownership facet; `run` is a job's newest. Of a dataset,
+    `jobOwners` are those of the jobs that write it, `writtenBy` the newest of their runs and `tags`
+    those that it and its columns have, with whence they came.
     """
     graph = LevelGraph.build(known, level, reached(known, root, "down", level))
     steps = reach(graph, root, "down", depth)
@@ -153,10 +154,13 @@ class _Describe:
         state = self._known.state
         writers = self._graph.writers_of(DatasetName(node.namespace, node.name))
         owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
+        runs = [self._graph.runs[ref] for ref in writers if ref in self._graph.runs]
+        newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
         return {
             **self._named(node),
             "kind": kind_of(state, node),
             "jobOwners": sorted(owners),
+            "writtenBy": run_line(state, newest) if newest else None,
         }
 
     def _named(self, node: Node) -> dict[str, Any]:

@@ -31,14 +31,14 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            description: string;
+                            description: string | null;
                             field: string;
-                            made: components["schemas"]["UpstreamRun"][];
+                            made: components["schemas"]["ColumnMaker"][];
                             node: string;
                             tags: {
                                 field: string;
                                 from: {
-                                    field: null;
+                                    field: string | null;
                                     name: string;
                                     namespace: string;
                                 };
@@ -555,7 +555,7 @@ export interface paths {
                                 tags?: {
                                     field: string | null;
                                     from: {
-                                        field: null;
+                                        field: string | null;
                                         name: string;
                                         namespace: string;
                                     };
@@ -565,6 +565,7 @@ export interface paths {
                                 }[];
                                 transformation?: string;
                                 type: string;
+                                writtenBy?: components["schemas"]["RunLine"] | null;
                             }[];
                             depth: number;
                             field?: string;
@@ -591,6 +592,7 @@ export interface paths {
                                     value: string;
                                 }[];
                                 type: string;
+                                writtenBy?: components["schemas"]["RunLine"] | null;
                             }[];
                         };
                     };
@@ -772,7 +774,7 @@ export interface paths {
                             }[];
                             level: string;
                             node: string;
-                            runs: components["schemas"]["UpstreamRun"][];
+                            runs: components["schemas"]["OriginRun"][];
                             sources: {
                                 name: string;
                                 namespace: string;
@@ -1061,6 +1063,52 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        ColumnMaker: {
+            code: Record<string, unknown>;
+            inputs: {
+                field: string;
+                id: string;
+                name: string;
+                namespace: string;
+                transformations: {
+                    description: string;
+                    isMasking: boolean;
+                    subtype: string;
+                    type: string;
+                }[];
+            }[];
+            job: {
+                name: string;
+                namespace: string;
+            };
+            language: string | null;
+            run: components["schemas"]["RunLine"];
+            runs: number;
+            source: string | null;
+            sql: string | null;
+            task: {
+                name: string;
+                namespace: string;
+            };
+        };
+        OriginRun: {
+            code: Record<string, unknown>;
+            inputs: {
+                name: string;
+                namespace: string;
+                versions: string[];
+            }[];
+            job: {
+                name: string;
+                namespace: string;
+            };
+            outputs: {
+                name: string;
+                namespace: string;
+                versions: string[];
+            }[];
+            run: components["schemas"]["RunLine"] | null;
+        };
         RunInFull: {
             above?: components["schemas"]["RunLine"][];
             below?: components["schemas"]["RunInFull"][];
@@ -1110,56 +1158,6 @@ export interface components {
             runId: string;
             startedAt: string | null;
             state: string;
-        };
-        UpstreamRun: {
-            code?: Record<string, unknown>;
-            /** Format: date-time */
-            eventTime?: string;
-            eventType?: string;
-            inputs: {
-                field?: string;
-                id?: string;
-                name: string;
-                namespace: string;
-                producedByRunId?: string | null;
-                transformations?: {
-                    description: string;
-                    isMasking: boolean;
-                    subtype: string;
-                    type: string;
-                }[];
-                version?: string;
-                versions?: string[];
-            }[];
-            job: {
-                facets?: Record<string, unknown>;
-                name: string;
-                namespace: string;
-                version?: string | null;
-            };
-            language?: null;
-            outputs?: {
-                name: string;
-                namespace: string;
-                versions: string[];
-            }[];
-            producer?: string;
-            run: (components["schemas"]["RunLine"] | {
-                end?: string | null;
-                facets?: Record<string, unknown>;
-                id?: string;
-                runId?: string;
-                start?: string | null;
-                status?: string;
-            }) | null;
-            runs?: number;
-            schemaURL?: string;
-            source?: null;
-            sql?: string;
-            task?: {
-                name: string;
-                namespace: string;
-            };
         };
     };
     responses: never;

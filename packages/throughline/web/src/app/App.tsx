@@ -9,7 +9,10 @@ import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
+const FoundPage = lazy(() => import("../features/found/FoundPage"));
+const ImpactPage = lazy(() => import("../features/impact/ImpactPage"));
 const LineagePage = lazy(() => import("../features/lineage/LineagePage"));
+const ProvenancePage = lazy(() => import("../features/provenance/ProvenancePage"));
 
 export function App(): ReactNode {
   const isLive = useLive();
@@ -18,7 +21,7 @@ export function App(): ReactNode {
     <>
       {BASE && <SampleBanner />}
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
-      <Suspense fallback={<p className="waiting">Opening the graph …</p>}>{viewAt(pathname)}</Suspense>
+      <Suspense fallback={<p className="waiting">Opening …</p>}>{viewAt(pathname)}</Suspense>
     </>
   );
 }
@@ -29,6 +32,12 @@ function viewAt(pathname: string): ReactNode {
       return <StartPage />;
     case "/lineage":
       return <LineagePage />;
+    case "/impact":
+      return <ImpactPage />;
+    case "/provenance":
+      return <ProvenancePage />;
+    case "/search":
+      return <FoundPage />;
     case "/run":
       return <RunPage />;
     default:

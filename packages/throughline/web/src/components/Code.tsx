@@ -1,18 +1,28 @@
-import { useMemo, type ReactNode } from "react";
-import { piecesOf } from "../graph/code";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { marked, piecesOf, type Language, type Range } from "../graph/code";
 import { Copy } from "./Copy";
 
-/** Highlighted code to copy. */
-export function Code({ text, language }: { text: string; language: "sql" | "python" }): ReactNode {
-  const pieces = useMemo(() => piecesOf(text, language), [text, language]);
+const NO_MARKS: readonly Range[] = [];
+
+/** Highlighted code to copy; what is marked stands out, and the first of it is in sight. */
+export function Code({ text, language, marks = NO_MARKS }: { text: string; language: Language; marks?: readonly Range[] }): ReactNode {
+  const pieces = useMemo(() => marked(piecesOf(text, language), marks), [text, language, marks]);
+  const code = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    const first = code.current?.querySelector("mark");
+    if (first && code.current) code.current.scrollTop = first.offsetTop - code.current.offsetTop - code.current.clientHeight / 3;
+  }, [pieces]);
   return (
     <div className="command code">
-      <pre tabIndex={0} role="region" aria-label={language === "sql" ? "SQL" : "Code"}>
-        {pieces.map((piece, place) => (
-          <span key={place} className={`code-${piece.kind}`}>
-            {piece.text}
-          </span>
-        ))}
+      <pre ref={code} tabIndex={0} role="region" aria-label={language === "sql" ? "SQL" : "Code"}>
+        {pieces.map((piece, place) => {
+          const Element = piece.isMarked ? "mark" : "span";
+          return (
+            <Element key={place} className={`code-${piece.kind}`}>
+              {piece.text}
+            </Element>
+          );
+        })}
       </pre>
       <Copy text={text} label={language === "sql" ? "Copy the SQL" : "Copy the code"} />
     </div>

@@ -2,8 +2,8 @@ import { useEffect, useState, type ReactNode } from "react";
 import { BASE } from "../api/base";
 import { Icon } from "./Icon";
 
-/** A button that copies a text, and says so. */
-export function Copy({ text, label }: { text: string; label: string }): ReactNode {
+/** A button that copies a text, and says so; a wide one has its label beside it. */
+export function Copy({ text, label, isWide = false }: { text: string; label: string; isWide?: boolean }): ReactNode {
   const [told, setTold] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
   useEffect(() => {
     if (!told) return;
@@ -16,8 +16,9 @@ export function Copy({ text, label }: { text: string; label: string }): ReactNod
       () => setTold("Not copied: the browser does not allow it"),
     );
   return (
-    <button type="button" className="button bare square" onClick={() => void copy()} aria-label={label} title={told || label}>
+    <button type="button" className={isWide ? "button" : "button bare square"} onClick={() => void copy()} aria-label={label} title={told || label}>
       <Icon name={told === "Copied" ? "done" : "copy"} />
+      {isWide && label}
       <span className="hidden" role="status">
         {told}
       </span>

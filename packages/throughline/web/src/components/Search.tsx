@@ -1,23 +1,15 @@
 import "./search.css";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useAnswer } from "../api/answers";
-import type { Answer } from "../api/client";
 import { go } from "../app/address";
-import { columnKey } from "../graph/lit";
-import type { NodeId } from "../graph/types";
-import { addressOf } from "../graph/view";
-import { parts } from "../graph/words";
-import { Icon } from "./Icon";
+import { addressOfHit, PLACES, type Hit } from "../graph/found";
+import { foundOf } from "../graph/places";
+import { parts, plural } from "../graph/words";
+import { Icon, type IconName } from "./Icon";
+import { Link } from "./Link";
+import { Tags } from "./Tags";
 
-type Hit = Answer<"search">["items"][number];
 const PAUSE_MS = 120;
-const PLACES: Record<string, string> = { column: "column", tag: "tag", owner: "owner", description: "description", sql: "SQL" };
-
-/** Where a hit leads: a column is shown locked in its dataset. */
-function addressOfHit(hit: Hit): string {
-  if (hit.matched !== "column") return addressOf(hit.id);
-  return addressOf(hit.id, { columns: [hit.id as NodeId], column: columnKey(hit.id, hit.text) });
-}
 
 /** Search names, columns, tags, owners, descriptions and SQL; `/` comes here from anywhere. */
 export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
@@ -97,18 +89,25 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => choose(hit)}
               >
-                <Icon name={hit.type === "job" ? "task" : "table"} />
+                <Icon name={hit.kind as IconName} />
                 <span className="hit-name clip" title={hit.name}>
                   {title}
                 </span>
                 <span className="hit-about clip" title={hit.text}>
-                  {PLACES[hit.matched] ? `${PLACES[hit.matched] ?? ""}: ${hit.text}` : above || hit.namespace}
+                  {hit.matched === "name" ? above || hit.namespace : `${PLACES[hit.matched] ?? hit.matched}: ${hit.text}`}
                 </span>
+                <Tags tags={hit.tags.slice(0, 2)} />
               </li>
             );
           })}
         </ul>
-        {data?.next && hits.length > 0 && <p className="hits-note">More than {hits.length} fit; type more to narrow it down.</p>}
+        {data && hits.length > 0 && (
+          <p className="hits-note">
+            <Link className="link" href={foundOf(asked)} onClickCapture={() => setOpen(false)}>
+              All {plural(Object.values(data.counts).reduce((sum, count) => sum + count, 0), "place")} of “{asked}”
+            </Link>
+          </p>
+        )}
       </div>
     </search>
   );

@@ -1,5 +1,8 @@
 /** Code in pieces to colour: keywords, texts, numbers, comments and the rest. */
-export type Piece = { kind: "keyword" | "text" | "number" | "comment" | "plain"; text: string };
+export type Piece = { kind: "keyword" | "text" | "number" | "comment" | "plain"; text: string; isMarked?: boolean };
+export type Language = "sql" | "python";
+/** From and to, as places in a text. */
+export type Range = readonly [number, number];
 
 const WORDS: Record<string, Set<string>> = {
   sql: new Set(
@@ -17,7 +20,7 @@ const PATTERN = {
   python: /(#[^\n]*)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(\b\d+(?:\.\d+)?\b)|(\b[a-z_]\w*\b)/gi,
 };
 
-export function piecesOf(code: string, language: "sql" | "python"): Piece[] {
+export function piecesOf(code: string, language: Language): Piece[] {
   const found: Piece[] = [];
   let at = 0;
   const put = (kind: Piece["kind"], text: string) => {
@@ -32,5 +35,21 @@ export function piecesOf(code: string, language: "sql" | "python"): Piece[] {
     at = match.index + text.length;
   }
   put("plain", code.slice(at));
+  return found;
+}
+
+/** The same pieces, cut where a mark begins or ends. */
+export function marked(pieces: readonly Piece[], marks: readonly Range[]): Piece[] {
+  const cuts = marks.flat().sort((a, b) => a - b);
+  const found: Piece[] = [];
+  let at = 0;
+  for (const { kind, text } of pieces) {
+    const end = at + text.length;
+    for (const cut of [...cuts.filter((each) => each > at && each < end), end]) {
+      const isMarked = marks.some(([from, to]) => at >= from && cut <= to);
+      found.push({ kind, text: text.slice(text.length - (end - at), text.length - (end - cut)), isMarked });
+      at = cut;
+    }
+  }
   return found;
 }

@@ -26,6 +26,17 @@ export function columnKey(id: string, field: string): ColumnKey {
   return `${id}|${field}`;
 }
 
+/** What the details show of a column, as `View.open` has it. */
+export function openColumn(id: string, field: string): string {
+  return `column:${columnKey(id, field)}`;
+}
+
+/** The dataset and the field of a column's key, or of its details. */
+export function columnOf(key: ColumnKey): [NodeId, string] {
+  const at = key.lastIndexOf("|");
+  return [key.slice(key.startsWith("column:") ? 7 : 0, at) as NodeId, key.slice(at + 1)];
+}
+
 /** The columns that one is made of and makes, and the edges between them. */
 export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { keys: Set<ColumnKey>; edges: ColumnEdge[] } {
   const up = new Map<ColumnKey, ColumnKey[]>();

@@ -143,9 +143,15 @@ def _own() -> Asked:
         ],
         "/api/v2/column": [
             {"node": _TABLE, "field": "amount"},
+            {"node": _TABLE, "field": "mail"},
             {"node": _REPORT, "field": "revenue", "as_of": late},
+            {"node": "dataset:s3://landing:notes.csv", "field": "id"},
         ],
-        "/api/v2/impact": [{"node": _TABLE}, {"node": _RAW, "field": "amount"}],
+        "/api/v2/impact": [
+            {"node": _TABLE},
+            {"node": _RAW, "field": "amount"},
+            {"node": _RAW, "field": "mail"},
+        ],
         "/api/v2/search": [
             {"text": "orders"},
             {"text": "shop", "limit": 1},

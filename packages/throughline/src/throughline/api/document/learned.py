@@ -28,6 +28,8 @@ _KINDS = {
     "SearchResult": {"nodeId", "updatedAt"},
     "Edge": {"origin", "destination"},
     "Standing": {"backend", "deadLetters"},
+    "ColumnMaker": {"job", "task", "inputs"},
+    "OriginRun": {"job", "run", "code", "inputs", "outputs"},
     "UpstreamRun": {"job", "run", "inputs"},
 }
 """Objects with a name of their own, by keys that no other has; the first that fits counts."""

@@ -133,6 +133,9 @@ def _later() -> list[dict[str, Any]]:
     lone = _run("COMPLETE", run_id(12), "12:10:00", "shop_lone", "AIRFLOW/TASK", parent=above)
     only_written = _run("COMPLETE", run_id(13), "12:20:00", "shop_import", "SPARK/SQL_JOB")
     only_written["outputs"] = [_dataset(("postgres://db:5432", "shop.public.imported"), ("id",))]
+    del only_written["job"]["facets"]["sql"]
+    code = _facet(language="python", sourceCode='copy("imported", read())')
+    only_written["job"]["facets"]["sourceCode"] = code
     only_read = _run("COMPLETE", run_id(14), "12:30:00", "shop_mail", "AIRFLOW/TASK")
     only_read["inputs"] = [_dataset(_REPORT, ())]
     only_read["run"]["facets"]["jobDependencies"] = _facet(

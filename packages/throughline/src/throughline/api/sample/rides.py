@@ -165,10 +165,10 @@ class _Night:
             column = {"namespace": of["namespace"], "name": of["name"], "field": source or field}
             fields[field] = {"inputFields": [{**column, "transformations": [kind]}]}
         written = self._written(made, begin)
-        written["facets"] = {**made["facets"], "columnLineage": _facet(fields=fields)}
+        written["facets"] = {**written["facets"], "columnLineage": _facet(fields=fields)}
         run = self._run("COMPLETE", f"{name}.write", begin, begin + seconds / 60)
         run["job"]["facets"]["jobType"] = _kind("SPARK", "SQL_JOB")
-        run["job"]["facets"]["sql"] = _facet(query=_SQL.format(made=made["name"], of=of["name"]))
+        run["job"]["facets"]["sql"] = _facet(query=_sql(made, of, columns, how or {}))
         parent = {"run": {"runId": self._id(name)}, "job": _job(name)}
         run["run"]["facets"]["parent"] = _facet(**parent)
         run["inputs"], run["outputs"] = [of], [written]
@@ -217,9 +217,21 @@ class _Night:
 
 
 _SQL = """INSERT OVERWRITE {made}
-SELECT * -- one month replaces itself
+SELECT {columns} -- one month replaces itself
 FROM {of}
 WHERE source_month = '2025-04'"""
+_HOW = {"AGGREGATION": "sum({})", "TRANSFORMATION": "date_trunc('hour', {})"}
+
+
+def _sql(made: Body, of: Body, columns: dict[str, str | None], how: dict[str, str]) -> str:
+    """A query that makes the columns as the lineage tells it."""
+    items = [
+        f"{_HOW[how[field]].format(source or field)} AS {field}" if field in how else field
+        for field, source in columns.items()
+    ]
+    listed = ",\n       ".join(items) if how else "*"
+    names = (each["name"].rsplit("/", 1)[-1] for each in (made, of))
+    return _SQL.format(columns=listed, **dict(zip(("made", "of"), names, strict=True)))
 
 
 def _kind(integration: str, kind: str) -> Body:
@@ -240,11 +252,10 @@ def _checked(table: Body, is_good: bool) -> Body:
 
 
 def _table(name: str, fields: dict[str, str]) -> Body:
-    tags = (
-        [{"key": "tier", "value": "gold"}, {"key": "owner_checked", "value": "true"}]
-        if "raw" in name
-        else []
-    )
+    keys = {"tier": "gold", "owner_checked": "true"} if "raw" in name else {}
+    tags = [{"key": key, "value": value} for key, value in keys.items()]
+    if name == "yellow_taxi_raw":
+        tags.append({"key": "pii", "value": "true", "field": "tip_amount"})
     told = [{"name": field, "type": type_} for field, type_ in fields.items()]
     facets = {
         "schema": _facet(fields=told),

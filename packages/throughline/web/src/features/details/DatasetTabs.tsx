@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Command } from "../../components/Copy";
+import { Tags } from "../../components/Tags";
 import type { View } from "../../graph/view";
 import { quoted } from "../../graph/words";
 import { Became } from "./Became";
@@ -14,26 +15,12 @@ import type { Tab } from "./Tabs";
 export function datasetTabs(node: NodeAnswer, view: View): Tab[] {
   return [
     { id: "about", title: "About", content: () => <About node={node} view={view} /> },
-    { id: "schema", title: "Schema", count: node.fields.length, content: () => <Schema node={node} at={view.at} /> },
+    { id: "schema", title: "Schema", count: node.fields.length, content: () => <Schema node={node} view={view} /> },
     { id: "versions", title: "Versions", content: () => <Versions node={node} view={view} /> },
     { id: "quality", title: "Quality", content: () => <Quality node={node} at={view.at} /> },
     { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
-}
-
-/** Tags as small labels. */
-export function Tags({ tags }: { tags: readonly string[] }): ReactNode {
-  if (tags.length === 0) return null;
-  return (
-    <span className="chips">
-      {tags.map((tag) => (
-        <span key={tag} className="chip clip" title={tag}>
-          {tag}
-        </span>
-      ))}
-    </span>
-  );
 }
 
 function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
@@ -48,7 +35,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           ["Version", node.version && <code className="wrap">{node.version}</code>],
           ["Rows written", node.rows?.toLocaleString("en")],
           ["Checks", node.failedChecks === null ? null : node.failedChecks === 0 ? "all hold" : `${node.failedChecks} do not hold`],
-          ["Owners", node.owners.join(", ")],
+          ["Owners", node.owners.join(", ") || <span className="muted">nobody told one</span>],
           ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
           ["Also called", node.aliases.length > 0 && <Aliases aliases={node.aliases} />],
         ]}

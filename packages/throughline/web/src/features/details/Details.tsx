@@ -2,6 +2,7 @@ import "./details.css";
 import { useEffect, useRef, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import type { View } from "../../graph/view";
+import { ColumnDetails } from "./ColumnDetails";
 import { NodeDetails } from "./NodeDetails";
 import { RunDetails } from "./RunDetails";
 
@@ -20,7 +21,13 @@ export function Details({ view, change }: DetailsProps): ReactNode {
       <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close the details" title="Close (Esc)">
         <Icon name="close" />
       </button>
-      {open.startsWith("run:") ? <RunDetails id={open.slice(4)} view={view} change={change} /> : <NodeDetails id={open} view={view} change={change} />}
+      <Opened id={open} view={view} change={change} />
     </aside>
   );
+}
+
+function Opened({ id, ...others }: DetailsProps & { id: string }): ReactNode {
+  if (id.startsWith("run:")) return <RunDetails id={id.slice(4)} {...others} />;
+  if (id.startsWith("column:")) return <ColumnDetails id={id} {...others} />;
+  return <NodeDetails id={id} {...others} />;
 }

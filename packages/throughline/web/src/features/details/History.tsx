@@ -4,6 +4,7 @@ import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { plural } from "../../graph/words";
 import type { NodeAnswer } from "./NodeDetails";
@@ -22,8 +23,8 @@ function Older(): ReactNode {
 }
 
 /** The columns, and how they became what they are. */
-export function Schema({ node, at }: { node: NodeAnswer; at: string | null }): ReactNode {
-  const drift = useHistory(node.id, at, "schema");
+export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const drift = useHistory(node.id, view.at, "schema");
   return (
     <>
       {node.fields.length === 0 && <p className="muted">Nobody told its columns.</p>}
@@ -33,7 +34,9 @@ export function Schema({ node, at }: { node: NodeAnswer; at: string | null }): R
           {node.fields.map((field) => (
             <tr key={field.name}>
               <td>
-                <code className="wrap">{field.name}</code>
+                <Link className="link" href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
+                  <code className="wrap">{field.name}</code>
+                </Link>
                 {field.description && <p className="muted">{field.description}</p>}
               </td>
               <td className="muted">

@@ -2,13 +2,15 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
+import { CodeLink } from "../../components/CodeLink";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
+import { Tags } from "../../components/Tags";
+import { codeText, type CodePlace } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, quoted } from "../../graph/words";
 import { Became } from "./Became";
-import { Tags } from "./DatasetTabs";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./NodeDetails";
@@ -25,7 +27,7 @@ export function jobTabs(node: NodeAnswer, view: View): Tab[] {
 }
 
 function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
-  const code = node.code as { repoUrl?: string | null; path?: string | null; version?: string | null };
+  const code = node.code as CodePlace;
   return (
     <>
       {node.description && <p className="wrap">{node.description}</p>}
@@ -35,9 +37,9 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           ["Newest run", node.run && <RunState state={node.run.state} />],
           ["Started", node.run && <Ago at={node.run.startedAt} />],
           ["Took", node.run?.durationMs != null && duration(node.run.durationMs)],
-          ["Owners", node.owners.join(", ")],
+          ["Owners", node.owners.join(", ") || <span className="muted">nobody told one</span>],
           ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
-          ["Code", code.path && <CodeLink {...code} />],
+          ["Code", codeText(code) && <CodeLink code={code} />],
         ]}
       />
       {node.sql && (
@@ -56,18 +58,6 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
       <Command text={`throughline tree ${quoted(node.id)}`} />
       <Command text={`throughline runs ${quoted(node.id)}`} />
     </>
-  );
-}
-
-/** The file at its commit: a link where the repository has a web page. */
-function CodeLink({ repoUrl, path, version }: { repoUrl?: string | null; path?: string | null; version?: string | null }): ReactNode {
-  const shown = `${path ?? ""}${version ? ` at ${version.slice(0, 7)}` : ""}`;
-  const base = repoUrl?.replace(/^git@([^:]+):/, "https://$1/").replace(/\.git$/, "");
-  if (!base?.startsWith("https://") || !version) return <span className="wrap">{shown}</span>;
-  return (
-    <a className="link wrap" href={`${base}/blob/${version}/${path ?? ""}`} rel="noreferrer" target="_blank">
-      {shown}
-    </a>
   );
 }
 

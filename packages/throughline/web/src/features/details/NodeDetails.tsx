@@ -6,6 +6,7 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
 import { Trouble } from "../../components/Trouble";
+import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
 import { datasetTabs } from "./DatasetTabs";
@@ -37,11 +38,21 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
         </h2>
         {above && <p className="muted wrap">{above}</p>}
         <p className="muted wrap">{node.namespace}</p>
-        {node.id !== view.node && (
-          <Link className="link" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
-            Look at the graph around it
+        <div className="details-links">
+          <Link className="button" href={impactOf(node.id, { at: view.at })}>
+            <Icon name="impact" /> Impact
           </Link>
-        )}
+          {!isJob && (
+            <Link className="button" href={provenanceOf(node.id, { at: view.at })}>
+              <Icon name="origin" /> Provenance
+            </Link>
+          )}
+          {node.id !== view.node && (
+            <Link className="button" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
+              <Icon name="pipeline" /> Graph around it
+            </Link>
+          )}
+        </div>
         <OutLinks links={node.links} />
       </div>
       <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />

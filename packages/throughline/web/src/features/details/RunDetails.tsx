@@ -2,12 +2,14 @@ import type { ReactNode } from "react";
 import { useRun } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
+import { CodeLink } from "../../components/CodeLink";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
 import { RunState } from "../../components/RunState";
 import { Trouble } from "../../components/Trouble";
+import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
@@ -60,6 +62,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
           ["State", <RunState key="state" state={run.state} />],
           ["Started", (run.startedAt as string | null) && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
           ["Took", run.durationMs !== null && duration(run.durationMs)],
+          ["Code", codeText(run.code) && <CodeLink code={run.code} />],
           ["Its own id", run.ownId && <span className="wrap">{run.ownId}</span>],
         ]}
       />

@@ -8,7 +8,7 @@ import type { DatasetFlowNode } from "./flow";
 /** The columns of a dataset in its node, those with lineage first; a click locks one's path. */
 export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: ColumnRow[] }): ReactNode {
   const { node, litColumns } = data;
-  const { lockColumn } = useActions();
+  const { lockColumn, openColumn } = useActions();
   const [text, setText] = useState("");
   const [page, setPage] = useState(0);
   const wanted = text.trim().toLowerCase();
@@ -40,7 +40,7 @@ export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: C
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} disabled={!row.isRelated} onClick={() => lockColumn(node.id, row.name)} title={row.isRelated ? `${row.name}: light its path` : `${row.name}: nothing told what it is made of or makes, among what is shown`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => (row.isRelated ? lockColumn(node.id, row.name) : openColumn(node.id, row.name))} title={!row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
                 <span className="clip">{row.name}</span>
                 <span className="clip muted">{row.type}</span>
               </button>

@@ -4,6 +4,7 @@ import type { Graph, Level, Side } from "../../graph/types";
 import { DEEPEST, type View } from "../../graph/view";
 import { plural } from "../../graph/words";
 import { Moments } from "./Moments";
+import { Ways } from "./Ways";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 const MANY = 300;
@@ -57,6 +58,7 @@ export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
       <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
         <Icon name="pipeline" /> <span className="wide">Hide control</span>
       </button>
+      <Ways view={view} />
       <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
     </div>
   );

@@ -7,6 +7,7 @@ export interface Actions {
   step: (side: Side, id: NodeId, isMore: boolean) => void;
   toggleColumns: (id: NodeId) => void;
   lockColumn: (id: NodeId, field: string) => void;
+  openColumn: (id: NodeId, field: string) => void;
 }
 
 export const ActionsContext = createContext<Actions | null>(null);

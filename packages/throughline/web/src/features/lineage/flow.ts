@@ -3,6 +3,7 @@ import type { ColumnRow } from "../../graph/columns";
 import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
+import { said } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
 
 /** How a node or an edge is looked at. */
@@ -83,7 +84,7 @@ export function columnFlowEdge(edge: ColumnEdge, isLit: boolean): Edge {
     targetHandle: `in:${edge.to.field}`,
     className: `column ${edge.isDirect ? "" : "indirect"} ${isLit ? "lit" : ""}`,
     type: "column",
-    label: isLit ? edge.how.toLowerCase() : undefined,
+    label: isLit ? said(edge.how) || "direct" : undefined,
     focusable: false,
   };
 }

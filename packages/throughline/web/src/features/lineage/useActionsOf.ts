@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { columnKey } from "../../graph/lit";
+import { columnKey, openColumn } from "../../graph/lit";
 import type { NodeId } from "../../graph/types";
 import { fold, grow, type View } from "../../graph/view";
 import type { Actions } from "./actions";
@@ -24,8 +24,11 @@ export function useActionsOf(view: View, change: (change: Partial<View>) => void
       },
       lockColumn: (id, field) => {
         const key = columnKey(id, field);
-        change({ column: view.column === key ? null : key, lit: null });
+        // As with nodes: the first click locks its path, the next opens it.
+        const isOpening = view.column === key || view.open !== null;
+        change({ column: key, lit: null, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
       },
+      openColumn: (id, field) => change({ open: openColumn(id, field), tab: null }),
     }),
     [view, change, keep],
   );

@@ -1,0 +1,54 @@
+import "./sheet.css";
+import { useEffect, type ReactNode } from "react";
+import type { ImpactView } from "../graph/places";
+import { moment } from "../graph/words";
+import { Icon, type IconName } from "./Icon";
+import { Link } from "./Link";
+
+interface Props {
+  icon: IconName;
+  kind: string;
+  title: ReactNode;
+  /** What the browser's tab says. */
+  name: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+  isBusy?: boolean;
+  children: ReactNode;
+}
+
+/** A view to read: its heading, what can be done, and a list below. */
+export function Sheet({ icon, kind, title, name, about, actions, isBusy = false, children }: Props): ReactNode {
+  useEffect(() => {
+    document.title = `${name} · throughline`;
+  }, [name]);
+  return (
+    <main className="sheet" aria-busy={isBusy}>
+      <div className="sheet-inner">
+        <header className="sheet-head">
+          <p className="muted sheet-kind">
+            <Icon name={icon} />
+            {kind}
+          </p>
+          <h1>{title}</h1>
+          {about && <p className="muted wrap">{about}</p>}
+          {actions && <div className="sheet-actions">{actions}</div>}
+        </header>
+        {children}
+      </div>
+    </main>
+  );
+}
+
+/** Which moment is looked at, when it is not the present. */
+export function AsOf({ at, now }: { at: ImpactView["at"]; now: string }): ReactNode {
+  if (at === null) return null;
+  return (
+    <p className="sheet-line">
+      As of {moment(at)}.{" "}
+      <Link className="link" href={now}>
+        Now
+      </Link>
+    </p>
+  );
+}

@@ -1,0 +1,179 @@
+import { useMemo, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Ago } from "../../components/Ago";
+import { Code } from "../../components/Code";
+import { CodeLink } from "../../components/CodeLink";
+import { Command, Copy } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { Tags } from "../../components/Tags";
+import { Trouble } from "../../components/Trouble";
+import { placesOf } from "../../graph/expression";
+import { addressOfHit } from "../../graph/found";
+import { columnOf } from "../../graph/lit";
+import { foundOf, impactOf } from "../../graph/places";
+import { codeText, type CodePlace } from "../../graph/repository";
+import { columnTags } from "../../graph/tags";
+import { isDirect, waysOf } from "../../graph/transformation";
+import { formatView, type View } from "../../graph/view";
+import { parts, plural, quoted } from "../../graph/words";
+import type { DetailsProps } from "./Details";
+import { Tabs, type Tab } from "./Tabs";
+
+type Told = Answer<"column">;
+type Maker = Told["made"][number];
+
+/** What is known of a column: how it is made, and where else there is one of its name. */
+export function ColumnDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
+  const [node, field] = columnOf(id);
+  const { data, error } = useAnswer("column", { node, field, asOf: view.at });
+  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (!data) return <p className="waiting">Asking …</p>;
+  const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
+  const tabs: Tab[] = [
+    { id: "made", title: "How it is made", content: () => <Made told={data} view={view} /> },
+    { id: "elsewhere", title: "Elsewhere", content: () => <Elsewhere node={data.node} field={field} /> },
+  ];
+  return (
+    <>
+      <div className="details-head">
+        <p className="muted details-kind">
+          <Icon name="column" />
+          column{data.type && <code>{data.type}</code>}
+        </p>
+        <h2 className="details-title">
+          {field}
+          <Copy text={field} label="Copy the name" />
+        </h2>
+        <p className="muted wrap">
+          of{" "}
+          <Link className="link" href={formatView({ ...view, open: data.node, tab: null })}>
+            {title}
+          </Link>
+        </p>
+        {data.description && <p className="wrap">{data.description}</p>}
+        <Tags tags={columnTags(data.tags)} />
+        <div className="details-links">
+          <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
+            <Icon name="impact" /> What it reaches
+          </Link>
+        </div>
+      </div>
+      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+    </>
+  );
+}
+
+function Made({ told, view }: { told: Told; view: View }): ReactNode {
+  const asOf = view.at ? ` --as-of ${view.at}` : "";
+  return (
+    <>
+      {told.made.length === 0 && <p className="muted">No run is known to have written its dataset: here is where what is known begins.</p>}
+      {told.made.map((maker) => (
+        <MadeBy key={`${maker.job.namespace} ${maker.job.name}`} maker={maker} field={told.field} view={view} />
+      ))}
+      <h3>On the command line</h3>
+      <Command text={`throughline columns ${quoted(told.node)} ${quoted(told.field)} --indirect${asOf}`} />
+    </>
+  );
+}
+
+function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: View }): ReactNode {
+  const { job, run, runs, inputs } = maker;
+  const code = maker.code as CodePlace;
+  const direct = inputs.filter((each) => isDirect(each.transformations));
+  const deciding = inputs.filter((each) => !isDirect(each.transformations));
+  const { title, above } = parts(maker.task.name, "job");
+  return (
+    <section className="made-by" aria-label={`By ${job.name}`}>
+      <p className="entry-line">
+        <Link className="link clip" href={formatView({ ...view, open: `job:${job.namespace}:${job.name}`, tab: null })} title={job.name}>
+          {title}
+        </Link>
+        <span className="muted clip">{above}</span>
+      </p>
+      <p className="entry-line muted">
+        <RunState state={run.state} />
+        <Ago at={run.startedAt} />
+        {runs > 1 && <span>{plural(runs, "run")} made what it holds</span>}
+      </p>
+      {inputs.length === 0 && <p className="muted">It wrote the dataset and told nothing of this column.</p>}
+      <Inputs title="Made of" inputs={direct} view={view} />
+      <Inputs title="Its rows are decided by" inputs={deciding} view={view} />
+      <MakingCode maker={maker} field={field} />
+      {codeText(code) && (
+        <p>
+          <span className="muted">Code </span>
+          <CodeLink code={code} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"]; view: View }): ReactNode {
+  if (inputs.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul className="entries made-of">
+        {inputs.map((each) => (
+          <li key={`${each.id} ${each.field}`}>
+            <span className="entry-line">
+              <Link className="link clip" href={formatView({ ...view, open: `column:${each.id}|${each.field}`, tab: null })} title={`${each.name} ${each.field}`}>
+                {each.field}
+              </Link>
+              <span className="muted clip">{parts(each.name, "dataset").title}</span>
+              <span className="ways">{waysOf(each.transformations).join("; ")}</span>
+            </span>
+            {each.transformations.map((way) => way.description && <span key={way.description} className="muted">{way.description}</span>)}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** The query that makes the column, or else the code; its own expression stands out where it can be found. */
+function MakingCode({ maker: { sql, source, language }, field }: { maker: Maker; field: string }): ReactNode {
+  const text = sql ?? source;
+  const spoken = sql !== null || language?.toLowerCase() === "sql" ? "sql" : "python";
+  const marks = useMemo(() => (text === null ? [] : placesOf(text, spoken, field)), [text, spoken, field]);
+  if (text === null) return <p className="muted">Nobody told the query or the code.</p>;
+  return (
+    <>
+      <h3>{spoken === "sql" ? "The SQL that makes it" : "The code of the job that makes it"}</h3>
+      <Code text={text} language={spoken} marks={marks} />
+      {marks.length === 0 && <p className="muted">Its name does not stand in it as a column of its own{spoken === "sql" ? ", as with SELECT *" : ""}.</p>}
+    </>
+  );
+}
+
+const SHOWN = 20;
+
+/** Other datasets with a column of that name. */
+function Elsewhere({ node, field }: { node: string; field: string }): ReactNode {
+  const { data } = useAnswer("search", { text: field, limit: 200 });
+  if (!data) return <p className="waiting">Asking …</p>;
+  const others = data.items.filter((hit) => hit.matched === "column" && hit.text === field && hit.id !== node);
+  return (
+    <>
+      <p className="muted">{others.length === 0 ? "No other dataset has a column of this name." : `${plural(others.length, "other dataset has", "other datasets have")} a column of this name.`}</p>
+      <ul className="entries">
+        {others.slice(0, SHOWN).map((hit) => (
+          <li key={hit.id}>
+            <Link className="link clip" href={addressOfHit(hit)} title={hit.name}>
+              {parts(hit.name, "dataset").title}
+            </Link>
+            <Tags tags={hit.tags} />
+          </li>
+        ))}
+      </ul>
+      <Link className="link" href={foundOf(field)}>
+        Everything that has “{field}” in it
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+import "./found.css";
+import { useState, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { go, useAddress } from "../../app/address";
+import { Command } from "../../components/Copy";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { Sheet } from "../../components/Sheet";
+import { Tags } from "../../components/Tags";
+import { Trouble } from "../../components/Trouble";
+import { addressOfHit, PLACES, type Hit } from "../../graph/found";
+import { foundOf, impactOf } from "../../graph/places";
+import { parts, plural, quoted } from "../../graph/words";
+
+const PAGE = 200;
+const MOST = 1_000;
+
+/** Everything that has a text anywhere, with how many have it where. */
+export default function FoundPage(): ReactNode {
+  const told = useAddress().searchParams;
+  const [text, kind] = [told.get("text") ?? "", told.get("in")];
+  const [limit, setLimit] = useState(PAGE);
+  const { data, error, isPlaceholderData } = useAnswer("search", text.trim() ? { text, limit } : null);
+  const counts = Object.entries(data?.counts ?? {}).filter(([, count]) => count > 0);
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  const shown = (data?.items ?? []).filter((hit) => kind === null || hit.matched === kind);
+  const isFuzzy = data?.items[0]?.isFuzzy ?? false;
+  return (
+    <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Where <code>{text}</code> is</>} isBusy={isPlaceholderData}>
+      {error && <Trouble error={error} />}
+      {!text.trim() && <p className="sheet-line">Nothing is searched for: type into the field above.</p>}
+      {data && (
+        <>
+          <p className="sheet-line" role="status">
+            {all === 0 ? `Nothing has “${text}” in it. Parts of names, columns, tags, owners, descriptions and SQL can be found.` : isFuzzy ? `Nothing has “${text}” in it. These are like it.` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
+          </p>
+          {counts.length > 1 && (
+            <div className="segments found-kinds" role="group" aria-label="Where it is">
+              <button type="button" aria-pressed={kind === null} onClick={() => go(foundOf(text))}>
+                All <span className="muted">{all}</span>
+              </button>
+              {counts.map(([where, count]) => (
+                <button key={where} type="button" aria-pressed={kind === where} onClick={() => go(foundOf(text, where))}>
+                  {PLACES[where] ?? where} <span className="muted">{count}</span>
+                </button>
+              ))}
+            </div>
+          )}
+          {shown.length > 0 && (
+            <ul className="card found">
+              {shown.map((hit) => (
+                <Found key={hit.id} hit={hit} />
+              ))}
+            </ul>
+          )}
+          {data.next && (
+            <p className="sheet-line muted">
+              Shown are the first {data.items.length.toLocaleString("en")} of {all.toLocaleString("en")}.{" "}
+              {limit < MOST ? (
+                <button type="button" className="link" onClick={() => setLimit(MOST)}>
+                  Show more
+                </button>
+              ) : (
+                "`throughline search` has all."
+              )}
+            </p>
+          )}
+          <section className="sheet-part">
+            <h2>On the command line</h2>
+            <Command text={`throughline search ${quoted(text)}`} />
+          </section>
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+function counted(where: string, count: number): string {
+  if (where === "column") return `${plural(count, "dataset")} with such a column`;
+  if (where === "sql") return plural(count, "query", "queries");
+  return plural(count, PLACES[where]?.toLowerCase() ?? where);
+}
+
+function Found({ hit }: { hit: Hit }): ReactNode {
+  const { title, above } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
+  const isColumn = hit.matched === "column";
+  return (
+    <li>
+      <Icon name={hit.kind as IconName} />
+      <Link className="found-name" href={addressOfHit(hit)} title={`${hit.name}\n${hit.namespace}\nShow it in the graph`}>
+        <span className="clip">{title}</span>
+        <span className="muted clip">
+          {hit.kind} · {above || hit.namespace}
+        </span>
+      </Link>
+      <span className="found-text clip" title={hit.text}>
+        {hit.matched !== "name" && (
+          <>
+            <span className="muted">{PLACES[hit.matched]}</span> <code>{hit.text}</code>
+          </>
+        )}
+      </span>
+      <Tags tags={hit.tags} />
+      <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={`Impact of ${isColumn ? `${hit.text} of ` : ""}${hit.name}`}>
+        Impact
+      </Link>
+    </li>
+  );
+}

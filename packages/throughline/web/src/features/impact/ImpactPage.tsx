@@ -1,0 +1,137 @@
+import { useMemo, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { go, useAddress } from "../../app/address";
+import { Command, Copy } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { AsOf, Sheet } from "../../components/Sheet";
+import { Trouble } from "../../components/Trouble";
+import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph/impact";
+import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
+import type { Level, NodeId } from "../../graph/types";
+import { DEEPEST } from "../../graph/view";
+import { parts, plural, quoted } from "../../graph/words";
+import { Owners } from "./Owners";
+
+const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
+
+/** Everything that a dataset, a column or a job reaches, by who owns it. */
+export default function ImpactPage(): ReactNode {
+  const view = parseImpact(useAddress().searchParams);
+  const { node, field, at, text } = view;
+  const level = (LEVELS as readonly string[]).includes(view.level) ? (view.level as Level) : "task";
+  const { data, error, isPlaceholderData } = useAnswer("impact", { node, field, asOf: at, level, depth: DEEPEST });
+  const { data: about } = useAnswer("node", { node, asOf: at });
+  const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
+  const untold = useMemo(() => reachedOf(data?.untold ?? []), [data]);
+  const id = data?.node ?? node;
+  const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
+  const name = field ? `${title} ${field}` : title;
+  const change = (others: Partial<ImpactView>, isSmall = false) => go(impactOf(node, { ...view, ...others }), isSmall);
+  const command = ["throughline impact", quoted(id), field && quoted(field), level !== "task" && !field && `--level ${level}`, `--depth ${DEEPEST}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  return (
+    <Sheet
+      icon="impact"
+      kind="Impact"
+      name={`Impact of ${name}`}
+      title={<>What {field ? <><code>{field}</code> of {title}</> : title} reaches</>}
+      about={about?.id === id ? about.namespace : undefined}
+      isBusy={isPlaceholderData}
+      actions={
+        <>
+          <Link className="button" href={graphOf({ id: id as NodeId, field }, at)}>
+            <Icon name="pipeline" /> Graph
+          </Link>
+          {!id.startsWith("job:") && (
+            <Link className="button" href={provenanceOf(id, { at })}>
+              <Icon name="origin" /> Provenance
+            </Link>
+          )}
+          <Copy text={impactText(`What ${name} reaches: ${all.length > 0 ? countLine(all) : "nothing that was told"}`, all)} label="Copy as text" isWide />
+        </>
+      }
+    >
+      <AsOf at={at} now={impactOf(node, { ...view, at: null })} />
+      {error ? (
+        <Trouble error={error} />
+      ) : (
+        <>
+          <div className="sheet-tools">
+            {about?.type === "dataset" && about.fields.length > 0 && (
+              <select className="select" aria-label="All of it, or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
+                <option value="">All of it</option>
+                {about.fields.map((each) => (
+                  <option key={each.name} value={each.name}>
+                    {each.name}
+                  </option>
+                ))}
+                {field && !about.fields.some((each) => each.name === field) && <option value={field}>{field}</option>}
+              </select>
+            )}
+            {!field && (
+              <div className="segments" role="group" aria-label="Level">
+                {LEVELS.map((each) => (
+                  <button key={each} type="button" aria-pressed={each === level} onClick={() => change({ level: each })}>
+                    {each[0]?.toUpperCase()}
+                    {each.slice(1)}
+                  </button>
+                ))}
+              </div>
+            )}
+            <input className="field" value={text} placeholder="Filter by name, owner, kind or tag" aria-label="Filter" onChange={(event) => change({ text: event.target.value }, true)} />
+          </div>
+          {data ? (
+            <>
+              <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
+              {untold.length > 0 && (
+                <section className="sheet-part" aria-labelledby="untold">
+                  <h2 id="untold">Perhaps too</h2>
+                  <p className="muted">
+                    {plural(untold.length, "node")} read what holds the column, or come after, and nobody told of which columns they are made.
+                  </p>
+                  <Owners reached={narrowed(untold, text)} at={at} />
+                </section>
+              )}
+            </>
+          ) : (
+            <p className="waiting">Asking …</p>
+          )}
+          <section className="sheet-part">
+            <h2>On the command line</h2>
+            <Command text={command} />
+          </section>
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+interface ReachedProps {
+  all: ReturnType<typeof reachedOf>;
+  text: string;
+  isField: boolean;
+  clear: () => void;
+  at: string | null;
+}
+
+function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
+  const shown = narrowed(all, text);
+  if (all.length === 0) return <p className="sheet-line">{isField ? "No column was told to be made of it, and no rows to be decided by it." : "Nothing that was told is made of it."}</p>;
+  const hidden = all.length - shown.length;
+  return (
+    <>
+      <p className="sheet-line" role="status">
+        {shown.length > 0 ? countLine(shown) : "Nothing fits."}
+        {hidden > 0 && (
+          <span className="muted">
+            {hidden.toLocaleString("en")} hidden by the filter.{" "}
+            <button type="button" className="link" onClick={clear}>
+              Show
+            </button>
+          </span>
+        )}
+      </p>
+      <Owners reached={shown} at={at} />
+    </>
+  );
+}

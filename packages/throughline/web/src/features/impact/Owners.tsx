@@ -1,0 +1,87 @@
+import "./impact.css";
+import { useState, type ReactNode } from "react";
+import { Ago } from "../../components/Ago";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { Tags } from "../../components/Tags";
+import { byOwner, graphOf, type OwnerGroup, type Reached } from "../../graph/impact";
+import { plural } from "../../graph/words";
+
+const FIRST = 50;
+
+/** What a change reaches, in a table for each owner. */
+export function Owners({ reached, at }: { reached: readonly Reached[]; at: string | null }): ReactNode {
+  return byOwner(reached).map((group) => <Owner key={group.owner ?? ""} group={group} at={at} />);
+}
+
+function Owner({ group: { owner, reached }, at }: { group: OwnerGroup; at: string | null }): ReactNode {
+  const [isAll, setAll] = useState(false);
+  const byJob = reached.filter((each) => each.isByJob).length;
+  return (
+    <section className="card owner" aria-label={owner ?? "No owner"}>
+      <h3>
+        {owner ?? "No owner was told"} <span className="muted">{reached.length.toLocaleString("en")}</span>
+        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}as the owner of the job that writes it</span>}
+      </h3>
+      <table className="reached">
+        <thead>
+          <tr>
+            <th scope="col">Steps</th>
+            <th scope="col">What</th>
+            <th scope="col">Kind</th>
+            <th scope="col">How, and newest run</th>
+            <th scope="col">Tags</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(isAll ? reached : reached.slice(0, FIRST)).map((each) => (
+            <Row key={each.key} reached={each} at={at} />
+          ))}
+        </tbody>
+      </table>
+      {!isAll && reached.length > FIRST && (
+        <p className="card-foot">
+          <button type="button" className="link" onClick={() => setAll(true)}>
+            Show {plural(reached.length - FIRST, "more", "more")}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNode {
+  const { title, above, namespace, field, kind, run } = reached;
+  return (
+    <tr>
+      <td className="reached-far muted">{reached.distance}</td>
+      <th scope="row">
+        <Link className="reached-name" href={graphOf(reached, at)} title={`${[above, title, field].filter(Boolean).join(" ")}\n${namespace}\nShow it in the graph`}>
+          <Icon name={(field ? "column" : kind) as IconName} />
+          <span className="clip">
+            {field ?? title}
+            <span className="muted"> {field ? title : above || namespace}</span>
+          </span>
+        </Link>
+      </th>
+      <td className="muted">{field ? "column" : kind}</td>
+      <td className="reached-how">
+        <span>
+          {reached.how && <span className="ways">{reached.how}</span>}
+          {run && (
+            <>
+              <RunState state={run.state} />
+              <span className="muted">
+                <Ago at={run.startedAt} />
+              </span>
+            </>
+          )}
+        </span>
+      </td>
+      <td>
+        <Tags tags={reached.tags} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { columnOf } from "../../graph/lit";
+import { impactOf, provenanceOf } from "../../graph/places";
+import type { View } from "../../graph/view";
+
+/** From the graph to what its node, or the column that is locked, reaches, and where it comes from. */
+export function Ways({ view }: { view: View }): ReactNode {
+  const { node, at, level } = view;
+  const [dataset, field] = view.column ? columnOf(view.column) : [null, null];
+  return (
+    <>
+      <Link className="button" href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label="Impact" title={field ? `What ${field} reaches, by owner` : "What it reaches, by owner"}>
+        <Icon name="impact" /> <span className="wide">Impact</span>
+      </Link>
+      {!node.startsWith("job:") && (
+        <Link className="button" href={provenanceOf(dataset ?? node, { at })} aria-label="Provenance" title="Every version, run and commit that it comes from">
+          <Icon name="origin" /> <span className="wide">Provenance</span>
+        </Link>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+import { useState, type ReactNode } from "react";
+import { Ago } from "../../components/Ago";
+import { CodeLink } from "../../components/CodeLink";
+import { Copy } from "../../components/Copy";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { RunState } from "../../components/RunState";
+import { Tags } from "../../components/Tags";
+import type { Maker, Member, Origin, Upstream } from "../../graph/provenance";
+import { codeText } from "../../graph/repository";
+import { addressOf } from "../../graph/view";
+import { parts, plural } from "../../graph/words";
+
+/** What a dataset comes from, indented: each dataset, below it who made it, below these what they read. */
+export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
+  return (
+    <section className="card origins" aria-label="What it comes from">
+      <ul>
+        <OriginItem origin={root} at={at} />
+      </ul>
+    </section>
+  );
+}
+
+function OriginItem({ origin, at }: { origin: Origin; at: string | null }): ReactNode {
+  const { members, by, isAbove, kind } = origin;
+  const [first] = members;
+  const isMany = members.length > 1;
+  return (
+    <li>
+      <div className="origin">
+        <span className="origin-kind">
+          <Icon name={(isMany ? "folder" : kind) as IconName} />
+        </span>
+        {isMany ? (
+          <span className="origin-name">{origin.title}</span>
+        ) : (
+          <Link className="origin-name clip" href={addressOf(first?.id ?? "", { at })} title={`${first?.name ?? ""}\nShow it in the graph`}>
+            {origin.title}
+          </Link>
+        )}
+        <span className="muted clip">{origin.where}</span>
+        {!isMany && first && <Versions member={first} />}
+        <Tags tags={[...new Set(members.flatMap((each) => each.tags))]} />
+        {isAbove && <span className="muted">as above</span>}
+        {by.length === 0 && !isAbove && <span className="chip">source: no run is known to have written {isMany ? "them" : "it"}</span>}
+      </div>
+      {isMany && <Members members={members} at={at} />}
+      {by.length > 0 && (
+        <ul>
+          {by.map((each) => (
+            <MakerItem key={each.job} maker={each} at={at} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Versions({ member: { versions } }: { member: Member }): ReactNode {
+  const [newest] = versions;
+  if (newest === undefined) return <span className="muted">no version told</span>;
+  if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((each) => <code key={each} className="wrap">{each}</code>)} />;
+  return (
+    <span className="origin-version">
+      <code className="clip" title={newest}>
+        {newest}
+      </code>
+      <Copy text={newest} label="Copy the version" />
+    </span>
+  );
+}
+
+function Members({ members, at }: { members: readonly Member[]; at: string | null }): ReactNode {
+  const items = members.map((each) => (
+    <span key={each.id} className="origin-member">
+      <Link className="link wrap" href={addressOf(each.id, { at })}>
+        {parts(each.name, "dataset").title}
+      </Link>
+      {each.versions.length > 0 && (
+        <code className="muted clip" title={each.versions.join("\n")}>
+          {each.versions.join(", ")}
+        </code>
+      )}
+    </span>
+  ));
+  return <More text={`Which ${members.length.toLocaleString("en")}`} items={items} />;
+}
+
+function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNode {
+  const { job, name, entries, commits, inputs } = maker;
+  const newest = entries[0]?.run;
+  const { title, above } = parts(name, "job");
+  return (
+    <li>
+      <div className="origin made">
+        <span className="origin-kind">
+          <Icon name="task" />
+        </span>
+        <Link className="origin-name clip" href={addressOf(job, { at })} title={`${name}\nShow it in the graph`}>
+          {title}
+        </Link>
+        <span className="muted clip">{above}</span>
+        {newest ? (
+          <Link className="origin-run" href={addressOf(job, { open: `run:${newest.runId}`, at })} title={newest.runId}>
+            <RunState state={newest.state} />
+            <span className="muted">
+              <Ago at={newest.startedAt} />
+            </span>
+          </Link>
+        ) : (
+          <span className="muted">declared; no run was told</span>
+        )}
+        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">no commit told</span>}
+        {commits.length > 1 && <span className="muted">and {plural(commits.length - 1, "other commit")}</span>}
+      </div>
+      {entries.length > 1 && <More text={`All ${plural(entries.length, "run")}`} items={entries.map((each, place) => <Run key={each.run?.runId ?? place} entry={each} at={at} />)} />}
+      {inputs.length > 0 && (
+        <ul>
+          {inputs.map((each) => (
+            <OriginItem key={each.key} origin={each} at={at} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Run({ entry: { run, job, code, inputs, outputs }, at }: { entry: Upstream; at: string | null }): ReactNode {
+  if (!run) return null;
+  const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version told"}`).join("\n");
+  return (
+    <span className="origin-member">
+      <Link className="origin-run" href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
+        <RunState state={run.state} />
+        <span className="muted">
+          <Ago at={run.startedAt} />
+        </span>
+      </Link>
+      {codeText(code) && <CodeLink code={code} />}
+      <span className="muted clip" title={`read\n${said(inputs)}\nwrote\n${said(outputs)}`}>
+        {said(inputs).split("\n")[0]} → {said(outputs).split("\n")[0]}
+      </span>
+    </span>
+  );
+}
+
+const FIRST = 50;
+
+/** A list that is folded at first, and of which much is shown only when asked for. */
+function More({ text, items }: { text: string; items: readonly ReactNode[] }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const [isAll, setAll] = useState(false);
+  return (
+    <details className="origin-more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{text}</summary>
+      {isOpen && <div className="origin-list">{isAll ? items : items.slice(0, FIRST)}</div>}
+      {isOpen && !isAll && items.length > FIRST && (
+        <button type="button" className="link" onClick={() => setAll(true)}>
+          Show {(items.length - FIRST).toLocaleString("en")} more
+        </button>
+      )}
+    </details>
+  );
+}

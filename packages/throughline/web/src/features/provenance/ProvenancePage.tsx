@@ -1,0 +1,122 @@
+import "./provenance.css";
+import { useMemo, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { go, useAddress } from "../../app/address";
+import { Command, Copy } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { AsOf, Sheet } from "../../components/Sheet";
+import { Trouble } from "../../components/Trouble";
+import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
+import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
+import { addressOf } from "../../graph/view";
+import { moment, parts, quoted } from "../../graph/words";
+import { OriginTree } from "./OriginTree";
+
+const SHOWN = 200;
+
+/** Everything that a dataset, or one version of it, comes from, back to the files. */
+export default function ProvenancePage(): ReactNode {
+  const view = parseProvenance(useAddress().searchParams);
+  const { node, version, at } = view;
+  const { data, error, isPlaceholderData } = useAnswer("provenance", { node, version, asOf: at });
+  const id = data?.node ?? node;
+  const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
+  const versions = useMemo(() => (history?.items ?? []).filter((each) => each.done === "wrote" && each.version), [history]);
+  const tree = useMemo(() => data && originTree(data), [data]);
+  const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
+  const command = ["throughline provenance", quoted(id), version && `--version ${quoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const isKnown = !version || versions.some((each) => each.version === version);
+  return (
+    <Sheet
+      icon="origin"
+      kind="Provenance"
+      name={`Provenance of ${title}`}
+      title={`Where ${title} comes from`}
+      about={data?.datasets.find((each) => each.id === id)?.namespace}
+      isBusy={isPlaceholderData}
+      actions={
+        <>
+          <Link className="button" href={addressOf(id, { up: 3, at })}>
+            <Icon name="pipeline" /> Graph
+          </Link>
+          <Link className="button" href={impactOf(id, { at })}>
+            <Icon name="impact" /> Impact
+          </Link>
+          {tree && <Copy text={provenanceText(tree)} label="Copy as text" isWide />}
+        </>
+      }
+    >
+      <AsOf at={at} now={provenanceOf(node, { version })} />
+      {error ? (
+        <Trouble error={error} />
+      ) : !data || !tree ? (
+        <p className="waiting">Asking …</p>
+      ) : (
+        <>
+          <div className="sheet-tools">
+            <label className="sheet-line">
+              <span className="muted">Version</span>
+              <select className="select" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
+                <option value="">What it holds {at ? "then" : "now"}</option>
+                {!isKnown && <option value={version}>{version}</option>}
+                {versions.map((each) => (
+                  <option key={each.version} value={each.version ?? ""}>
+                    {each.version}
+                    {each.at ? `, ${moment(each.at)}` : ""}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <span className="muted">{provenanceLine(data)}</span>
+            {history?.next && <span className="muted">The newest {versions.length} versions; `throughline history` has all.</span>}
+          </div>
+          <Pii told={data} />
+          <OriginTree root={tree} at={at} />
+          <Unknown told={data} />
+          <section className="sheet-part">
+            <h2>On the command line</h2>
+            <Command text={command} />
+          </section>
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+type Told = Parameters<typeof piiVerdict>[0];
+
+/** Whether there is personal data in it. */
+function Pii({ told }: { told: Told }): ReactNode {
+  const { tone, text, columns } = piiVerdict(told);
+  return (
+    <div className={`verdict ${tone}`} role="note" aria-label="Personal data">
+      <Icon name={tone === "good" ? "done" : "alert"} />
+      <p>
+        {text}
+        {columns.length > 0 ? ": " : "."}
+        {columns.map((each, place) => (
+          <span key={each}>
+            {place > 0 && ", "}
+            <code>{each}</code>
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function Unknown({ told }: { told: Told }): ReactNode {
+  const unknown = unknownsOf(told);
+  return (
+    <section className="sheet-part" aria-labelledby="unknown">
+      <h2 id="unknown">What is not known</h2>
+      {unknown.length === 0 && <p className="muted">Nothing: every run told its commit, its versions and its end.</p>}
+      <ul className="unknown">
+        {unknown.map((each) => (
+          <li key={each}>{each}.</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

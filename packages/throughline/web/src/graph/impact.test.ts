@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { Answer } from "../api/client";
+import { byOwner, countLine, graphOf, impactText, narrowed, reachedOf } from "./impact";
+import type { NodeId } from "./types";
+
+type Entry = Answer<"impact">["affected"][number];
+
+const job = (name: string, distance: number, owners: string[] = []): Entry => ({
+  id: `job:n:${name}`, type: "job", kind: "task", namespace: "n", name, distance, owners,
+  run: { runId: "1", state: "COMPLETED", startedAt: null, endedAt: null, durationMs: null, job: { namespace: "n", name } },
+}); // prettier-ignore
+const table = (name: string, distance: number, others: Partial<Entry> = {}): Entry => ({
+  id: `dataset:n:${name}`, type: "dataset", kind: "table", namespace: "n", name, distance, owners: [], jobOwners: [], tags: [], writtenBy: null, ...others,
+}); // prettier-ignore
+const tag = (field: string | null) => ({ key: "pii", value: "true", source: "", field, from: { namespace: "n", name: "a", field: null } });
+const column = (name: string, field: string, distance: number): Entry => ({
+  ...table(name, distance), type: "column", field, transformation: "GROUP_BY", job: "j", tags: [tag(field)],
+}); // prettier-ignore
+
+const ALL = reachedOf([job("dag.load", 1, ["ann", "bob"]), table("db.raw", 2, { jobOwners: ["bob"], tags: [tag("mail")] }), table("db.lone", 9), column("db.raw", "mail", 2)]);
+
+test("what is reached has the owners of the job that writes it where it has none", () => {
+  const [, raw, lone, mail] = ALL;
+  expect([raw?.owners, raw?.isByJob, raw?.tags, raw?.isPii]).toEqual([["bob"], true, ["pii (mail)"], true]);
+  expect([lone?.owners, lone?.isByJob, lone?.run]).toEqual([[], false, null]);
+  expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii"], "raw", "db"]);
+  const other = reachedOf([{ ...table("x", 1), jobOwners: undefined }, { ...column("x", "y", 1), field: undefined, transformation: undefined }]);
+  expect(other.map((each) => [each.owners, each.field, each.how])).toEqual([[[], null, ""], [[], null, ""]]);
+});
+
+test("each owner has what is theirs, the one with most first, and what nobody owns is last", () => {
+  expect(byOwner(ALL).map(({ owner, reached }) => [owner, reached.length])).toEqual([["bob", 2], ["ann", 1], [null, 2]]);
+  expect(byOwner(reachedOf([job("a", 1, ["b"]), job("b", 1, ["a"])])).map((group) => group.owner)).toEqual(["a", "b"]);
+  expect(byOwner(reachedOf([table("a", 1), job("b", 1, ["a"]), table("c", 1)])).map((group) => group.owner)).toEqual(["a", null]);
+});
+
+test("a filter wants every word somewhere", () => {
+  expect(narrowed(ALL, "bob task").map((each) => each.title)).toEqual(["load"]);
+  expect(narrowed(ALL, " PII ").map((each) => each.type)).toEqual(["dataset", "column"]);
+  expect(narrowed(ALL, "")).toHaveLength(4);
+});
+
+test("what is reached is counted in a line", () => {
+  expect(countLine(ALL)).toBe("1 column of 1 dataset, 2 datasets, 1 job · 2 owners · 2 without an owner · up to 9 steps away · 2 with PII");
+  expect(countLine(reachedOf([table("a", 1)]))).toBe("1 dataset · 1 without an owner · up to 1 step away");
+  expect(countLine(reachedOf([job("a", 1, ["ann"])]))).toBe("1 job · 1 owner · up to 1 step away");
+});
+
+test("as text it is a line each under its owner", () => {
+  expect(impactText("What x reaches", ALL.slice(1))).toBe(
+    ["What x reaches", "", "bob", "  2  db.raw (table, pii (mail))", "", "No owner was told", "  9  db.lone (table)", "  2  db.raw mail (table, group by, pii)"].join("\n"),
+  );
+});
+
+test("in the graph a column is locked and its details are open", () => {
+  const id = "dataset:n:a" as NodeId;
+  expect(graphOf({ id, field: null })).toBe("/lineage?node=dataset%3An%3Aa");
+  expect(new URL(graphOf({ id, field: "x" }, "2026-01-01T00:00:00Z"), "http://h").searchParams.get("open")).toBe("column:dataset:n:a|x");
+});

@@ -1,0 +1,127 @@
+import type { Answer } from "../api/client";
+import { columnTags, datasetTags, isPii } from "./tags";
+import type { NodeId, RunLine } from "./types";
+import { columnKey, openColumn } from "./lit";
+import { addressOf } from "./view";
+import { parts, plural } from "./words";
+import { said } from "./transformation";
+
+type Told = Answer<"impact">;
+
+/** A node or a column that a change reaches. */
+export interface Reached {
+  key: string;
+  id: NodeId;
+  type: "job" | "dataset" | "column";
+  kind: string;
+  title: string;
+  above: string;
+  namespace: string;
+  field: string | null;
+  distance: number;
+  owners: string[];
+  /** Whether the owners are those of the job that writes it, as it has none itself. */
+  isByJob: boolean;
+  tags: string[];
+  isPii: boolean;
+  how: string;
+  run: RunLine | null;
+}
+
+export interface OwnerGroup {
+  /** Null: nobody told an owner. */
+  owner: string | null;
+  reached: Reached[];
+}
+
+type Entry = Told["affected"][number] | NonNullable<Told["untold"]>[number];
+
+export function reachedOf(told: readonly Entry[]): Reached[] {
+  return told.map((each, place) => {
+    const { title, above } = parts(each.name, each.type === "job" ? "job" : "dataset");
+    const tags = each.tags ?? [];
+    const jobOwners = each.jobOwners ?? [];
+    const isByJob = each.owners.length === 0 && jobOwners.length > 0;
+    const field = "field" in each ? (each.field ?? null) : null;
+    return {
+      key: `${each.id} ${field ?? ""} ${place}`,
+      id: each.id as NodeId,
+      type: each.type as Reached["type"],
+      kind: each.kind,
+      title,
+      above,
+      namespace: each.namespace,
+      field,
+      distance: each.distance,
+      owners: isByJob ? jobOwners : each.owners,
+      isByJob,
+      tags: field === null ? datasetTags(tags) : columnTags(tags),
+      isPii: tags.some(isPii),
+      how: "transformation" in each ? said(each.transformation ?? "") : "",
+      run: each.run ?? each.writtenBy ?? null,
+    };
+  });
+}
+
+/** Those that have every word of a text in a name, kind, owner, tag or way. */
+export function narrowed(reached: readonly Reached[], text: string): Reached[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return reached.filter((each) => {
+    const all = [each.title, each.above, each.field, each.type, each.kind, each.how, ...each.owners, ...each.tags].join(" ").toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+}
+
+/** The same by owner, those who own most first, and last what nobody owns; of two owners it is in both. */
+export function byOwner(reached: readonly Reached[]): OwnerGroup[] {
+  const groups = new Map<string | null, Reached[]>();
+  for (const each of reached) {
+    for (const owner of each.owners.length > 0 ? each.owners : [null]) groups.set(owner, [...(groups.get(owner) ?? []), each]);
+  }
+  const order = (group: OwnerGroup) => (group.owner === null ? 0 : group.reached.length);
+  return [...groups].map(([owner, all]) => ({ owner, reached: all })).sort((a, b) => order(b) - order(a) || String(a.owner).localeCompare(String(b.owner)));
+}
+
+/** 3 columns of 2 datasets, 1 job · 2 owners · up to 4 steps away. */
+export function countLine(reached: readonly Reached[]): string {
+  const of = (type: Reached["type"]) => reached.filter((each) => each.type === type);
+  const columns = of("column");
+  const named = new Set(columns.map((each) => each.id)).size;
+  const owners = new Set(reached.flatMap((each) => each.owners)).size;
+  const unowned = reached.filter((each) => each.owners.length === 0).length;
+  const tagged = reached.filter((each) => each.isPii).length;
+  const what = [
+    columns.length > 0 && `${plural(columns.length, "column")} of ${plural(named, "dataset")}`,
+    of("dataset").length > 0 && plural(of("dataset").length, "dataset"),
+    of("job").length > 0 && plural(of("job").length, "job"),
+  ];
+  return [
+    what.filter(Boolean).join(", "),
+    owners > 0 && plural(owners, "owner"),
+    unowned > 0 && `${unowned.toLocaleString("en")} without an owner`,
+    `up to ${plural(Math.max(...reached.map((each) => each.distance)), "step")} away`,
+    tagged > 0 && `${tagged.toLocaleString("en")} with PII`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** The graph around what is reached; a column is locked in its dataset, with its details. */
+export function graphOf({ id, field }: Pick<Reached, "id" | "field">, at: string | null = null): string {
+  if (field === null) return addressOf(id, { at });
+  return addressOf(id, { columns: [id], column: columnKey(id, field), open: openColumn(id, field), at });
+}
+
+/** As text, a line each under its owner. */
+export function impactText(heading: string, reached: readonly Reached[]): string {
+  const lines = byOwner(reached).flatMap(({ owner, reached: all }) => [
+    "",
+    owner ?? "No owner was told",
+    ...all.map((each) => {
+      const name = [each.above, each.title].filter(Boolean).join(".");
+      const about = [each.kind, each.how, each.run?.state.toLowerCase(), ...each.tags].filter(Boolean).join(", ");
+      return `  ${each.distance}  ${name}${each.field ? ` ${each.field}` : ""} (${about})`;
+    }),
+  ]);
+  return [heading, ...lines].join("\n");
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { addressOfHit } from "./found";
+import { columnOf, openColumn } from "./lit";
+import { foundOf, impactOf, parseImpact, parseProvenance, provenanceOf } from "./places";
+import { parseView } from "./view";
+
+const told = (address: string) => new URL(address, "http://h").searchParams;
+
+test("an address of impact is the same view again, and leaves out what is usual", () => {
+  const view = { node: "dataset:s3://a b&c", field: "x", level: "query", at: "2026-01-01T00:00:00Z", text: "ann" };
+  expect(parseImpact(told(impactOf(view.node, view)))).toEqual(view);
+  expect(impactOf("t", { level: "task", text: "", field: null })).toBe("/impact?node=t");
+  expect(parseImpact(told("/impact"))).toEqual({ node: "", field: null, level: "task", at: null, text: "" });
+});
+
+test("an address of provenance is the same view again", () => {
+  const view = { node: "dataset:n:x", version: "7", at: null };
+  expect(parseProvenance(told(provenanceOf(view.node, view)))).toEqual(view);
+  expect(parseProvenance(told("/provenance")).node).toBe("");
+});
+
+test("what has a text is at an address, all of it or of a kind", () => {
+  expect([foundOf("a b"), foundOf("a", "column")]).toEqual(["/search?text=a+b", "/search?text=a&in=column"]);
+});
+
+test("a hit leads to its graph, a column to its details with its path locked", () => {
+  const id = "dataset:s3://l:a|b";
+  expect(addressOfHit({ id, matched: "name", text: "a" })).toBe(`/lineage?${new URLSearchParams({ node: id }).toString()}`);
+  const view = parseView(new URL(addressOfHit({ id, matched: "column", text: "x" }), "http://h").search);
+  expect(view).toMatchObject({ node: id, columns: [id], column: `${id}|x`, open: openColumn(id, "x") });
+  expect([columnOf(view.open ?? ""), columnOf(view.column ?? "")]).toEqual([[id, "x"], [id, "x"]]);
+});

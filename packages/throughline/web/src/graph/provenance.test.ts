@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
+
+const use = (text: string) => {
+  const [name = "", versions] = text.split("@");
+  return { namespace: "s3://l", name, versions: versions ? versions.split(",") : [] };
+};
+
+function ran(id: string, job: string, reads: string[], writes: string[], version: string | null = "9f3c2a71d0"): Upstream {
+  const line = { runId: id, state: "COMPLETED", startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: null, job: { namespace: "n", name: job } };
+  return { job: line.job, run: line, code: version ? { repoUrl: "r", path: "a.py", version } : {}, inputs: reads.map(use), outputs: writes.map(use) };
+}
+
+function answer(node: string, runs: Upstream[], tags: [string, string | null, string][] = [], version: string | null = null): ProvenanceAnswer {
+  const uses = runs.flatMap((each) => [...each.inputs, ...each.outputs]);
+  const names = [...new Set([node, ...uses.map((each) => each.name)])];
+  const written = new Set(runs.flatMap((each) => each.outputs.map((out) => out.name)));
+  const tag = ([name, field, from]: [string, string | null, string]) => ({
+    id: `dataset:s3://l:${name}`, namespace: "s3://l", name, field, key: "pii", value: "true", source: "",
+    from: { namespace: "s3://l", name: from, field: "mail" },
+  }); // prettier-ignore
+  return {
+    node: `dataset:s3://l:${node}`, version, level: "task", runs, tags: tags.map(tag),
+    datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [] })),
+    sources: names.filter((name) => !written.has(name)).map(use),
+  }; // prettier-ignore
+}
+
+/** `table@version < job(input, …)`. */
+function drawn({ title, members, by, isAbove }: Origin): string {
+  const versions = members.flatMap((each) => each.versions);
+  const name = `${title}${versions.length > 0 ? `@${versions.join(",")}` : ""}${isAbove ? "*" : ""}`;
+  return by.length === 0 ? name : `${name} < ${by.map((maker) => `${maker.name}×${maker.entries.length}(${maker.inputs.map(drawn).join(" + ")})`).join(" | ")}`;
+}
+
+describe("the tree of origins", () => {
+  test("goes back from version to version, to the sources", () => {
+    const told = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
+    expect(drawn(originTree(told))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
+    expect(drawn(originTree({ ...told, version: "m0" }))).toContain("model@m0 < ");
+    const tagged = originTree({ ...told, tags: answer("model", [], [["day", "who", "raw"]]).tags });
+    expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii (who)"]);
+  });
+
+  test("tells each way once, and a table that keeps itself does not end in a circle", () => {
+    const told = answer("b", [ran("3", "join", ["a@1", "c@2", "b@0"], ["b@1"]), ran("2", "copy", ["a@1"], ["c@2"]), ran("1", "load", ["in/x"], ["a@1"])]);
+    expect(drawn(originTree(told))).toBe("b@1 < join×1(a@1 < load×1(x) + c@2 < copy×1(a@1*) + b@0*)");
+  });
+
+  test("folds many files of a folder, and what made each of them", () => {
+    const months = ["1", "2", "3", "4", "5"];
+    const loads = months.flatMap((month) => [ran(`l${month}`, "stage", [`in/${month}.csv@v${month}`], [`raw@${month}`]), ran(`d${month}`, "download", [`web/${month}.csv`], [`in/${month}.csv@v${month}`])]);
+    const tree = originTree(answer("raw", loads));
+    expect(drawn(tree)).toBe("raw@1,2,3,4,5 < stage×5(5 files@v1,v2,v3,v4,v5 < download×5(5 files))");
+    expect(tree.by[0]?.inputs[0]?.members).toHaveLength(5);
+    expect(tree.by[0]?.commits).toHaveLength(1);
+  });
+
+  test("keeps many tables apart, and knows nothing of what it was not told of", () => {
+    const told = answer("t", [ran("1", "union", ["a", "b", "c", "d"], ["t@1"])]);
+    expect(originTree(told).by[0]?.inputs).toHaveLength(4);
+    const bare = originTree({ ...told, datasets: [] });
+    expect([bare.kind, bare.title]).toEqual(["table", "l:t"]);
+  });
+
+  test("is a source itself where no run wrote it", () => {
+    expect(drawn(originTree(answer("t", [])))).toBe("t");
+  });
+});
+
+describe("whether there is PII", () => {
+  const run = ran("1", "sum", ["raw"], ["day@1"]);
+  test.each([
+    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "PII is in it"],
+    ["perhaps, where no columns were told", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "PII may be in it"],
+    ["by its own tag", [["day", null, "day"]], "bad", "PII is in it"],
+    ["only in what it was made of", [["raw", "mail", "raw"]], "warn", "told not to go into it"],
+    ["nowhere, and nothing is tagged", [], "warn", "nobody tagged anything"],
+  ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
+    const verdict = piiVerdict(answer("day", [run], tags));
+    expect(verdict.tone).toBe(tone);
+    expect(verdict.text).toContain(text);
+    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
+  });
+
+  test("nowhere, where other tags are told", () => {
+    const told = answer("day", [run], [["raw", null, "raw"]]);
+    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No column tagged PII is among its inputs");
+  });
+});
+
+test("what is not known is said", () => {
+  const declared: Upstream = { ...ran("", "plan", ["a"], ["t"], null), run: null };
+  const failed = ran("f", "load", ["b@1"], ["a@f"], null);
+  const told = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
+  expect(unknownsOf(told)).toEqual([
+    "1 job only declared what it reads and writes: no run of it was told",
+    "The commit of 1 run: nobody told it",
+    "The version of 1 input: the run that read it told none",
+    "The version of 1 output: the run that wrote it stands for it",
+    "How 1 run ended: not completed, or nobody told",
+  ]);
+  expect(unknownsOf(answer("t", []))).toEqual(["No run is known to have written it: where it comes from nobody told"]);
+  expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);
+});
+
+test("runs, jobs, commits and sources are counted in a line", () => {
+  expect(provenanceLine(answer("t", [ran("1", "load", ["a@1"], ["t@1"]), ran("2", "load", ["b@1"], ["t@2"])]))).toBe("2 runs of 1 job · 1 commit · from 2 sources");
+  expect(provenanceLine(answer("t", []))).toBe("0 runs of 0 jobs · from 1 source");
+});
+
+test("as text it is indented like the tree", () => {
+  const declared: Upstream = { ...ran("", "plan", ["a"], ["b"], null), run: null };
+  const load = ran("1", "load", ["b", "a@1"], ["t@1"]);
+  const silent = { ...load, job: { namespace: "n", name: "other" }, run: load.run && { ...load.run, startedAt: null }, inputs: [use("b")] };
+  expect(provenanceText(originTree(answer("t", [load, silent, declared])))).toBe(
+    [
+      "t @ 1",
+      "  by load, 1 run, newest 1 2026-01-02 03:04:05 UTC, a.py at 9f3c2a7",
+      "    b",
+      "      by plan, 1 run",
+      "        a",
+      "    a @ 1",
+      "  by other, 1 run, newest 1, a.py at 9f3c2a7",
+      "    b (as above)",
+    ].join("\n"),
+  );
+});

@@ -1,0 +1,192 @@
+import type { Answer } from "../api/client";
+import { codeText, type CodePlace } from "./repository";
+import { datasetTags, isPii, type TagTold } from "./tags";
+import { moment, parts, plural } from "./words";
+
+export type ProvenanceAnswer = Answer<"provenance">;
+export type Upstream = ProvenanceAnswer["runs"][number];
+type Use = { namespace: string; name: string; versions: string[] };
+
+/** A dataset that something comes from, with the versions that were met. */
+export interface Member {
+  id: string;
+  namespace: string;
+  name: string;
+  kind: string;
+  versions: string[];
+  tags: string[];
+}
+
+/** Datasets that came the same way: one, or many files of one folder. */
+export interface Origin {
+  key: string;
+  title: string;
+  where: string;
+  kind: string;
+  members: Member[];
+  by: Maker[];
+  /** Whether it is told elsewhere in the tree how it was made. */
+  isAbove: boolean;
+}
+
+export interface Maker {
+  /** Its id, and its name. */
+  job: string;
+  name: string;
+  /** Its runs, the newest first; an entry without a run is what the job only declares. */
+  entries: Upstream[];
+  commits: CodePlace[];
+  inputs: Origin[];
+}
+
+/** As many of one folder stand each for itself. */
+const FEW = 3;
+const keyOf = (each: { namespace: string; name: string }) => `dataset:${each.namespace}:${each.name}`;
+
+/** What a dataset comes from, from it back to the sources; each way is told once. */
+export function originTree(told: ProvenanceAnswer): Origin {
+  const about = new Map(told.datasets.map((each) => [each.id, each]));
+  const tags = new Map<string, TagTold[]>();
+  for (const each of told.tags) put(tags, each.id, each);
+  const writers = new Map<string, Upstream[]>();
+  for (const entry of told.runs) {
+    for (const each of entry.outputs) put(writers, keyOf(each), entry);
+  }
+  const writersOf = (id: string) => writers.get(id) ?? [];
+  const seen = new Set<string>();
+
+  const member = (id: string, versions: readonly string[]): Member => {
+    const { name, namespace, kind } = about.get(id) ?? { name: id, namespace: "", kind: "table" };
+    return { id, name, namespace, kind, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? []) };
+  };
+
+  const origin = (first: Member, members: Member[]): Origin => {
+    const { title, above } = parts(first.name, "dataset");
+    const entries = [...new Set(members.flatMap((each) => writersOf(each.id)))];
+    const isAbove = entries.length > 0 && members.every((each) => seen.has(each.id));
+    for (const each of members) seen.add(each.id);
+    return {
+      key: members.map((each) => each.id).join(" "),
+      title: members.length > 1 ? plural(members.length, first.kind) : title,
+      where: [first.namespace, above].filter(Boolean).join(" · "),
+      kind: first.kind,
+      members,
+      by: isAbove ? [] : makers(entries),
+      isAbove,
+    };
+  };
+
+  const makers = (entries: readonly Upstream[]): Maker[] => {
+    const jobs = new Map<string, Upstream[]>();
+    for (const each of entries) put(jobs, `job:${each.job.namespace}:${each.job.name}`, each);
+    return [...jobs].map(([job, all]) => ({
+      job,
+      name: job.slice(job.lastIndexOf(":") + 1),
+      entries: all,
+      commits: commitsOf(all),
+      inputs: folded(all.flatMap((each) => each.inputs)),
+    }));
+  };
+
+  /** Inputs with their versions; many files of one folder that the same jobs wrote are one. */
+  const folded = (inputs: readonly Use[]): Origin[] => {
+    const versions = new Map<string, string[]>();
+    for (const each of inputs) put(versions, keyOf(each), ...each.versions);
+    const groups = new Map<string, Member[]>();
+    for (const [id, all] of versions) {
+      const each = member(id, all);
+      const by = [...new Set(writersOf(id).map((entry) => entry.job.name))].sort();
+      const isFile = each.kind === "file";
+      put(groups, isFile ? [id.slice(0, id.lastIndexOf("/")), ...by].join(" ") : id, each);
+    }
+    return [...groups.values()].flatMap((all) => (all.length > FEW ? all.slice(0, 1).map((first) => origin(first, all)) : all.map((each) => origin(each, [each]))));
+  };
+
+  const written = writersOf(told.node).flatMap((entry) => entry.outputs.filter((each) => keyOf(each) === told.node));
+  const root = member(told.node, told.version === null ? written.flatMap((each) => each.versions) : [told.version]);
+  return origin(root, [root]);
+}
+
+function put<T>(lists: Map<string, T[]>, key: string, ...values: T[]): void {
+  const known = lists.get(key);
+  if (known) known.push(...values);
+  else lists.set(key, values);
+}
+
+function commitsOf(entries: readonly Upstream[]): CodePlace[] {
+  const found = new Map<string, CodePlace>();
+  for (const { code } of entries) {
+    const place = code as CodePlace;
+    if (codeText(place)) found.set(JSON.stringify([place.repoUrl, place.path, place.version]), place);
+  }
+  return [...found.values()];
+}
+
+export interface Verdict {
+  tone: "good" | "bad" | "warn";
+  text: string;
+  /** The columns that it is about: `name field`. */
+  columns: string[];
+}
+
+/** Whether there is personal data in it, by what its inputs are tagged. */
+export function piiVerdict(told: ProvenanceAnswer): Verdict {
+  const pii = told.tags.filter(isPii);
+  const origins = (tags: typeof pii) => [...new Set(tags.map((each) => [each.from.name, each.from.field].filter(Boolean).join(" ")))].sort();
+  const carried = pii.filter((each) => each.id === told.node);
+  if (carried.length > 0) {
+    const isCertain = carried.some((each) => each.field !== null) || carried.some((each) => keyOf(each.from) === told.node);
+    const text = isCertain ? "PII is in it: it has columns made of ones tagged PII" : "PII may be in it: it was made of data with columns tagged PII, and no run told that these were left out";
+    return { tone: "bad", text, columns: origins(carried) };
+  }
+  if (pii.length > 0) {
+    return { tone: "warn", text: "Columns tagged PII are among its inputs, and are told not to go into it: masked on the way, or not used", columns: origins(pii) };
+  }
+  if (told.tags.length > 0) return { tone: "good", text: "No column tagged PII is among its inputs", columns: [] };
+  return { tone: "warn", text: "No column tagged PII is among its inputs; but nobody tagged anything of them at all", columns: [] };
+}
+
+/** What nobody told, in words. */
+export function unknownsOf(told: ProvenanceAnswer): string[] {
+  const runs = told.runs.filter((each) => each.run !== null);
+  const ids = new Set(runs.map((each) => each.run?.runId));
+  const bare = told.runs.length - runs.length;
+  const noCode = runs.filter((each) => !(each.code as CodePlace).version).length;
+  const inputs = told.runs.flatMap((each) => each.inputs);
+  const outputs = runs.flatMap((each) => each.outputs);
+  const unread = inputs.filter((each) => each.versions.length === 0).length;
+  const unnamed = outputs.filter((each) => each.versions.some((version) => ids.has(version))).length;
+  const open = runs.filter((each) => each.run?.state !== "COMPLETED").length;
+  return [
+    told.runs.length === 0 && "No run is known to have written it: where it comes from nobody told",
+    bare > 0 && `${plural(bare, "job")} only declared what it reads and writes: no run of it was told`,
+    noCode > 0 && `The commit of ${plural(noCode, "run")}: nobody told it`,
+    unread > 0 && `The version of ${plural(unread, "input")}: the run that read it told none`,
+    unnamed > 0 && `The version of ${plural(unnamed, "output")}: the run that wrote it stands for it`,
+    open > 0 && `How ${plural(open, "run")} ended: not completed, or nobody told`,
+  ].filter((each) => each !== false);
+}
+
+/** 12 runs of 4 jobs, 2 commits, from 3 sources. */
+export function provenanceLine(told: ProvenanceAnswer): string {
+  const jobs = new Set(told.runs.map((each) => `${each.job.namespace} ${each.job.name}`)).size;
+  const commits = new Set(told.runs.map((each) => (each.code as CodePlace).version).filter(Boolean)).size;
+  return [`${plural(told.runs.length, "run")} of ${plural(jobs, "job")}`, commits > 0 && plural(commits, "commit"), `from ${plural(told.sources.length, "source")}`].filter(Boolean).join(" · ");
+}
+
+/** As text, indented like the tree. */
+export function provenanceText(root: Origin): string {
+  const lines: string[] = [];
+  const put = (each: Origin, depth: number) => {
+    const indent = "  ".repeat(depth);
+    for (const { name, versions } of each.members) lines.push(`${indent}${name}${versions.length > 0 ? ` @ ${versions.join(", ")}` : ""}${each.isAbove ? " (as above)" : ""}`);
+    for (const maker of each.by) {
+      const newest = maker.entries[0]?.run;
+      const code = maker.commits.map(codeText).join("; ");
+      lines.push(`${indent}  by ${maker.name}, ${plural(maker.entries.length, "run")}${newest ? `, newest ${newest.runId}${newest.startedAt ? ` ${moment(newest.startedAt)}` : ""}` : ""}${code ? `, ${code}` : ""}`);
+      for (const input of maker.inputs) put(input, depth + 2);
+    }
+  };
+  put(root, 0);
+  return lines.join("\n");
+}

@@ -1,0 +1,28 @@
+/** Where code is kept, as runs tell it (OpenLineage's sourceCodeLocation). */
+export interface CodePlace {
+  repoUrl?: string | null;
+  path?: string | null;
+  version?: string | null;
+}
+
+/** What stands between a repository's address and a commit, on the pages of the usual hosts. */
+const FORMS: readonly (readonly [RegExp, string])[] = [
+  [/(^|\.)github\./, "blob"],
+  [/(^|\.)gitlab\./, "-/blob"],
+  [/^bitbucket\.org$/, "src"],
+];
+
+/** The page of a file at its commit; null where no such page is known. */
+export function codeUrl({ repoUrl, path, version }: CodePlace): string | null {
+  const [, host, folder] = /^(?:(?:ssh|git|https):\/\/(?:[^@/]*@)?|[^@/]+@)([^:/]+)(?::\d+)?[:/](.+?)(?:\.git)?\/?$/.exec(repoUrl ?? "") ?? [];
+  const form = FORMS.find(([known]) => known.test(host ?? ""))?.[1];
+  if (!host || !folder || !form || !version) return null;
+  const file = (path ?? "").replace(/^\/+/, "").split("/").map(encodeURIComponent).join("/");
+  return `https://${host}/${folder}/${form}/${encodeURIComponent(version)}/${file}`;
+}
+
+/** `path at 1a2b3c4`, as short as people write it; empty when nothing was told. */
+export function codeText({ repoUrl, path, version }: CodePlace): string {
+  const commit = version && /^[0-9a-f]{8,}$/.test(version) ? version.slice(0, 7) : version;
+  return [path || repoUrl, commit && `at ${commit}`].filter(Boolean).join(" ");
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { columnTags, datasetTags, isPii, isPiiText } from "./tags";
+
+const tag = (text: string, field: string | null = null) => {
+  const [key = "", value = "true"] = text.split(":");
+  return { key, value, field };
+};
+
+test("a dataset has its own tags, and those of columns that not all of it has", () => {
+  const columns = ["a", "b", "c", "d"].map((field) => tag("gold", field));
+  expect(datasetTags([tag("tier:x"), tag("tier:x", "a"), tag("pii", "mail"), tag("pii", "name"), ...columns])).toEqual(["tier:x", "pii (mail, name)", "gold (4 columns)"]);
+});
+
+test("a column has each tag once", () => {
+  expect(columnTags([tag("pii", "mail"), tag("pii", "mail"), tag("tier:gold")])).toEqual(["pii", "tier:gold"]);
+});
+
+test.each([
+  ["pii", true],
+  ["PII:email", true],
+  ["pii (mail)", true],
+  ["pii:no (mail)", false],
+  ["pii:false", false],
+  ["tier:pii", false],
+  ["", false],
+])("%s says PII: %s", (text, is) => {
+  expect(isPiiText(text)).toBe(is);
+});
+
+test("PII that is denied is none", () => {
+  expect([isPii(tag("pii:0")), isPii(tag("Pii:yes"))]).toEqual([false, true]);
+});

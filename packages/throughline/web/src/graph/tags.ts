@@ -1,0 +1,40 @@
+/** A tag as the API tells it, of a dataset or of a column of it. */
+export interface TagTold {
+  field: string | null;
+  key: string;
+  value: string;
+}
+
+const NO = ["false", "no", "0"];
+const FEW = 3;
+
+/** Whether it says that there is personal data, as the server decides it. */
+export function isPii({ key, value }: { key: string; value: string }): boolean {
+  return key.toLowerCase() === "pii" && !NO.includes(value.toLowerCase());
+}
+
+/** `pii`, `tier:gold`. */
+function plain({ key, value }: TagTold): string {
+  return ["", "true"].includes(value.toLowerCase()) ? key : `${key}:${value}`;
+}
+
+/** The tags of one column, of which each is told once. */
+export function columnTags(tags: readonly TagTold[]): string[] {
+  return [...new Set(tags.map(plain))];
+}
+
+/** Those of a dataset: what all of it has, then `pii (mail)` of columns; many of these are counted. */
+export function datasetTags(tags: readonly TagTold[]): string[] {
+  const whole = new Set(tags.filter((each) => each.field === null).map(plain));
+  const fields = new Map<string, Set<string>>();
+  for (const each of tags) {
+    if (each.field !== null && !whole.has(plain(each))) fields.set(plain(each), (fields.get(plain(each)) ?? new Set()).add(each.field));
+  }
+  return [...whole, ...[...fields].map(([text, of]) => `${text} (${of.size > FEW ? `${of.size} columns` : [...of].join(", ")})`)];
+}
+
+/** Whether a tag's text is one of personal data. */
+export function isPiiText(text: string): boolean {
+  const [, key = "", value = ""] = /^([^:( ]+)(?::([^(]*?))?(?: \(.*\))?$/.exec(text) ?? [];
+  return isPii({ key, value });
+}

@@ -1,0 +1,31 @@
+/** How one column is made of another, in words (the transformations of OpenLineage's columnLineage facet). */
+export interface Transformation {
+  type: string;
+  subtype: string | null;
+  description: string | null;
+  isMasking: boolean;
+}
+
+const VAGUE = new Set(["DIRECT", "INDIRECT"]);
+
+/** `IDENTITY, GROUP_BY` as people say it: identity, group by. */
+export function said(how: string): string {
+  return how.toLowerCase().replaceAll("_", " ");
+}
+
+/** Whether the value goes into the column; what is told of no way is meant so. */
+export function isDirect(transformations: readonly Transformation[]): boolean {
+  return transformations.length === 0 || transformations.some((each) => each.type !== "INDIRECT");
+}
+
+/** Each way in words, the direct ones first: `aggregation, masked`, `decides by filter`. */
+export function waysOf(transformations: readonly Transformation[]): string[] {
+  const direct = transformations.filter((each) => each.type !== "INDIRECT");
+  const decides = transformations.filter((each) => each.type === "INDIRECT");
+  const name = (each: Transformation) => (each.subtype && !VAGUE.has(each.subtype) ? said(each.subtype) : "");
+  const words = [
+    ...direct.map((each) => [name(each) || "direct", each.isMasking && "masked"].filter(Boolean).join(", ")),
+    ...decides.map((each) => (name(each) ? `decides by ${name(each)}` : "decides which rows there are")),
+  ];
+  return [...new Set(words)];
+}
