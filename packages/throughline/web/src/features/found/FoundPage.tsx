@@ -100,7 +100,9 @@ function Found({ hit }: { hit: Hit }): ReactNode {
           </>
         )}
       </span>
-      <Tags tags={hit.tags} />
+      <span className="found-tags">
+        <Tags tags={hit.tags} />
+      </span>
       <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={`Impact of ${isColumn ? `${hit.text} of ` : ""}${hit.name}`}>
         Impact
       </Link>

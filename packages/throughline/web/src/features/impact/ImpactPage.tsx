@@ -89,7 +89,7 @@ export default function ImpactPage(): ReactNode {
                   <p className="muted">
                     {plural(untold.length, "node")} read what holds the column, or come after, and nobody told of which columns they are made.
                   </p>
-                  <Owners reached={narrowed(untold, text)} at={at} />
+                  <Owners reached={narrowed(untold, text)} at={at} part="perhaps" />
                 </section>
               )}
             </>

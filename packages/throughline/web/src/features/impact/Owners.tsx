@@ -10,20 +10,28 @@ import { plural } from "../../graph/words";
 
 const FIRST = 50;
 
-/** What a change reaches, in a table for each owner. */
-export function Owners({ reached, at }: { reached: readonly Reached[]; at: string | null }): ReactNode {
-  return byOwner(reached).map((group) => <Owner key={group.owner ?? ""} group={group} at={at} />);
+interface Props {
+  reached: readonly Reached[];
+  at: string | null;
+  /** What they are a part of, when it has a heading of its own. */
+  part?: string;
 }
 
-function Owner({ group: { owner, reached }, at }: { group: OwnerGroup; at: string | null }): ReactNode {
+/** What a change reaches, in a table for each owner. */
+export function Owners({ reached, at, part }: Props): ReactNode {
+  return byOwner(reached).map((group) => <Owner key={group.owner ?? ""} group={group} at={at} part={part} />);
+}
+
+function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> & { group: OwnerGroup }): ReactNode {
   const [isAll, setAll] = useState(false);
+  const Heading = part ? "h3" : "h2";
   const byJob = reached.filter((each) => each.isByJob).length;
   return (
-    <section className="card owner" aria-label={owner ?? "No owner"}>
-      <h3>
+    <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
+      <Heading>
         {owner ?? "No owner was told"} <span className="muted">{reached.length.toLocaleString("en")}</span>
         {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}as the owner of the job that writes it</span>}
-      </h3>
+      </Heading>
       <table className="reached">
         <thead>
           <tr>

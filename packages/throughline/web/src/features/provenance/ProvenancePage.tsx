@@ -57,7 +57,7 @@ export default function ProvenancePage(): ReactNode {
           <div className="sheet-tools">
             <label className="sheet-line">
               <span className="muted">Version</span>
-              <select className="select" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
+              <select className="select" aria-label="Version" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
                 <option value="">What it holds {at ? "then" : "now"}</option>
                 {!isKnown && <option value={version}>{version}</option>}
                 {versions.map((each) => (
