@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, quote, urlparse
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.looking import Look, axe_finds
 
-from .test_views import _LAKE, PREPARE, _at, _days_ago, _node
+from .test_views import _LAKE, PREPARE, RAW, _at, _days_ago, _node
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -96,7 +96,11 @@ def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
 
 
 _BEFORE = _days_ago(11)
+_STAGING = f"{_LAKE}yellow_taxi_staging"
+_COLUMNS = _at(RAW, up="2", down="0", columns=RAW, **{"from": _BEFORE})
+_COLUMNS += f"&columns={quote(_STAGING)}"
 VIEWS = {
+    "columns": _COLUMNS,
     "beside": _at(PREPARE, up="1", at=_BEFORE, moment=_BEFORE, beside="now"),
     "timeline": _at(PREPARE, up="3"),
     "history": _at(PREPARE, open=_WEATHER, tab="history"),
@@ -151,3 +155,35 @@ def test_two_moments_stand_side_by_side_and_are_walked_together(look: Look) -> N
     expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
     now.get_by_role("button", name="Do not show Now beside").click()
     expect(page.locator(".pane")).to_have_count(1)
+
+
+def test_a_column_that_came_is_marked_in_its_tables_and_so_is_the_line_to_it(look: Look) -> None:
+    page = look(_COLUMNS)
+    rows = page.locator(".columns li").filter(has_text="cbd_congestion_fee")
+    expect(rows.get_by_text("New", exact=True)).to_have_count(2)
+    expect(page.locator(".columns .mark")).to_have_count(2)
+    expect(page.locator(".react-flow__edge.column.added")).to_have_count(1)
+    changes = page.get_by_role("complementary", name="What is different")
+    expect(changes.get_by_text("+ cbd_congestion_fee: double")).to_have_count(2)
+
+
+def test_a_change_of_a_schema_leads_to_the_columns(look: Look) -> None:
+    page = look(_at(PREPARE, **{"from": _BEFORE}))
+    changes = page.get_by_role("complementary", name="What is different")
+    changes.get_by_role("button", name=re.compile("yellow_taxi_raw.*cbd_congestion_fee")).click()
+    expect(page.locator(".columns li").filter(has_text="cbd_congestion_fee")).to_be_visible()
+
+
+def test_last_week_against_today_is_one_click_from_the_start_page(look: Look) -> None:
+    page = look("/")
+    page.get_by_role("link", name="What is different since last week").click()
+    changes = page.get_by_role("complementary", name="What is different")
+    expect(changes.get_by_text("+ cbd_congestion_fee: double").first).to_be_visible()
+    expect(page.locator("[data-node]").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
+def test_where_nothing_is_different_the_page_says_so(look: Look) -> None:
+    page = look(f"/lineage?from={_days_ago(0)}")
+    expect(page.get_by_text("Nothing is different")).to_be_visible()

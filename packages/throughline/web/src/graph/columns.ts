@@ -1,3 +1,4 @@
+import type { ColumnChange, Mark } from "./difference";
 import { columnKey, type ColumnKey } from "./lit";
 import type { ColumnEdge, DatasetNode } from "./types";
 
@@ -7,10 +8,11 @@ export interface ColumnRow {
   name: string;
   type: string;
   isRelated: boolean;
+  mark: Mark | null;
 }
 
-/** The columns of a dataset, those first that have lineage to what is shown, as they match a text. */
-export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], text = ""): ColumnRow[] {
+/** The columns of a dataset, those first that are other than before, then those with lineage to what is shown. */
+export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes: ReadonlyMap<ColumnKey, ColumnChange> = new Map()): ColumnRow[] {
   const related = new Set<ColumnKey>();
   for (const edge of edges) {
     related.add(columnKey(edge.from.id, edge.from.field));
@@ -22,9 +24,13 @@ export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], text = "
       if (end.id === node.id && !told.has(end.field)) told.set(end.field, "");
     }
   }
-  const wanted = text.trim().toLowerCase();
+  for (const change of changes.values()) {
+    if (change.node === node.id && !told.get(change.field)) told.set(change.field, change.type);
+  }
   return [...told]
-    .map(([name, type]) => ({ name, type, isRelated: related.has(columnKey(node.id, name)) }))
-    .filter((row) => row.name.toLowerCase().includes(wanted))
-    .sort((a, b) => Number(b.isRelated) - Number(a.isRelated));
+    .map(([name, type]) => {
+      const key = columnKey(node.id, name);
+      return { name, type, isRelated: related.has(key), mark: changes.get(key)?.mark ?? null };
+    })
+    .sort((a, b) => Number(b.mark !== null) - Number(a.mark !== null) || Number(b.isRelated) - Number(a.isRelated));
 }

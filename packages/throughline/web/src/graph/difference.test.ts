@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { answer, column, id } from "../test/graphs";
 import { changesOf, marksOf, type DiffAnswer } from "./difference";
 
 const READS = ["dataset:n:db.weather", "job:n:dag.train"];
@@ -14,7 +15,7 @@ const TOLD = {
   removed: ["dataset:n:db.old"],
   edgesAdded: [READS, ["job:n:dag.load", "dataset:n:db.new"], []],
   edgesRemoved: [WRITES],
-  schemas: [{ node: "dataset:n:db.weather", added: ["x: int"], removed: ["y: int"] }],
+  schemas: [{ node: "dataset:n:db.weather", added: ["x: int", "z: date"], removed: ["y: int", "z: text", "bare"] }],
   code: [
     { node: "job:n:dag.train", from: "0123456789", to: "abcdefabcd", isSourceChanged: false },
     { node: "job:n:dag.new", from: null, to: null, isSourceChanged: true },
@@ -32,6 +33,19 @@ test("every node and edge that is other is marked", () => {
   expect(edges.get(WRITES.join(" "))).toBe("removed");
 });
 
+test("every column that is other is marked, once", () => {
+  const columns = [...marksOf(TOLD).columns.values()].map(({ field, type, mark }) => [field, type, mark]);
+  expect(columns).toEqual([["y", "int", "removed"], ["z", "date", "changed"], ["bare", "", "removed"], ["x", "int", "added"]]);
+});
+
+test("column edges of one moment only are marked, where the other moment knew both ends", () => {
+  const then = { ...answer("a", "a>j1", "j1>b"), columns: [column("a.x", "b.x"), column("a.y", "b.y")] };
+  const now = { ...answer("a", "a>j1", "j1>b", "b>j2", "j2>c"), columns: [column("a.x", "b.x"), column("a.z", "b.z"), column("b.x", "c.x")] };
+  const marked = (told: DiffAnswer) => [...marksOf(told, { now, then }).columnEdges].map(([key, mark]) => `${mark} ${(JSON.parse(key) as string[])[3] ?? ""}`);
+  expect(marked({ ...TOLD, added: [] })).toEqual(["added z", "removed y"]);
+  expect(marked({ ...TOLD, added: [id("c")] }), "c is new, not out of sight").toEqual(["added z", "added x", "removed y"]);
+});
+
 test("the list says each change once, in words", () => {
   const told = changesOf(TOLD).map((change) => `${change.mark} ${change.text}: ${change.detail}`);
   expect(told).toEqual([
@@ -40,7 +54,7 @@ test("the list says each change once, in words", () => {
     "added train: now reads weather",
     "added : now writes ",
     "removed train: no longer writes dataset:n:db.model",
-    "changed weather: + x: int\n− y: int",
+    "changed weather: + x: int\n+ z: date\n− y: int\n− z: text\n− bare",
     "changed train: code 0123456 → abcdefa",
     "changed job:n:dag.new: code unknown → unknown",
     "failed load: no disk",

@@ -1,16 +1,36 @@
 import type { Answer } from "../api/client";
+import { columnKey, type ColumnKey } from "./lit";
+import { columnEdgeKey } from "./merge";
+import type { GraphAnswer } from "./types";
 import { parts } from "./words";
 
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
 
+/** A column that is other than it was; its type is the newer one where there are two. */
+export interface ColumnChange {
+  node: string;
+  field: string;
+  type: string;
+  mark: Mark;
+}
+
 export interface Difference {
   marks: Map<string, Mark>;
   edges: Map<string, Mark>;
+  columns: Map<ColumnKey, ColumnChange>;
+  /** By `columnEdgeKey`. */
+  columnEdges: Map<string, Mark>;
 }
 
-/** What a comparison says of each node and edge. */
-export function marksOf(told: DiffAnswer): Difference {
+/** The same part of the graph at the later and at the earlier moment. */
+export interface Both {
+  now: GraphAnswer;
+  then: GraphAnswer;
+}
+
+/** What a comparison says of each node and edge; of column edges, what the graphs of both moments do. */
+export function marksOf(told: DiffAnswer, both: Both | null = null): Difference {
   const marks = new Map<string, Mark>();
   for (const each of [...told.schemas, ...told.code]) marks.set(each.node, "changed");
   for (const id of told.added) marks.set(id, "added");
@@ -18,7 +38,37 @@ export function marksOf(told: DiffAnswer): Difference {
   const edges = new Map<string, Mark>();
   for (const pair of told.edgesAdded) edges.set(pair.join(" "), "added");
   for (const pair of told.edgesRemoved) edges.set(pair.join(" "), "removed");
-  return { marks, edges };
+  return { marks, edges, columns: columnsOf(told), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
+}
+
+function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
+  const found = new Map<ColumnKey, ColumnChange>();
+  for (const { node, added, removed } of told.schemas) {
+    for (const [mark, fields] of [["removed", removed], ["added", added]] as const) {
+      for (const each of fields) {
+        const at = each.indexOf(": ");
+        const [field, type] = at < 0 ? [each, ""] : [each.slice(0, at), each.slice(at + 2)];
+        const key = columnKey(node, field);
+        found.set(key, { node, field, type, mark: found.has(key) ? "changed" : mark });
+      }
+    }
+  }
+  return found;
+}
+
+/** Column edges of one moment only; where a dataset was merely out of sight at the other, nothing can be said. */
+function columnEdgesOf({ now, then }: Both, marks: ReadonlyMap<string, Mark>): Map<string, Mark> {
+  const found = new Map<string, Mark>();
+  for (const [mark, own, other] of [["added", now, then], ["removed", then, now]] as const) {
+    const known = new Set(other.columns.map(columnEdgeKey));
+    const seen = new Set(other.nodes.map((node) => node.id));
+    const isTold = (id: string) => seen.has(id) || marks.get(id) === mark;
+    for (const edge of own.columns) {
+      const key = columnEdgeKey(edge);
+      if (!known.has(key) && isTold(edge.from.id) && isTold(edge.to.id)) found.set(key, mark);
+    }
+  }
+  return found;
 }
 
 export interface Change {
@@ -27,6 +77,7 @@ export interface Change {
   node: string;
   /** The run that failed. */
   run?: string;
+  isSchema?: boolean;
   text: string;
   detail: string;
 }
@@ -61,6 +112,7 @@ export function changesOf(told: DiffAnswer): Change[] {
       key: `schema ${each.node}`,
       mark: "changed" as const,
       node: each.node,
+      isSchema: true,
       text: name(each.node),
       detail: [...each.added.map((field) => `+ ${field}`), ...each.removed.map((field) => `− ${field}`)].join("\n"),
     })),

@@ -33,9 +33,15 @@ test("columns with lineage come first, also those that no schema names", () => {
   const node = { ...merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "p", type: "int" }, { name: "x", type: "int" }] }] }]).nodes.get(id("a")) } as DatasetNode;
   const edges = [column("a.x", "b.y"), column("a.bare", "b.y")];
   expect(rowsOf(node, edges)).toEqual([
-    { name: "x", type: "int", isRelated: true },
-    { name: "bare", type: "", isRelated: true },
-    { name: "p", type: "int", isRelated: false },
+    { name: "x", type: "int", isRelated: true, mark: null },
+    { name: "bare", type: "", isRelated: true, mark: null },
+    { name: "p", type: "int", isRelated: false, mark: null },
   ]);
-  expect(rowsOf(node, edges, " BA").map((row) => row.name)).toEqual(["bare"]);
+  const changes = [
+    { node: id("a"), field: "p", type: "int", mark: "added" as const },
+    { node: id("a"), field: "gone", type: "date", mark: "removed" as const },
+    { node: id("b"), field: "y", type: "int", mark: "added" as const },
+  ];
+  const rows = rowsOf(node, edges, new Map(changes.map((each) => [columnKey(each.node, each.field), each])));
+  expect(rows.map(({ name, type, mark }) => [name, type, mark])).toEqual([["p", "int", "added"], ["gone", "date", "removed"], ["x", "int", null], ["bare", "", null]]);
 });

@@ -1,4 +1,4 @@
-import type { DatasetKind, Graph, GraphAnswer, Level, LineageEdge, LineageNode, NodeId, Told } from "./types";
+import type { ColumnEdge, DatasetKind, Graph, GraphAnswer, Level, LineageEdge, LineageNode, NodeId, Told } from "./types";
 
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
@@ -16,7 +16,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
       edges.set(edgeKey(edge), edge);
     }
-    for (const told of answer.columns) columns.set(JSON.stringify([told.from, told.to]), told);
+    for (const told of answer.columns) columns.set(columnEdgeKey(told), told);
   }
   return {
     roots: (answers[0]?.roots ?? []) as NodeId[],
@@ -29,6 +29,10 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
 
 export function edgeKey(edge: LineageEdge): string {
   return `${edge.kind} ${edge.from} ${edge.to}`;
+}
+
+export function columnEdgeKey({ from, to }: ColumnEdge): string {
+  return JSON.stringify([from.id, from.field, to.id, to.field]);
 }
 
 function toNode(told: Told): LineageNode {

@@ -91,7 +91,7 @@ export function formatView(view: View): string {
   const put = (name: string, value: string | number | null, usual: string | number | null = null) => {
     if (value !== usual && value !== null) told.append(name, String(value));
   };
-  put("node", view.node);
+  put("node", view.node, NEW_VIEW.node);
   put("up", view.up, NEW_VIEW.up);
   put("down", view.down, NEW_VIEW.down);
   put("level", view.level, NEW_VIEW.level);

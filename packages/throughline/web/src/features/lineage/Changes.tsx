@@ -1,10 +1,17 @@
 import { useMemo, type ReactNode } from "react";
-import { changesOf, type DiffAnswer } from "../../graph/difference";
+import { changesOf, type Change, type DiffAnswer } from "../../graph/difference";
 import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
 import { moment } from "../../graph/words";
+import { MARKS } from "./marks";
 
-const WORDS = { added: "New", removed: "Gone", changed: "Changed", failed: "Failed" };
+const WORDS = { ...MARKS, failed: "Failed" };
+
+/** Where a change is seen: of a schema, in the columns. */
+function placeOf({ node, run, isSchema }: Change): Partial<View> {
+  const id = node as NodeId;
+  return { node, lit: isSchema ? null : id, grown: [], folded: [], open: run ? `run:${run}` : null, ...(isSchema ? { columns: [id], column: null } : {}) };
+}
 
 /** What is different between the two moments, in the whole lineage; a click goes there. */
 export function Changes({ told, view, change }: { told: DiffAnswer; view: View; change: (change: Partial<View>) => void }): ReactNode {
@@ -21,7 +28,7 @@ export function Changes({ told, view, change }: { told: DiffAnswer; view: View; 
       <ul>
         {changes.map((each) => (
           <li key={each.key}>
-            <button type="button" onClick={() => change({ node: each.node, lit: each.node as NodeId, grown: [], folded: [], open: each.run ? `run:${each.run}` : null })}>
+            <button type="button" onClick={() => change(placeOf(each))}>
               <span className={`mark ${each.mark}`}>{WORDS[each.mark]}</span>
               <span className="clip" title={each.node}>
                 {each.text}

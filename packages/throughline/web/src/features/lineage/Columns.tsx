@@ -4,6 +4,7 @@ import { COLUMNS_SHOWN, type ColumnRow } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
+import { MARKS } from "./marks";
 
 /** The columns of a dataset in its node, those with lineage first; a click locks one's path. */
 export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: ColumnRow[] }): ReactNode {
@@ -42,6 +43,7 @@ export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: C
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
               <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => (row.isRelated ? lockColumn(node.id, row.name) : openColumn(node.id, row.name))} title={!row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
                 <span className="clip">{row.name}</span>
+                {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
               </button>
               <Handle type="source" position={Position.Right} id={`out:${row.name}`} isConnectable={false} />

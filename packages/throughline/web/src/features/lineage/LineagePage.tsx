@@ -1,7 +1,9 @@
-import { useCallback, useEffect, type ReactNode } from "react";
-import { useView } from "../../app/address";
+import { useCallback, useEffect, useMemo, type ReactNode } from "react";
+import { go as replace, useView } from "../../app/address";
+import { changesOf } from "../../graph/difference";
 import { momentOf, moving, nameOf } from "../../graph/moments";
-import type { View } from "../../graph/view";
+import type { NodeId } from "../../graph/types";
+import { formatView, type View } from "../../graph/view";
 import { Details } from "../details/Details";
 import { Timeline } from "../timeline/Timeline";
 import { Changes } from "./Changes";
@@ -17,6 +19,10 @@ export default function LineagePage(): ReactNode {
   const change = useCallback((changes: Partial<View>) => go(moving(view, changes)), [view, go]);
   const scene = useScene(view);
   const { graph, shown, diff, trouble } = scene;
+  const first = useMemo(() => (diff && !view.node ? changesOf(diff)[0] : undefined), [diff, view.node]);
+  useEffect(() => {
+    if (first) replace(formatView({ ...view, node: first.node, lit: first.node as NodeId }), true);
+  }, [first, view]);
   useEffect(() => {
     document.title = view.node ? `${view.node.slice(view.node.lastIndexOf(":") + 1)} · throughline` : "throughline";
   }, [view.node]);
@@ -38,7 +44,7 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            <Pane scene={scene} view={view} change={change} />
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} /> : <p className="waiting">{diff ? "Nothing is different: there is no node to begin at. Search for one." : "Comparing …"}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>

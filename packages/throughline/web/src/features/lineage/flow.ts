@@ -75,14 +75,14 @@ export function flowEdge(edge: LineageEdge, look: Look): Edge {
 }
 
 /** An edge between columns; how one is made of the other is written on it when it is lit. */
-export function columnFlowEdge(edge: ColumnEdge, isLit: boolean): Edge {
+export function columnFlowEdge(edge: ColumnEdge, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
     source: edge.from.id,
     target: edge.to.id,
     sourceHandle: `out:${edge.from.field}`,
     targetHandle: `in:${edge.to.field}`,
-    className: `column ${edge.isDirect ? "" : "indirect"} ${isLit ? "lit" : ""}`,
+    className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
     type: "column",
     label: isLit ? said(edge.how) || "direct" : undefined,
     focusable: false,

@@ -8,9 +8,9 @@ import { duration, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
 import type { DatasetFlowNode, FlowNode, JobFlowNode } from "./flow";
+import { MARKS } from "./marks";
 import { Steps } from "./Steps";
 
-const MARKS = { added: "New", removed: "Gone", changed: "Changed" };
 const KINDS: Record<string, string> = {
   table: "Table",
   file: "File",

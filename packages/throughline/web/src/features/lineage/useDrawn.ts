@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { COLUMNS_SHOWN, rowsOf } from "../../graph/columns";
 import type { Difference } from "../../graph/difference";
 import { columnKey, litColumns, litEdges, litNodes } from "../../graph/lit";
+import { columnEdgeKey } from "../../graph/merge";
 import type { Graph, LineageNode } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
@@ -22,10 +23,10 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const open = new Set(view.columns);
     const found = new Map<LineageNode["id"], ReturnType<typeof rowsOf>>();
     for (const node of shown?.nodes ?? []) {
-      if (node.type === "dataset" && open.has(node.id)) found.set(node.id, rowsOf(node, graph?.columns ?? []));
+      if (node.type === "dataset" && open.has(node.id)) found.set(node.id, rowsOf(node, graph?.columns ?? [], difference?.columns));
     }
     return found;
-  }, [graph, shown, view.columns]);
+  }, [graph, shown, view.columns, difference]);
   const counts = useMemo(() => new Map([...opened].map(([id, rows]) => [id, rows.length])), [opened]);
   const laid = useLayout(shown, counts, about);
   return useMemo(() => {
@@ -57,7 +58,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const rows = new Set([...opened].flatMap(([id, all]) => all.slice(0, locked ? undefined : COLUMNS_SHOWN).map((row) => columnKey(id, row.name))));
     const columns = (locked?.edges ?? graph.columns)
       .filter((edge) => rows.has(columnKey(edge.from.id, edge.from.field)) && rows.has(columnKey(edge.to.id, edge.to.field)))
-      .map((edge) => columnFlowEdge(edge, locked !== null));
+      .map((edge) => columnFlowEdge(edge, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], about: laid.about };
   }, [laid, graph, view.lit, view.column, difference, opened]);
 }

@@ -2,6 +2,7 @@ import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { asking } from "../../api/answers";
 import type { Query } from "../../api/client";
+import type { Both } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
 import { held, type View } from "../../graph/view";
@@ -9,6 +10,7 @@ import { held, type View } from "../../graph/view";
 /** The questions whose answers together are what a view shows; the first says what the roots are. */
 function questionsOf(view: View): Query<"graph">[] {
   const { level } = view;
+  if (!view.node && view.from) return []; // The difference of the whole lineage, around no node.
   const asOf = view.at ?? undefined;
   const columns = view.columns.length > 0 ? true : undefined;
   const around = { node: view.node, up: view.up, down: view.down, level, columns };
@@ -22,6 +24,8 @@ function questionsOf(view: View): Query<"graph">[] {
 
 interface Asked {
   graph: Graph | null;
+  /** Where two moments are compared: the graph around the node at both. */
+  both: Both | null;
   error: Error | null;
   isFetching: boolean;
   /** Whether some of it is of the view before, because answers are still to come. */
@@ -39,7 +43,9 @@ export function useGraph(view: View): Asked {
   });
   const { answers } = found;
   const graph = useMemo(() => (answers[0] ? merge(answers.filter((each) => each !== undefined)) : null), [answers]);
-  return { graph, error: found.error, isFetching: found.isFetching, isStale: found.isStale };
+  const [now, then] = [answers[0], answers.at(-1)];
+  const both = useMemo(() => (view.from && now && then ? { now, then } : null), [view.from, now, then]);
+  return { graph, both, error: found.error, isFetching: found.isFetching, isStale: found.isStale };
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {

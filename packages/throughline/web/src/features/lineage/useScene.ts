@@ -18,12 +18,12 @@ export interface Scene {
 
 /** All that is drawn of a view. */
 export function useScene(view: View): Scene {
-  const { graph, error, isFetching, isStale } = useGraph(view);
+  const { graph, both, error, isFetching, isStale } = useGraph(view);
   const { up, down, grown, folded, datasetsOnly, control } = view;
   // Nothing else of a view lays the graph out anew.
   const shown = useMemo(() => (graph ? visible(graph, { up, down, grown, folded, datasetsOnly, control }) : null), [graph, up, down, grown, folded, datasetsOnly, control]);
   const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
-  const difference = useMemo(() => (view.from && diff ? marksOf(diff) : null), [view.from, diff]);
+  const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside].join(" ");
   const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about);
   return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? diffError, isFetching };

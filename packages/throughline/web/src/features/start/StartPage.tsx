@@ -2,8 +2,12 @@ import "./start.css";
 import type { ReactNode } from "react";
 import { BASE } from "../../api/base";
 import { useAnswer } from "../../api/answers";
+import { Link } from "../../components/Link";
+import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
 import { Trouble } from "../../components/Trouble";
+import { beginOf, HOUR } from "../../graph/timeline";
+import { addressOf } from "../../graph/view";
 import { plural } from "../../graph/words";
 import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
@@ -11,6 +15,7 @@ import { Wrong } from "./Wrong";
 
 /** Search, what just ran, and what is wrong. */
 export function StartPage(): ReactNode {
+  const now = useNow(HOUR);
   const { data: health, error, failureReason } = useAnswer("health", {});
   const counts = health?.counts;
   const isEmpty = counts && counts.jobs + counts.datasets === 0;
@@ -23,6 +28,10 @@ export function StartPage(): ReactNode {
         {counts && !isEmpty && (
           <p className="muted">
             {plural(counts.datasets, "dataset")}, {plural(counts.jobs, "job")}, {plural(counts.runs, "run")}
+            {" · "}
+            <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
+              What is different since last week
+            </Link>
           </p>
         )}
       </div>
