@@ -39,7 +39,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
         data-node={node.id}
         onClick={() => select(node.id)}
         aria-pressed={isLit}
-        title={isLit ? "Open its details" : "Light its path"}
+        title={isLit || isRoot ? "Open its details" : "Light its path"}
       >
         <span className="node-head">
           <span className="node-kind">

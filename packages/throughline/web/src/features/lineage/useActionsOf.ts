@@ -10,8 +10,8 @@ export function useActionsOf(view: View, change: (change: Partial<View>) => void
     () => ({
       select: (id) => {
         keep(id);
-        // The first click lights the path, a click on what is lit opens it.
-        change(view.lit === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
+        // The first click lights the path, the next one opens it. The path of what was asked for is all there is.
+        change(view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
       },
       step: (side, id, isMore) => {
         keep(id);
