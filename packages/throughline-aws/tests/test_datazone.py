@@ -52,18 +52,22 @@ def test_datasets_arrive_under_the_names_of_their_assets(make_datazone: Make, ev
     )
 
 
+@pytest.mark.parametrize("metastore", ["hive://lake:9083", "trino://lake:8080"])
 def test_a_table_is_known_by_a_symlink_that_a_rule_makes_an_arn(
-    make_datazone: Make, event: Event, tmp_path: Path
+    make_datazone: Make, event: Event, tmp_path: Path, metastore: str
 ) -> None:
     _, server = make_datazone()
     rules = tmp_path / "names.yaml"
     rules.write_text(
-        r"rules: [{namespace: 'hive://lake:9083', name: 'nyc\.(?P<table>\w+)',"
+        rf"rules: [{{namespace: '{metastore}', name: 'nyc\.(?P<table>\w+)',"
         " to_namespace: 'arn:aws:glue:us-east-1:{account}', to_name: 'table/nyc/{table}'}]"
     )
-    link = {"namespace": "hive://lake:9083", "name": "nyc.rides", "type": "TABLE"}
+    links = [
+        {"namespace": namespace, "name": "nyc.rides", "type": "TABLE"}
+        for namespace in ("hive://lake:9083", "trino://lake:8080")
+    ]
     location = {"namespace": "s3://lake", "name": "warehouse/rides"}
-    rides = {**location, "facets": {"symlinks": {"identifiers": [link]}}}
+    rides = {**location, "facets": {"symlinks": {"identifiers": links}}}
     backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT, names=str(rules)))
     backend.send(_delivery(event(RUN, outputs=[rides])))
     (written,) = server.taken[0].body["outputs"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import tracemalloc
 from typing import Any
 
 import orjson
@@ -109,6 +110,16 @@ def test_what_datazone_could_never_take_is_refused_where_it_can_be_mended(
     assert answered == status, said
     assert message in said
     assert queue.sent == []
+
+
+def test_a_small_body_that_unzips_to_a_huge_one_is_not_unzipped_whole() -> None:
+    request = _request(b" " * (64 * LARGEST_MESSAGE), zipped=True)
+    tracemalloc.start()
+    status, _ = _told(Receiver(Queue(), "q")(request))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert status == 413
+    assert peak < 8 * LARGEST_MESSAGE
 
 
 def test_a_zipped_body_that_was_cut_off_is_refused() -> None:

@@ -83,7 +83,7 @@ def test_what_is_refused_is_a_dead_letter_with_its_reason_and_the_rest_arrives(
     assert sqs.letters[0]["MessageBody"] == records[0]["body"]
     assert (sqs.letters[0]["MessageGroupId"], sqs.letters[0]["MessageDeduplicationId"]) == (
         "g",
-        "d-bad",
+        "bad",
     )
 
 

@@ -86,10 +86,13 @@ class Worker:
         """Put a message among the dead letters; False if that cannot be done now."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        given = record["attributes"]
-        order = {
-            key: given[key] for key in ("MessageGroupId", "MessageDeduplicationId") if key in given
-        }
+        order = {}
+        if "MessageGroupId" in record["attributes"]:
+            # Not the event's own id: one that is sent again and refused again is a letter again.
+            order = {
+                "MessageGroupId": group_of(record),
+                "MessageDeduplicationId": record["messageId"],
+            }
         shown = reason[:_LONGEST_REASON]
         try:
             self._sqs.send_message(
