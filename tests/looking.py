@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from commands.page import WEB
 
@@ -50,3 +51,30 @@ def axe_finds(page: Page) -> list[tuple[str, list[str]]]:
     page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
     found = page.evaluate("axe.run()")["violations"]
     return [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
+
+
+MOST_CLICKS = 3
+_COUNT = """
+window.clicks = 0;
+addEventListener("click", (event) => { if (event.isTrusted) window.clicks += 1; }, true);
+"""
+
+
+@contextmanager
+def counted(page: Page) -> Iterator[Page]:
+    """The start page, while a question is answered: at most three clicks, and it is never left."""
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+    page.evaluate(_COUNT)
+    yield page
+    assert 1 <= page.evaluate("window.clicks") <= MOST_CLICKS
+
+
+def find(page: Page, text: str, name: str) -> None:
+    """Search a text and click on the first that was found with a name (a pattern)."""
+    page.get_by_role("combobox").fill(text)
+    page.get_by_role("option", name=re.compile(name)).first.click()
+
+
+def details(page: Page) -> Locator:
+    """What is told beside the graph."""
+    return page.get_by_role("complementary", name="Details")

@@ -1,4 +1,4 @@
-"""Ten questions that people come to lineage with: each answered in three clicks from the start page.
+"""Ten questions that people come with, each answered in three clicks from the start page.
 
 Typing is free; Enter where it chooses something counts as a click. Every answer is read off the
 page as a person would read it.
@@ -10,55 +10,36 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.looking import Look
+from tests.looking import Look, counted, details, find
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
-
-MOST_CLICKS = 3
-COUNT = """
-window.clicks = 0;
-addEventListener("click", (event) => { if (event.isTrusted) window.clicks += 1; }, true);
-"""
 
 
 @pytest.fixture
 def start(look: Look) -> Iterator[Page]:
-    """The start page; at the end at most three clicks were made, and none left the page."""
-    page = look("/")
-    expect(page.get_by_text("Newest runs")).to_be_visible()
-    page.evaluate(COUNT)
-    yield page
-    assert 1 <= page.evaluate("window.clicks") <= MOST_CLICKS
-
-
-def _find(page: Page, text: str, name: str) -> None:
-    """Type a text and click on what is found."""
-    page.get_by_role("combobox").fill(text)
-    page.get_by_role("option", name=re.compile(name)).first.click()
-
-
-def _details(page: Page) -> Locator:
-    return page.get_by_role("complementary", name="Details")
+    """The start page; at the end at most three clicks were made."""
+    with counted(look("/")) as page:
+        yield page
 
 
 def test_which_file_did_this_forecast_come_from(start: Page) -> None:
-    _find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
+    find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
     start.get_by_role("link", name="Provenance").click()
     origin = start.get_by_role("region", name="What it comes from")
     expect(origin.get_by_text(re.compile(r"yellow_tripdata_\d{4}-\d\d\.parquet"))).to_be_visible()
 
 
 def test_what_breaks_if_i_drop_trip_distance(start: Page) -> None:
-    _find(start, "trip_distance", "yellow_taxi_raw")
+    find(start, "trip_distance", "yellow_taxi_raw")
     start.get_by_role("link", name="What it reaches").click()
     reached = start.get_by_role("region", name="forecasting", exact=True)
     expect(reached.get_by_role("row", name=re.compile("mean_distance"))).to_be_visible()
 
 
 def test_when_did_weather_become_an_input(start: Page) -> None:
-    _find(start, "weather_raw", "weather_raw")
+    find(start, "weather_raw", "weather_raw")
     change = start.get_by_role(
         "button", name=re.compile("weather_raw became an input of prepare_training_data")
     )
@@ -68,31 +49,31 @@ def test_when_did_weather_become_an_input(start: Page) -> None:
 
 
 def test_why_is_this_table_late(start: Page) -> None:
-    _find(start, "weather_raw", "weather_raw")
+    find(start, "weather_raw", "weather_raw")
     start.locator('[data-node$="nyc_taxi.weather_raw"]').click()
-    late = _details(start).get_by_role("region", name=re.compile("late", re.I))
+    late = details(start).get_by_role("region", name=re.compile("late", re.I))
     expect(late).to_contain_text("503 Service Unavailable")
 
 
 def test_which_run_wrote_this_version(start: Page) -> None:
-    _find(start, "yellow_taxi_raw", "yellow_taxi_raw")
+    find(start, "yellow_taxi_raw", "yellow_taxi_raw")
     start.locator('[data-node$="nyc_taxi.yellow_taxi_raw"]').click()
-    _details(start).get_by_role("tab", name="Versions").click()
-    versions = _details(start).get_by_role("listitem")
+    details(start).get_by_role("tab", name="Versions").click()
+    versions = details(start).get_by_role("listitem")
     expect(versions).to_have_count(14)
     expect(versions.first.get_by_role("link", name=re.compile("merge_upsert"))).to_be_visible()
 
 
 def test_who_owns_what_is_downstream(start: Page) -> None:
-    _find(start, "yellow_taxi_staging", "yellow_taxi_staging")
+    find(start, "yellow_taxi_staging", "yellow_taxi_staging")
     start.get_by_role("link", name="Impact").click()
     for owner in ("forecasting", "ingestion"):
         expect(start.get_by_role("region", name=owner, exact=True)).to_be_visible()
 
 
 def test_the_sql_that_makes_this_column(start: Page) -> None:
-    _find(start, "mean_distance", "mean_distance")
-    sql = _details(start).get_by_role("region", name="SQL")
+    find(start, "mean_distance", "mean_distance")
+    sql = details(start).get_by_role("region", name="SQL")
     expect(sql).to_contain_text("sum(trip_distance) AS mean_distance")
 
 
@@ -109,7 +90,7 @@ def test_where_is_pulocationid_anywhere(start: Page) -> None:
 
 
 def test_was_this_model_trained_on_pii(start: Page) -> None:
-    _find(start, "model", r"^model\b")
+    find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
     expect(start.get_by_role("note", name="Personal data")).to_contain_text(
         "are told not to go into it"

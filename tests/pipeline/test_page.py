@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from commands.page import ensure_page
-from tests.looking import Look, axe_finds, looking
+from tests.looking import Look, axe_finds, counted, details, find, looking
 from tests.pipeline.conftest import FLOW, Pipeline
 
 pytestmark = [pytest.mark.airflow, pytest.mark.browser]
@@ -34,6 +35,9 @@ VIEWS = {
     "dataset": _graph(RAW, open=RAW, tab="versions"),
     "job": _graph(MERGE, open=MERGE),
     "model": _graph(MODEL, open=MODEL),
+    "impact": f"/impact?node={quote(RAW)}&column=trip_distance",
+    "provenance": f"/provenance?node={quote(MODEL)}",
+    "search": "/search?text=PULocationID",
 }
 
 
@@ -56,8 +60,36 @@ def test_a_view_of_the_pipelines_lineage_stands_and_axe_finds_nothing(
     assert axe_finds(page) == []
 
 
-def test_the_forecasts_lead_back_to_every_months_file(look: Look, pipeline: Pipeline) -> None:
-    page = look(VIEWS["forecast"])
+@pytest.fixture
+def start(look: Look) -> Iterator[Page]:
+    """The start page; at the end at most three clicks were made."""
+    with counted(look("/")) as page:
+        yield page
+
+
+def test_the_forecasts_came_from_every_months_file(start: Page, pipeline: Pipeline) -> None:
+    find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
+    start.get_by_role("link", name="Provenance").click()
+    origin = start.get_by_role("region", name="What it comes from")
     for month in pipeline.months:
-        file = page.locator(f'[data-node*="tripdata_{month}.parquet"]')
-        expect(file.first).to_be_attached()
+        expect(origin.get_by_text(f"yellow_tripdata_{month}.parquet").first).to_be_attached()
+
+
+def test_each_version_of_the_trips_names_the_run_that_wrote_it(start: Page) -> None:
+    find(start, "yellow_taxi_raw", "yellow_taxi_raw")
+    start.locator('[data-node$="nyc_taxi.yellow_taxi_raw"]').click()
+    details(start).get_by_role("tab", name="Versions").click()
+    newest = details(start).get_by_role("listitem").first
+    expect(newest.get_by_role("link", name=re.compile("merge_upsert"))).to_be_visible()
+
+
+def test_the_model_was_not_trained_on_anything_tagged_pii(start: Page) -> None:
+    find(start, "model", r"^model\b")
+    start.get_by_role("link", name="Provenance").click()
+    expect(start.get_by_role("note", name="Personal data")).to_be_visible()
+
+
+def test_a_run_of_the_dag_shows_its_tasks_on_a_time_axis(look: Look, pipeline: Pipeline) -> None:
+    page = look("/")
+    page.get_by_role("link", name=re.compile(f"Completed.*{FLOW}")).first.click()
+    expect(details(page).get_by_role("heading", name=FLOW)).to_be_visible()
