@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import type { Graph, Level, Side } from "../../graph/types";
 import { DEEPEST, type View } from "../../graph/view";
@@ -16,9 +16,25 @@ interface Props {
   isFetching: boolean;
 }
 
-/** How much of the lineage is shown, and how. */
+/** How much of the lineage is shown, and how; where there is little room, all but level and time is in a menu. */
 export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
   const [isAsking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const bar = useRef<HTMLDivElement>(null);
+  const menu = useId();
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const leave = (event: Event) => {
+      const isAway = event instanceof KeyboardEvent ? event.key === "Escape" : !bar.current?.contains(event.target as Node);
+      if (isAway) setOpen(false);
+    };
+    window.addEventListener("pointerdown", leave);
+    window.addEventListener("keydown", leave);
+    return () => {
+      window.removeEventListener("pointerdown", leave);
+      window.removeEventListener("keydown", leave);
+    };
+  }, [isOpen]);
   const all = graph ? graph.reach.up + graph.reach.down : 0;
   const isAll = view.up === DEEPEST && view.down === DEEPEST;
   const showAll = () => {
@@ -26,7 +42,7 @@ export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
     change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
   };
   return (
-    <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching}>
+    <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching} ref={bar}>
       <div className="segments" role="group" aria-label="Level">
         {LEVELS.map((level) => (
           <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
@@ -35,30 +51,35 @@ export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
           </button>
         ))}
       </div>
-      <Depth side="up" text="Upstream" view={view} change={change} />
-      <Depth side="down" text="Downstream" view={view} change={change} />
-      {isAsking ? (
-        <span className="group" role="alert">
-          {plural(all + 1, "node")} take a while to draw.
-          <button type="button" className="button" onClick={showAll}>
-            Show them
+      <button type="button" className="button more" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
+        <Icon name="more" /> Options
+      </button>
+      <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
+        <Depth side="up" text="Upstream" view={view} change={change} />
+        <Depth side="down" text="Downstream" view={view} change={change} />
+        {isAsking ? (
+          <span className="group" role="alert">
+            {plural(all + 1, "node")} take a while to draw.
+            <button type="button" className="button" onClick={showAll}>
+              Show them
+            </button>
+            <button type="button" className="button bare" onClick={() => setAsking(false)}>
+              Do not
+            </button>
+          </span>
+        ) : (
+          <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
+            Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
           </button>
-          <button type="button" className="button bare" onClick={() => setAsking(false)}>
-            Do not
-          </button>
-        </span>
-      ) : (
-        <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
-          Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
+        )}
+        <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+          <Icon name="table" /> <span className="wide">Datasets only</span>
         </button>
-      )}
-      <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-        <Icon name="table" /> <span className="wide">Datasets only</span>
-      </button>
-      <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
-        <Icon name="pipeline" /> <span className="wide">Hide control</span>
-      </button>
-      <Ways view={view} />
+        <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
+          <Icon name="pipeline" /> <span className="wide">Hide control</span>
+        </button>
+        <Ways view={view} />
+      </div>
       <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
     </div>
   );

@@ -1,0 +1,73 @@
+"""The page on a phone and on a large screen."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.looking import Look, axe_finds
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_TABLE = "dataset:hive://lake:9083:nyc_taxi.weather_raw"
+_GRAPH = f"/lineage?node={_TABLE}"
+_SIZES = {"phone": (390, 800), "laptop": (1280, 720), "screen": (1440, 900), "4K": (3840, 2160)}
+
+
+def _is_within(page: Page) -> bool:
+    inside: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return inside
+
+
+@pytest.mark.parametrize("details", ["", f"&open={_TABLE}"], ids=["alone", "beside details"])
+@pytest.mark.parametrize("size", _SIZES)
+def test_the_toolbar_is_one_row_and_nothing_is_wider_than_the_screen(
+    size: str, details: str, look: Look
+) -> None:
+    width, height = _SIZES[size]
+    page = look(_GRAPH + details, width=width, height=height)
+    expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
+    toolbar = page.get_by_role("toolbar").bounding_box()
+    assert toolbar is not None
+    assert toolbar["height"] < 60
+    assert _is_within(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_the_rest_of_the_toolbar_is_in_a_menu(theme: str, look: Look) -> None:
+    page = look(_GRAPH, theme, width=390, height=800)
+    expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
+    datasets = page.get_by_role("button", name="Datasets only")
+    expect(datasets).to_be_hidden()
+    options = page.get_by_role("button", name="Options")
+    options.click()
+    expect(options).to_have_attribute("aria-expanded", "true")
+    assert axe_finds(page) == []
+    datasets.click()
+    expect(
+        page.get_by_text("jobs drawn as lines").or_(page.get_by_text("job drawn"))
+    ).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(datasets).to_be_hidden()
+
+
+def test_on_a_phone_the_details_are_a_sheet_over_the_graph(look: Look) -> None:
+    page = look(f"{_GRAPH}&open={_TABLE}", width=390, height=800)
+    details = page.get_by_role("complementary", name="Details")
+    sheet = details.bounding_box()
+    assert sheet is not None
+    assert sheet["y"] > 150
+    assert sheet["width"] == 390
+    assert axe_finds(page) == []
+    details.get_by_role("button", name="Close the details").click()
+    expect(details).to_be_hidden()
+
+
+def test_on_a_phone_what_was_searched_for_can_be_read(look: Look) -> None:
+    page = look(_GRAPH, width=390, height=800)
+    page.get_by_role("combobox").fill("mean_distance")
+    expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
+    assert _is_within(page)
+    hits = page.get_by_role("listbox").bounding_box()
+    assert hits is not None
+    assert hits["width"] > 300
