@@ -178,11 +178,12 @@ def proxy_local(
     fifo: Annotated[
         bool, typer.Option("--fifo", help="Keep the events of a run in order.")
     ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 9004,
 ) -> None:
     """The OpenLineage proxy to DataZone, on this machine, until Ctrl-C."""
     from commands.proxy import proxy_local as start
 
-    start(load_settings(), is_fifo=fifo)
+    start(load_settings(), port, is_fifo=fifo)
 
 
 @app.command("proxy-package")

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from commands.elasticmq import start_elasticmq
-from commands.processes import Service, require_free_port, stopping, wait_for_interrupt
+from commands.processes import Service, stopping, wait_for_interrupt
 from lakehouse.settings import Settings
 
 START_SECONDS = 60
@@ -37,10 +37,8 @@ def local_environ(environ: Mapping[str, str], sqs_url: str) -> dict[str, str]:
     }
 
 
-def proxy_local(settings: Settings, *, is_fifo: bool) -> None:
+def proxy_local(settings: Settings, port: int, *, is_fifo: bool) -> None:
     """Run the proxy until Ctrl-C, and say how to post to it."""
-    port = settings.proxy_port
-    require_free_port(port, "the proxy", "PROXY_PORT")
     services: list[Service] = []
     with stopping(services):
         typer.echo("The proxy starts (the first time, ElasticMQ is downloaded).")

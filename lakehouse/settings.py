@@ -118,8 +118,6 @@ class Settings(BaseSettings):
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
     throughline_port: int = Field(9002, ge=1, le=65535, description="Port of the lineage server.")
 
-    proxy_port: int = Field(9003, ge=1, le=65535, description="Port of ./run proxy-local.")
-
     @field_validator("state_dir")
     @classmethod
     def _absolute(cls, value: Path) -> Path:

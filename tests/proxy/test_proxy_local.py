@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from commands.processes import Service
+from commands.proxy import start_proxy
+from lakehouse.errors import SetupError
 from lakehouse.settings import load_settings
 
 pytestmark = pytest.mark.server
@@ -24,12 +26,6 @@ EVENT = {
 }
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.mark.usefixtures("elasticmq")  # its jars are there
 def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_parts(
     tmp_path: Path,
@@ -39,10 +35,9 @@ def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_p
     (state / "elasticmq").symlink_to(load_settings().state_dir / "elasticmq")
     environ = os.environ | {
         "STATE_DIR": str(state),
-        "PROXY_PORT": str(_free_port()),
         "AWS_PROFILE": "somebody's",  # must not matter
     }
-    command = [sys.executable, "-m", "commands", "proxy-local", "--fifo"]
+    command = [sys.executable, "-m", "commands", "proxy-local", "--fifo", "--port", "0"]
     proxy = Service("proxy-local", [command], environ, tmp_path / "proxy-local.log")
     try:
         proxy.wait_until(lambda: "Ctrl-C ends this." in proxy.output(), 120)
@@ -58,3 +53,20 @@ def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_p
         assert proxy.processes() == []
     finally:
         proxy.stop()
+
+
+@pytest.mark.usefixtures("elasticmq")
+def test_a_port_that_is_taken_is_named_and_nothing_stays_behind(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "elasticmq").symlink_to(load_settings().state_dir / "elasticmq")
+    services: list[Service] = []
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SetupError, match=f"gateway {port}: Address already in use"):
+            start_proxy(load_settings(state_dir=state), services, port, is_fifo=False)
+    for service in services:
+        service.stop()
+    assert [process for service in services for process in service.processes()] == []

@@ -63,5 +63,7 @@ if __name__ == "__main__":
         main(*sys.argv[1:])
     except ThroughlineError as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    except OSError as error:  # a port that is taken, for one
+        sys.exit(f"{' '.join(sys.argv[1:])}: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.exit(130)
