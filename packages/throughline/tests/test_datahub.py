@@ -223,6 +223,22 @@ def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) ->
     assert store.edges() == {"f.j": ({"new"}, {"out"})}
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_elements_of_one_task_have_their_datasets_there_together(
+    live: Live, build: Any, at_once: bool
+) -> None:
+    store, dag = Store(), ("d", "dag")
+    with _delivering(live, store.answer, emitter=False) as forwarder:
+        for n in range(3):
+            for kind, read in (("START", ()), ("COMPLETE", (f"x|in{n}",))):
+                run = build.run(kind, f"e{n}", "dag.load", f"08:0{n}:00", parent=dag, reads=read)
+                _fill(live, build, [run])
+                if not at_once:
+                    forwarder.drain()
+        forwarder.drain()
+    assert store.edges() == {"dag.load": ({"in0", "in1", "in2"}, set())}
+
+
 def test_what_openlineage_cannot_carry_there_is_emitted(live: Live, build: Any) -> None:
     store = Store()
     with _delivering(live, store.answer) as forwarder:

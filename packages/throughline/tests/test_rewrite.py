@@ -90,6 +90,17 @@ def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
     }
 
 
+def test_what_comes_late_tells_no_end_again_beyond_its_task(build: Any) -> None:
+    dag, task = ("d", "dag"), ("t", "dag.task")
+    events = [
+        build.run("COMPLETE", "d", "dag", "08:09:00", kind="AIRFLOW/DAG"),
+        build.run("COMPLETE", "t", "dag.task", "08:08:00", parent=dag, kind="AIRFLOW/TASK"),
+        build.run("COMPLETE", "q", "q", "08:07:00", parent=task, kind="SPARK/JOB", reads=("x|a",)),
+    ]
+    jobs = [body["job"]["name"] for body in sent(REWRITINGS["marquez"], events)]
+    assert jobs == ["dag", "dag.task", "q", "dag.task"]
+
+
 def _last(bodies: list[Json]) -> dict[str, Json]:
     """The last body of each job, without what says which event it was made of."""
     return {body["job"]["name"]: body for body in bodies}
