@@ -103,6 +103,7 @@ VIEWS = {
     "columns": _COLUMNS,
     "beside": _at(PREPARE, up="1", at=_BEFORE, moment=_BEFORE, beside="now"),
     "timeline": _at(PREPARE, up="3"),
+    "runs": _at(PREPARE, open="job:nyc_taxi:TrainForecastModelFlow", tab="runs"),
     "history": _at(PREPARE, open=_WEATHER, tab="history"),
 }
 
@@ -187,3 +188,22 @@ def test_last_week_against_today_is_one_click_from_the_start_page(look: Look) ->
 def test_where_nothing_is_different_the_page_says_so(look: Look) -> None:
     page = look(f"/lineage?from={_days_ago(0)}")
     expect(page.get_by_text("Nothing is different")).to_be_visible()
+
+
+def test_what_a_run_started_is_a_tree_with_bars_that_is_walked_by_keyboard(look: Look) -> None:
+    job = "job:nyc_taxi:TrainForecastModelFlow"
+    page = look(_at(PREPARE, open=job, tab="runs"))
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_role("link", name=re.compile("^What the run of .* started")).first.click()
+    rows = details.locator(".gantt").get_by_role("link")
+    expect(rows).to_have_count(6)
+    expect(rows.first).to_have_attribute("title", re.compile("completed, from .*, 14 min"))
+    expect(rows.nth(2)).to_contain_text("write")
+    assert (
+        rows.nth(5).locator("i").bounding_box()["x"] > rows.nth(1).locator("i").bounding_box()["x"]
+    )  # type: ignore[index]
+    rows.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(details.get_by_role("heading", name="compute_actuals")).to_be_visible()

@@ -30,6 +30,7 @@ const PATHS = {
   fit: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
   clock: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18",
   compare: "M7 4v16M17 4v16M3 8h8M13 16h8",
+  bars: "M4 6h9M8 12h10M13 18h7",
   beside: "M4 5h16v14H4zM12 5v14",
   impact: "M4 12h6M10 12l7-6M10 12l7 6M17 6h-4M17 6v4M17 18h-4M17 18v-4",
   origin: "M20 12h-6M14 12L7 6M14 12l-7 6M4 6h3M4 18h3M4 12h10",

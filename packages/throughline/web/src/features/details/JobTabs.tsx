@@ -4,6 +4,7 @@ import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
 import { CodeLink } from "../../components/CodeLink";
 import { Command } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
@@ -72,7 +73,7 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
       {view.at && <p className="muted">All runs, also those after the moment that is looked at.</p>}
       <ul className="entries">
         {data.items.map((run) => (
-          <li key={run.runId}>
+          <li key={run.runId} className="run-entry">
             <Link className="entry-line" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
               <RunState state={run.state} />
               <span className="bar" aria-hidden="true">
@@ -82,6 +83,9 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
               <span className="muted entry-at">
                 <Ago at={run.startedAt} />
               </span>
+            </Link>
+            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={`What the run of ${run.startedAt} started, over time`} title="What it started, over time">
+              <Icon name="bars" />
             </Link>
           </li>
         ))}

@@ -14,6 +14,7 @@ import { formatView, type View } from "../../graph/view";
 import { duration, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
 import { Facets, Facts } from "./Facts";
+import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
 
 type Run = Answer<"runs/{run_id}">;
@@ -25,7 +26,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   if (!run) return <p className="waiting">Asking …</p>;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
-    { id: "below", title: "Started", count: run.below?.length ?? 0, content: () => <Below run={run} view={view} /> },
+    { id: "below", title: "Started", count: run.below?.length ?? 0, content: () => <RunGantt runId={run.runId} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={run.facets ?? {}} /> },
   ];
   const { title, above } = parts(run.job.name, "job");
@@ -56,6 +57,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   const parameters = Object.entries(run.parameters);
   return (
     <>
+      {view.at && <p className="muted">The run as it is now, not as of {moment(view.at)}.</p>}
       {run.error && <pre className="note bad wrap">{run.error}</pre>}
       <Facts
         facts={[
@@ -122,19 +124,5 @@ function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view:
         ))}
       </ul>
     </>
-  );
-}
-
-function Below({ run, view }: { run: Run; view: View }): ReactNode {
-  if (!run.below?.length) return <p className="muted">It started no other run that was told.</p>;
-  return (
-    <ul className="entries">
-      {run.below.map((each) => (
-        <li key={`${each.runId} ${each.job.name}`} className="entry-line">
-          <RunLink run={each} view={view} />
-          <span className="muted">{each.durationMs === null ? "" : duration(each.durationMs)}</span>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -1,0 +1,54 @@
+import type { Answer } from "../api/client";
+import { duration, moment } from "./words";
+
+export type RunTree = Answer<"runtree">;
+
+/** A run as a bar below the run that started it; places are shares of 100 of the whole time. */
+export interface GanttRow {
+  run: RunTree;
+  depth: number;
+  left: number;
+  width: number;
+  text: string;
+}
+
+export interface Gantt {
+  rows: GanttRow[];
+  /** How long all of it took, in milliseconds. */
+  length: number;
+}
+
+const LEAST_WIDTH = 0.6;
+
+/** A run and all that it started, the first first; what still runs does so until `now`. */
+export function ganttOf(root: RunTree, now: number): Gantt {
+  const flat: { run: RunTree; depth: number; span: [number, number] | null }[] = [];
+  const open = [{ run: root, depth: 0 }];
+  for (let each = open.pop(); each; each = open.pop()) {
+    flat.push({ ...each, span: spanOf(each.run, now) });
+    const { depth } = each;
+    open.push(...(each.run.children ?? []).map((run) => ({ run, depth: depth + 1 })).reverse());
+  }
+  const spans = flat.map((each) => each.span).filter((span) => span !== null);
+  const begin = Math.min(...spans.map(([from]) => from));
+  const length = spans.length === 0 ? 0 : Math.max(1, Math.max(...spans.map(([, to]) => to)) - begin);
+  const rows = flat.map(({ run, depth, span }) => {
+    const [left, width] = span ? [(100 * (span[0] - begin)) / length, (100 * (span[1] - span[0])) / length] : [0, 0];
+    return { run, depth, left: Math.min(left, 100 - LEAST_WIDTH), width: span ? Math.max(width, LEAST_WIDTH) : 0, text: said(run, span) };
+  });
+  return { rows, length };
+}
+
+function spanOf(run: RunTree, now: number): [number, number] | null {
+  const { startedAt: started, endedAt: ended } = run;
+  if (!started) return null;
+  const from = Date.parse(started);
+  // Of a run that was lost nobody knows the end.
+  return [from, Math.max(from, ended ? Date.parse(ended) : run.state === "LOST" ? from : now)];
+}
+
+function said(run: RunTree, span: [number, number] | null): string {
+  if (!span) return `${run.state.toLowerCase()}, nobody told when`;
+  const took = run.state === "LOST" ? "nobody told its end" : duration(span[1] - span[0]);
+  return `${run.state.toLowerCase()}, from ${moment(new Date(span[0]).toISOString())}, ${took}`;
+}
