@@ -122,7 +122,7 @@ def test_a_busy_datazone_is_waited_for_and_an_event_it_stumbles_over_is_not(
     assert len(sqs.letters) == is_buried
     if is_buried:
         reason = sqs.letters[0]["MessageAttributes"]["Reason"]["StringValue"]
-        assert reason.endswith(f"(tried {receives} times)")
+        assert reason.endswith(f"(handed out {receives} times)")
 
 
 def test_waits_grow_to_a_quarter_of_an_hour() -> None:

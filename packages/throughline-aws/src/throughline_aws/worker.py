@@ -74,7 +74,7 @@ class Worker:
             if receives < most:
                 tell("WARNING", "not taken now", reason=str(error), **_about(record))
                 return False
-            return self._bury(record, f"{error} (tried {receives} times)")
+            return self._bury(record, f"{error} (handed out {receives} times)")
         except (DeliveryError, EventError) as error:
             return self._bury(record, str(error))
         except Exception as error:  # what trips over one event must not stop the others
