@@ -98,7 +98,7 @@ def test_no_secret_is_written_down(services: dict[str, Json]) -> None:
         for name, value in service["environment"].items():
             if re.search("PASSWORD|SECRET|TOKEN|KEY", name):
                 assert value is None or str(value).startswith("${"), name
-            elif "://" in str(value):
+            elif "://" in str(value) and "@" in str(value):
                 assert re.search(r"//\w+:\$\{POSTGRES_PASSWORD:\?", value), name
 
 
@@ -130,6 +130,8 @@ def test_the_lineage_server_is_given_settings_that_it_has(services: dict[str, Js
     given = services["throughline"]["environment"]
     assert set(given) <= {setting.variable for setting in THROUGHLINE_SETTINGS}
     assert given["THROUGHLINE_HOST"] == "0.0.0.0"
+    airflow = services["airflow"]["environment"]["AIRFLOW_PORT"]
+    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow}"
     assert given["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
 
 

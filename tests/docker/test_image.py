@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import yaml
 
 from commands.docker import COMPOSE_FILE
+from commands.page import BUILT, WEB, ensure_page
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import JAVA_VERSIONS
 
@@ -46,6 +47,22 @@ def test_the_image_holds_the_code_and_nothing_private() -> None:
     assert all((REPOSITORY / name).exists() for name in let_in)
     assert let_in.isdisjoint({".state", ".venv", ".git", "settings.yaml", "tests"})
     assert IGNORED.index("**/.*") > max(n for n, line in enumerate(IGNORED) if line[:1] == "!")
+
+
+def test_the_page_is_built_by_the_locked_node_to_where_the_server_looks_for_it() -> None:
+    stage = JOINED.partition("FROM build AS page")[2].partition("\nFROM ")[0]
+    assert "--group node" in stage
+    assert "node" in PYPROJECT["dependency-groups"]
+    program = re.search(r'python -c "([^"]+)"', stage)
+    assert program is not None
+    compile(program[1], "page", "exec")
+    assert program[1] == f"from {ensure_page.__module__} import ensure_page; ensure_page()"
+    built = re.search(r"^ARG BUILT=/app/(\S+)$", DOCKERFILE, re.MULTILINE)
+    assert built is not None
+    assert REPOSITORY / built[1] == BUILT
+    assert "COPY --from=page ${BUILT} ${BUILT}" in DOCKERFILE
+    needed = (path.relative_to(REPOSITORY) for path in (WEB / "package-lock.json", WEB / "src"))
+    assert all(f"!{path.parts[0]}" in IGNORED for path in needed)
 
 
 def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
