@@ -292,9 +292,9 @@ def _settings(**arguments: str | None) -> Settings:
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
-    from commands.services import lineage_lost, lineage_ready, prepare
+    from commands.services import delivers, lineage_lost, prepare
 
-    if not lineage_ready(settings):  # nobody would deliver what is in the spool
+    if not delivers(settings):  # nobody would do it for the flow
         settings = settings.model_copy(update={"lineage_delivery": "direct"})
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)

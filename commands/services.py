@@ -6,7 +6,7 @@ import fcntl
 import os
 import subprocess
 from datetime import datetime
-from typing import IO
+from typing import IO, Any
 
 import httpx
 import yaml
@@ -130,18 +130,27 @@ def lineage_caught_up(settings: Settings) -> bool:
     return bool(health.get("spool", {}).get("lagBytes") == 0)
 
 
+def delivers(settings: Settings) -> bool:
+    """Whether a lineage server answers that delivers to every backend elsewhere."""
+    return {str(each["name"]) for each in deliveries(settings)} <= _standings(settings).keys()
+
+
 def lineage_delivered(settings: Settings) -> bool:
     """Whether every backend elsewhere was told all that the lineage server has, or is down."""
-    names = {each["name"] for each in deliveries(settings)}
-    try:
-        answer = httpx.get(f"{settings.throughline_url}/api/v2/deliver", timeout=5)
-        standings = {each["backend"]: each for each in answer.raise_for_status().json()}
-    except (httpx.HTTPError, ValueError):
-        return False
+    standings, names = _standings(settings), [str(each["name"]) for each in deliveries(settings)]
     return all(
         name in standings and (standings[name]["lag"] == 0 or standings[name]["isFailing"])
         for name in names
     )
+
+
+def _standings(settings: Settings) -> dict[str, Any]:
+    """How each backend stands at the lineage server, by name; none where no server answers."""
+    try:
+        answer = httpx.get(f"{settings.throughline_url}/api/v2/deliver", timeout=5)
+        return {each["backend"]: each for each in answer.raise_for_status().json()}
+    except (httpx.HTTPError, ValueError):
+        return {}
 
 
 def start_airflow(settings: Settings) -> Service:

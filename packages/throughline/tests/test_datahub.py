@@ -223,6 +223,21 @@ def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) ->
     assert store.edges() == {"f.j": ({"new"}, {"out"})}
 
 
+def test_a_run_that_is_told_late_does_not_stand_for_its_job(build: Any) -> None:
+    old, new = (
+        build.run("COMPLETE", run, "f.j", time, reads=(f"x|{run}",))
+        for run, time in (("old", "08:00:00"), ("new", "09:00:00"))
+    )
+    for order in ([old, new], [new, old]):
+        store, fresh = Store(), Live(EventLog("sqlite://"))
+        with _delivering(fresh, store.answer, emitter=False) as forwarder:
+            for event in order:
+                _fill(fresh, build, [event])
+                forwarder.drain()
+        assert store.edges() == {"f.j": ({"new"}, set())}
+        fresh.log.close()
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_elements_of_one_task_have_their_datasets_there_together(
     live: Live, build: Any, at_once: bool

@@ -10,6 +10,7 @@ import orjson
 from throughline.deliver import http
 from throughline.deliver.backend import Delivery
 from throughline.deliver.http import Http, HttpConfig, post, raise_refusal
+from throughline.deliver.known import Done
 from throughline.deliver.rewrite.datahub import DATAHUB
 from throughline.deliver.rewritten import rewritten
 from throughline.errors import ConfigError, UnavailableError
@@ -38,10 +39,11 @@ class DataHub(Http):
     def __init__(self, config: DataHubConfig) -> None:
         super().__init__(config)
         self._emitter = _emitter(config) if config.emitter else None
+        self._done: Done = {}
 
     def send(self, delivery: Delivery) -> None:
         """Post the bodies of one event and emit what belongs to them."""
-        for body, known in rewritten(delivery, DATAHUB):
+        for body, known in rewritten(delivery, DATAHUB, self._done):
             post(self._client, self._url, orjson.dumps(body), self._url)
             if self._emitter is not None:
                 from throughline.deliver.rewrite.datahub_extras import extras

@@ -84,19 +84,24 @@ class End:
         }
 
 
-def known_of(state: State, key: RunKey, *, of_job: bool = False) -> Known:
+Done = dict[JobRef, RunKey | None]
+"""The newest run of each job that completed and read or wrote something, as far as was asked."""
+
+
+def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     """What is known of a run.
 
-    With `of_job` its inputs and outputs are those of its job, for a backend that keeps no other:
-    those of siblings of the same job (mapped and foreach elements) count as well, and, as long as
-    the run has not completed with some of its own, those of the last one that did.
+    With `done` its inputs and outputs are those of its job, for a backend that keeps no other:
+    those of siblings of the same job (mapped and foreach elements) count as well; as long as the
+    run has not completed with some of its own, those of the newest one that did; and those alone
+    once that is newer. Each run that comes by is noted there, so that all are looked at only once.
     """
     run = state.runs.get(key)
     if run is None:
         return Known()
     lineage = list(lineage_of(state, run))
     flow = state.jobs.get(JobRef(key.job.namespace, key.job.name.split(".")[0]))
-    members = _generation(state, run) if of_job else _members(state, [run])
+    members = _members(state, [run]) if done is None else _generation(state, run, done)
     return Known(
         inputs=_datasets(state, [run.inputs for run in members], "inputFacets"),
         outputs=_datasets(state, [run.outputs for run in members], "outputFacets"),
@@ -149,24 +154,38 @@ def _engines(state: State, run: Run, above: list[Run]) -> Iterator[tuple[JobRef,
             yield key.job, engine
 
 
-def _generation(state: State, run: Run) -> list[Run]:
+def _generation(state: State, run: Run, done: Done) -> list[Run]:
     """The runs whose datasets are those of the job once this run has come so far."""
     members = _members(state, [run, *_siblings(state, run)])
-    is_settled = run.end is not None and run.end[1] is EventType.COMPLETE
-    if is_settled and any(each.inputs or each.outputs for each in members):
+    job = run.key.job
+    if job not in done:
+        done[job] = _newest_done(state, job)
+    held = done[job]
+    newest = state.runs[held] if held is not None else None
+    if newest is not None and _began(newest) > _began(run) and newest not in members:
+        return _members(state, [newest, *_siblings(state, newest)])
+    if _is_completed(run) and any(each.inputs or each.outputs for each in members):
+        done[job] = run.key
         return members
-    completed = (
-        each
-        for each in map(state.runs.__getitem__, state.jobs[run.key.job].runs)
-        if each.end is not None
-        and each.end[1] is EventType.COMPLETE
-        and (start_of(each) or 0) < (start_of(run) or 0)
-    )
-    for before in nlargest(_LOOKED_BACK, completed, key=lambda each: start_of(each) or 0):
-        did = _members(state, [before, *_siblings(state, before)])
-        if any(each.inputs or each.outputs for each in did):
-            return members + did
-    return members
+    if newest is None or newest in members:
+        return members
+    return members + _members(state, [newest, *_siblings(state, newest)])
+
+
+def _newest_done(state: State, job: JobRef) -> RunKey | None:
+    completed = filter(_is_completed, map(state.runs.__getitem__, state.jobs[job].runs))
+    for run in nlargest(_LOOKED_BACK, completed, key=_began):
+        if any(each.inputs or each.outputs for each in _members(state, [run])):
+            return run.key
+    return None
+
+
+def _is_completed(run: Run) -> bool:
+    return run.end is not None and run.end[1] is EventType.COMPLETE
+
+
+def _began(run: Run) -> int:
+    return start_of(run) or 0
 
 
 def _siblings(state: State, run: Run) -> list[Run]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import orjson
 
 from throughline.deliver.backend import Delivery
-from throughline.deliver.known import Body, Known, ends_before, known_of
+from throughline.deliver.known import Body, Done, Known, ends_before, known_of
 from throughline.deliver.rewrite import Rewriting
 from throughline.projection import RunKey
 from throughline.spec import RunEvent
@@ -25,16 +25,24 @@ def bodies(delivery: Delivery, rewriting: Rewriting) -> list[Body]:
     return [body for body, _ in rewritten(delivery, rewriting)]
 
 
-def rewritten(delivery: Delivery, rewriting: Rewriting) -> list[tuple[Body, Known]]:
-    """The bodies to send, each with what is known of its run. Raises DeliveryError."""
+def rewritten(
+    delivery: Delivery, rewriting: Rewriting, done: Done | None = None
+) -> list[tuple[Body, Known]]:
+    """The bodies to send, each with what is known of its run; `done` is kept for the next time.
+
+    Raises:
+        DeliveryError: the backend can take no part of the event.
+    """
+    if done is None:
+        done = {}
     event, raw = delivery.event, orjson.loads(delivery.body)
     if not isinstance(event, RunEvent):
         return [(body, Known()) for body in rewriting.rewrite(raw, Known())]
     with delivery.known() as state:
-        key, of_job = RunKey(event.run_id, event.job), rewriting.of_job
-        told = [(raw, known_of(state, key, of_job=of_job))]
+        noted = done if rewriting.of_job else None
+        told = [(raw, known_of(state, RunKey(event.run_id, event.job), noted))]
         ends = ends_before(state, event)
     if again := [end for end in ends if delivery.was_told(end.hash)]:
         with delivery.known() as state:
-            told += [(end.body(raw), known_of(state, end.key, of_job=of_job)) for end in again]
+            told += [(end.body(raw), known_of(state, end.key, noted)) for end in again]
     return [(body, known) for each, known in told for body in rewriting.rewrite(each, known)]
