@@ -207,3 +207,14 @@ def test_what_a_run_started_is_a_tree_with_bars_that_is_walked_by_keyboard(look:
     expect(rows.nth(1)).to_be_focused()
     page.keyboard.press("Enter")
     expect(details.get_by_role("heading", name="compute_actuals")).to_be_visible()
+
+
+def test_the_events_of_a_run_are_shown_as_they_came(look: Look) -> None:
+    page = look(_at(PREPARE, open=PREPARE, tab="runs"))
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_role("link", name=re.compile("^Completed")).first.click()
+    details.get_by_role("tab", name="Events").click()
+    expect(details.get_by_role("group")).to_have_count(2)
+    details.locator("summary").last.click()
+    expect(details.get_by_role("region", name="Event 2")).to_contain_text('"eventType": "COMPLETE"')
+    expect(details.get_by_role("button", name="Copy the event").last).to_be_visible()

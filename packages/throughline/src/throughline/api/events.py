@@ -8,10 +8,20 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Query, Response
 
+from throughline import deadline
 from throughline.api.http import Cursor, Limit, LiveState, Offset, PageLimit, answer
 from throughline.errors import ConfigError
 from throughline.graph.pages import cursor_of, paged, place_of
-from throughline.spec import identity_of, oddities, parse_time, to_micros
+from throughline.graph.runs import find_run
+from throughline.spec import (
+    RunEvent,
+    identity_of,
+    load,
+    oddities,
+    parse_event,
+    parse_time,
+    to_micros,
+)
 
 router = APIRouter()
 
@@ -35,6 +45,39 @@ def list_events(
     span = _micros("after", after), _micros("before", before)
     total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
     return answer({"totalCount": total, "events": [orjson.Fragment(body) for body in bodies]})
+
+
+@router.get("/api/v2/events")
+def list_events_of_run(
+    live: LiveState,
+    run: Annotated[str, Query(description="A run's id, or what its orchestrator calls it.")],
+    limit: PageLimit = 20,
+    cursor: Cursor = None,
+) -> Response:
+    """The events of one run as they are kept, by event time.
+
+    One answer looks at no more than 2,000 events that name the run, so it may hold fewer than
+    `limit`, or none: ask on with `cursor` set to `next` until that is null.
+    """
+    with live.reading() as state:
+        found = find_run(state, run)
+    about, after = ("events", *found.key), (0, 0)
+    if cursor is not None:
+        time, seq = place_of(about, cursor, (int, int))
+        after = (int(time), int(seq))
+    span = found.first or 0, found.last or 0
+    bodies: list[orjson.Fragment] = []
+    events = live.log.holding(found.key.run_id, span, after, _LOOKED_AT)
+    is_more = len(events) == _LOOKED_AT
+    for time, seq, text in deadline.watched(events):
+        if len(bodies) == limit:
+            is_more = True
+            break
+        after = (time, seq)
+        event = parse_event(load(text), "")
+        if isinstance(event, RunEvent) and (event.run_id, event.job) == found.key:
+            bodies.append(orjson.Fragment(text))
+    return answer(paged(bodies, cursor_of(about, after) if is_more else None))
 
 
 @router.get("/api/v2/events/odd")

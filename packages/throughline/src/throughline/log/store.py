@@ -22,6 +22,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    tuple_,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -191,6 +192,31 @@ class EventLog:
         with self.reading() as connection:
             rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
         return [(row.seq, row.body) for row in rows]
+
+    def holding(
+        self, text: str, span: tuple[int, int], after: tuple[int, int], limit: int
+    ) -> list[tuple[int, int, str]]:
+        """The (event time, seq, body) of events in which a text is, by event time and arrival.
+
+        Upper and lower case are one. `span` are the first and the last event time (microseconds)
+        to look at, `after` the event time and seq behind which to begin.
+        """
+        table = schema.events
+        place = tuple_(table.c.event_time, table.c.seq)
+        query = (
+            select(table.c.event_time, table.c.seq, table.c.body)
+            .where(
+                table.c.kind == schema.OPENLINEAGE,
+                table.c.event_time.between(*span),
+                place > tuple_(*after),
+                table.c.body.icontains(text, autoescape=True),
+            )
+            .order_by(table.c.event_time, table.c.seq)
+            .limit(limit)
+        )
+        with self.reading() as connection:
+            rows = connection.execute(query).all()
+        return [(row.event_time, row.seq, row.body) for row in rows]
 
     def seq_of(self, hash_: str) -> int | None:
         """The place of an event in the log, by its identity."""

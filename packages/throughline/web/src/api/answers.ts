@@ -1,4 +1,4 @@
-import { keepPreviousData, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { ApiError, ask, askRun, type Answer, type Query, type Question } from "./client";
 
 /** A refusal is an answer; silence is not, and is asked again for as long as it takes. */
@@ -34,4 +34,14 @@ export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | nul
 
 export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
   return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
+}
+
+/** The events of a run, page by page. */
+export function useEvents(run: string) {
+  return useInfiniteQuery({
+    queryKey: ["events", run],
+    queryFn: ({ pageParam, signal }) => ask("events", { run, cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+  });
 }

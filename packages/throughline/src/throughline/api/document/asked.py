@@ -116,6 +116,7 @@ def _own() -> Asked:
         )
     ]
     return {
+        "/api/v2/events": [{"run": run_id(3), "limit": 1}, {"run": run_id(3)}],
         "/api/v2/events/odd": [{"limit": 1}, {}],
         "/api/v2/deliver": [{}],
         "/api/v2/keys": [{}],

@@ -13,6 +13,7 @@ import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
+import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
@@ -27,6 +28,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
     { id: "below", title: "Started", count: run.below?.length ?? 0, content: () => <RunGantt runId={run.runId} view={view} /> },
+    { id: "events", title: "Events", content: () => <Events runId={run.runId} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={run.facets ?? {}} /> },
   ];
   const { title, above } = parts(run.job.name, "job");

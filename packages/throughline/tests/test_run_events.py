@@ -1,0 +1,56 @@
+"""The events of a run are answered as the log keeps them, page by page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from throughline.api import make_app
+from throughline.log import entry_of
+from throughline.projection.live import Batch, Live
+
+RUN, OTHER = "0194b1c4-0000-7000-8000-00000000000A", "0194b1c4-0000-7000-8000-00000000000b"
+
+
+@pytest.fixture
+def client(live: Live, build: Any) -> TestClient:
+    """A client of a server with a run of three events, and one below it that names it."""
+    sent = [
+        build.run("COMPLETE", RUN, "load", "08:10:00", writes=("db|t",)),
+        build.run("RUNNING", RUN.lower(), "load", "08:05:00"),
+        build.run("START", RUN, "load", "08:00:00"),
+        build.run("START", OTHER, "query", "08:01:00", parent=(RUN, "load")),
+        build.run("COMPLETE", RUN, "another", "08:02:00"),
+    ]
+    live.take(Batch([entry_of(orjson.dumps(body)) for body in sent]))
+    return TestClient(make_app(live))
+
+
+@pytest.mark.each_database
+def test_a_run_has_its_own_events_in_the_order_of_their_times(client: TestClient) -> None:
+    page = client.get("/api/v2/events", params={"run": RUN}).json()
+    assert [each["eventType"] for each in page["items"]] == ["START", "RUNNING", "COMPLETE"]
+    assert page["items"][2]["outputs"] == [{"namespace": "db", "name": "t", "facets": {}}]
+    assert page["next"] is None
+    below = client.get("/api/v2/events", params={"run": OTHER}).json()
+    assert [each["job"]["name"] for each in below["items"]] == ["query"]
+
+
+@pytest.mark.each_database
+def test_pages_of_events_hold_each_once(client: TestClient) -> None:
+    found: list[str] = []
+    asked = {"run": RUN, "limit": "1"}
+    while asked.get("cursor", "first"):
+        page = client.get("/api/v2/events", params=asked).json()
+        found += [each["eventType"] for each in page["items"]]
+        asked["cursor"] = page["next"]
+    assert found == ["START", "RUNNING", "COMPLETE"]
+
+
+def test_what_cannot_be_asked_is_refused(client: TestClient) -> None:
+    assert client.get("/api/v2/events", params={"run": "none"}).status_code == 404
+    other = client.get("/api/v2/events", params={"run": OTHER, "limit": 1, "cursor": "x"})
+    assert other.status_code == 400

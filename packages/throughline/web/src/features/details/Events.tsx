@@ -1,0 +1,39 @@
+import type { ReactNode } from "react";
+import { useEvents } from "../../api/answers";
+import { Copy } from "../../components/Copy";
+import { Trouble } from "../../components/Trouble";
+import { moment } from "../../graph/words";
+
+/** What a producer sent of a run, as the log keeps it. */
+export function Events({ runId }: { runId: string }): ReactNode {
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = useEvents(runId);
+  if (error) return <Trouble error={error} />;
+  if (!data) return <p className="waiting">Asking …</p>;
+  const events = data.pages.flatMap((page) => page.items) as { eventType?: string; eventTime?: string }[];
+  return (
+    <>
+      {events.length === 0 && !hasNextPage && <p className="muted">It sent none: only other runs tell of it.</p>}
+      {events.map((event, nth) => {
+        const text = JSON.stringify(event, null, 2);
+        return (
+          <details key={nth} className="facet">
+            <summary>
+              {event.eventType ?? "event"} <span className="muted">{moment(event.eventTime ?? "")}</span>
+            </summary>
+            <div className="command code">
+              <pre tabIndex={0} role="region" aria-label={`Event ${nth + 1}`}>
+                {text}
+              </pre>
+              <Copy text={text} label="Copy the event" />
+            </div>
+          </details>
+        );
+      })}
+      {hasNextPage && (
+        <button type="button" className="link" disabled={isFetching} onClick={() => void fetchNextPage()}>
+          {isFetching ? "Asking …" : "More events"}
+        </button>
+      )}
+    </>
+  );
+}
