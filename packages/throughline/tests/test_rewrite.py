@@ -127,6 +127,25 @@ def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: An
     assert {name for _, _, name in _edges(bodies)} == {"in", "shop.orders", "out"}
 
 
+def test_what_is_told_of_a_dataset_comes_along_and_what_another_run_did_with_it_does_not(
+    rewriting: Rewriting, build: Any
+) -> None:
+    before = build.run("COMPLETE", "a", "f.a", "08:00:00", reads=("x|raw",), writes=("x|in",))
+    before["outputs"][0]["facets"] = {
+        "version": {"datasetVersion": "1"},
+        "schema": {"fields": [{"name": "a", "type": "long"}]},
+    }
+    event = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=("x|in",), writes=("x|out",))
+    event["inputs"][0]["facets"] = {"custom": {"owner": "ada"}}
+    event["outputs"][0]["facets"] = {"version": {"datasetVersion": "2"}}
+    body = _last(sent(rewriting, [before, event]))["f.b"]
+    read, written = body["inputs"][0]["facets"], body["outputs"][0]["facets"]
+    assert read["custom"]["owner"] == "ada"
+    assert read["schema"]["fields"] == [{"name": "a", "type": "long"}]
+    assert "version" not in read
+    assert written["version"]["datasetVersion"] == "2"
+
+
 def test_nulls_go_and_what_is_left_is_kept(rewriting: Rewriting, build: Any) -> None:
     event = build.run(
         "COMPLETE", "r", "flow.j", "08:00:00", reads=("x|in",), writes=("x|out",),

@@ -18,18 +18,14 @@ from throughline.spec import EventType, Facets, JobRef, RunEvent, shown_time
 Body = dict[str, Any]
 """An event, a dataset or a facet as JSON, decoded."""
 
-_LASTING = (
-    "catalog",
-    "dataSource",
-    "datasetType",
-    "documentation",
-    "hierarchy",
-    "ownership",
-    "schema",
-    "storage",
-    "tags",
-)
-"""Facets that say what a dataset is, whoever says it; others tell what one run did with it."""
+_OF_RUN = {
+    "columnLineage",
+    "dataQualityAssertions",
+    "dataQualityMetrics",
+    "lifecycleStateChange",
+    "version",
+}
+"""Facets of a dataset that tell what one run did or met; others say what it is, whoever says it."""
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/\S*?(\w+)/?|apache/(airflow)/.*|(trino)db/trino.*)"
 )
@@ -220,7 +216,7 @@ def _dataset(state: State, name: DatasetName, uses: list[Use], io: str) -> Body:
     names = state.identity.names(name)
     records = [state.datasets[each] for each in names if each in state.datasets]
     lasting = _newest(record.facets for record in records)
-    facets = {each: lasting[each] for each in _LASTING if each in lasting}
+    facets = {each: facet for each, facet in lasting.items() if each not in _OF_RUN}
     facets |= _newest(use.about for use in uses)
     versions = [use.version for use in uses if use.version]
     if versions and "version" not in facets:
