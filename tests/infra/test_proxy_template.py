@@ -103,6 +103,20 @@ def test_the_queues_are_encrypted_and_hold_what_the_receiver_takes(template: Jso
     assert queue["RedrivePolicy"]["maxReceiveCount"] == MOST_RECEIVES_EVER
 
 
+def test_a_fifo_queue_is_named_as_such_and_apart_from_those_of_other_stacks(template: Json) -> None:
+    names = set()
+    for name in QUEUES:
+        condition, (text, parts), otherwise = (
+            part.get("Fn::Sub", part) if isinstance(part, dict) else part
+            for part in template["Resources"][name]["Properties"]["QueueName"]["Fn::If"]
+        )
+        assert (condition, otherwise) == ("IsFifo", {"Ref": "AWS::NoValue"})
+        assert {"Ref": "AWS::StackId"} in parts["Id"]["Fn::Select"][1]["Fn::Split"]
+        assert re.fullmatch(r"[\w-]+\$\{Id\}\.fifo", text)
+        names.add(text)
+    assert len(names) == 2
+
+
 def test_a_batch_that_hangs_ends_before_the_worker_and_the_worker_before_the_message_returns(
     template: Json,
 ) -> None:
