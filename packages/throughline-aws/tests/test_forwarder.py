@@ -1,0 +1,50 @@
+"""The backend behind throughline's forwarder, which tells it of whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from throughline.deliver import Forwarder, read_backends
+from throughline.log import EventLog, entry_of, standings
+from throughline.projection.live import Batch, Live
+from throughline_aws.datazone import DataZone
+from throughline_aws.local.datazone import DataZoneServer
+
+Make = Callable[..., tuple[DataZone, DataZoneServer]]
+Event = Callable[..., dict[str, Any]]
+
+RUN = "0190a5f0-0000-7000-8000-000000000001"
+REFUSED = "0190a5f0-0000-7000-8000-000000000002"
+RIDES = {"namespace": "redshift://lake.eu-central-1:5439", "name": "dev.public.rides"}
+
+
+def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_letters(
+    make_datazone: Make, event: Event, tmp_path: Path
+) -> None:
+    _, server = make_datazone(lambda body: 400 if body["run"]["runId"] == REFUSED else 200)
+    deliver = tmp_path / "deliver.yaml"
+    deliver.write_text(
+        "backends: [{name: catalog, type: datazone, domain_id: dzd_a, account: '111122223333'}]"
+    )
+    log = EventLog(f"sqlite:///{tmp_path / 'log.db'}")
+    live = Live(log)
+    bodies = [
+        event(RUN, 1, eventType="START", inputs=[RIDES]),
+        event(REFUSED, 2),
+        event(RUN, 3, eventType="COMPLETE"),  # which says nothing of what it read
+    ]
+    live.take(Batch([entry_of(orjson.dumps(body)) for body in bodies]))
+    forwarder = Forwarder("catalog", read_backends(deliver)["catalog"], live)
+    assert forwarder.drain() == 2
+    forwarder.stop()
+    (standing,) = standings(log)
+    assert (standing.lag, standing.dead_letters) == (0, 1)
+    assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
+    end = server.taken[-1].body
+    assert end["eventType"] == "COMPLETE"
+    assert [each["name"] for each in end["inputs"]] == ["table/lake/dev/public/rides"]
+    log.close()
