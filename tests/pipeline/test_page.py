@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from commands.page import ensure_page
 from tests.looking import Look, axe_finds, counted, details, find, looking
-from tests.pipeline.conftest import FLOW, Pipeline
+from tests.pipeline.conftest import FLOW, TRAIN_DAG, Pipeline
 
 pytestmark = [pytest.mark.airflow, pytest.mark.browser]
 
@@ -55,7 +55,8 @@ def test_a_view_of_the_pipelines_lineage_stands_and_axe_finds_nothing(
     name: str, theme: str, look: Look
 ) -> None:
     page = look(VIEWS[name], theme)
-    expect(page.locator(".row, [data-node]").first).to_be_visible()
+    what = ".row, [data-node], .reached, .sheet-line, .origin, .found"
+    expect(page.locator(what).first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
     assert axe_finds(page) == []
 
@@ -89,7 +90,9 @@ def test_the_model_was_not_trained_on_anything_tagged_pii(start: Page) -> None:
     expect(start.get_by_role("note", name="Personal data")).to_be_visible()
 
 
-def test_a_run_of_the_dag_shows_its_tasks_on_a_time_axis(look: Look, pipeline: Pipeline) -> None:
+def test_a_run_of_the_training_shows_the_flows_steps_over_time(look: Look) -> None:
     page = look("/")
-    page.get_by_role("link", name=re.compile(f"Completed.*{FLOW}")).first.click()
-    expect(details(page).get_by_role("heading", name=FLOW)).to_be_visible()
+    page.get_by_role("link", name=re.compile(f"Completed.*{TRAIN_DAG}")).first.click()
+    details(page).get_by_role("tab", name=re.compile("Started")).click()
+    expect(details(page).get_by_text("compute_actuals").first).to_be_visible()
+    expect(details(page).get_by_text("write_forecasts_to_table").first).to_be_visible()
