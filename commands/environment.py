@@ -45,6 +45,7 @@ def _metaflow(settings: Settings) -> dict[str, str]:
         "METAFLOW_CARD_LOCALROOT": f"{home}/cards",
         "METAFLOW_DEFAULT_DATASTORE": "local",
         "METAFLOW_DEFAULT_METADATA": "local",
+        "METAFLOW_OPENLINEAGE_PROGRAM": "./run training-flow",
         "METAFLOW_USER": os.environ.get("METAFLOW_USER") or _user(),
     }
 

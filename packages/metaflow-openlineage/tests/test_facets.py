@@ -186,3 +186,15 @@ def test_fields_are_told_of_tables_and_nothing_else():
     assert fields_of(pandas.DataFrame({"a": [1]})) == (("a", "int64"),)
     assert fields_of(pyarrow.table({"a": [1]})) == (("a", "int64"),)
     assert fields_of({"a": [1]}) == ()
+
+
+@pytest.mark.parametrize(
+    ("ui", "url"), [(None, None), ("https://ui.example.org/", "https://ui.example.org/Flow/17/a/3")]
+)
+def test_a_task_leads_to_metaflow_s_page_where_there_is_one(
+    ui: str | None, url: str | None
+) -> None:
+    found = facets.task("Flow/17/a/3", "python flow.py", ui, has_card=True)["metaflow_task"]
+    told = Serde.to_dict(found)
+    assert told.get("url") == url
+    assert (told["pathspec"], told["hasCard"]) == ("Flow/17/a/3", True)

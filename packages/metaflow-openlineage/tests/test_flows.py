@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import signal
 from typing import Any
 
@@ -296,6 +297,15 @@ def test_the_decorator_says_which_artifacts_are_models_and_datasets(resumed):
     kinds = {each["name"]: each["facets"]["datasetType"]["datasetType"] for each in outputs}
     assert kinds == {"SmallFlow/fitted": "MODEL", "SmallFlow/count": "JOB_OUTPUT"}
     assert names(resumed[0].one("SmallFlow.start", "COMPLETE")["outputs"]) == {"SmallFlow/data"}
+
+
+def test_a_task_tells_its_name_and_whether_it_has_a_card(resumed):
+    _, second, third = resumed
+    trained = facet(second.one("SmallFlow.train", "COMPLETE"), "metaflow_task")
+    ended = facet(third.one("SmallFlow.end", "COMPLETE"), "metaflow_task")
+    assert (trained["hasCard"], ended["hasCard"]) == (False, True)
+    assert re.fullmatch(r"SmallFlow/\d+/end/\d+", ended["pathspec"])
+    assert ended["program"] == "python small.py"
 
 
 def test_a_flow_that_nothing_launched_has_no_parent_and_is_its_own_root(resumed):

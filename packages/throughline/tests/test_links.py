@@ -67,6 +67,13 @@ def test_the_page_of_a_mapped_task_is_that_of_all_its_elements(build: Any) -> No
     assert node_answer(state, "job:demo:rides.load")["links"][0]["url"] == f"{_DAG}/tasks/load"
 
 
+def test_a_task_of_metaflow_leads_to_its_page(build: Any) -> None:
+    told = {"metaflow_task": {"url": "https://ui.example.org/Flow/17/a/3"}}
+    state = build.state(build.run("COMPLETE", "t", "Flow.a", "08:01:00", facets=told))
+    (link,) = run_answer(state, "t")["links"]
+    assert link == {"name": "Task in Metaflow", "url": "https://ui.example.org/Flow/17/a/3"}
+
+
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", "", None, 7])
 def test_no_browser_is_sent_to_what_is_no_page(url: Any, build: Any) -> None:
     state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=_task(url)))

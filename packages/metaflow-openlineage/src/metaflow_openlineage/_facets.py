@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
+import attr
 from openlineage.client import event_v2 as ev
 from openlineage.client import facet_v2 as fv
 
@@ -117,6 +118,22 @@ def parameters(values: Mapping[str, object]) -> RunFacets:
         for name, value in values.items()
     ]
     return {"executionParameters": _ours(m.ExecutionParametersRunFacet, given)} if given else {}
+
+
+@attr.define
+class TaskFacet(fv.RunFacet):
+    """Metaflow's name of a task, what starts its flow, and where it can be looked at."""
+
+    pathspec: str
+    program: str
+    hasCard: bool
+    url: str | None = None
+
+
+def task(pathspec: str, program: str, ui: str | None, *, has_card: bool) -> RunFacets:
+    """Where a task can be looked at: on Metaflow's page, if there is one, and on its card."""
+    url = f"{ui.rstrip('/')}/{pathspec}" if ui else None
+    return {"metaflow_task": _ours(TaskFacet, pathspec, program, has_card, url)}
 
 
 def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:

@@ -20,6 +20,7 @@ class Settings:
     deployment: str | None = None
     nominal_time: str | None = None
     source_code: bool = True
+    program: str | None = None
     timeout: float = 3.0
 
     @classmethod
@@ -34,6 +35,7 @@ class Settings:
             deployment=environ.get("METAFLOW_OPENLINEAGE_DEPLOYMENT") or None,
             nominal_time=environ.get("METAFLOW_OPENLINEAGE_NOMINAL_TIME") or None,
             source_code=environ.get("METAFLOW_OPENLINEAGE_SOURCE_CODE", "").lower() != "false",
+            program=environ.get("METAFLOW_OPENLINEAGE_PROGRAM") or None,
             timeout=_seconds(environ, "METAFLOW_OPENLINEAGE_TIMEOUT", cls.timeout),
         )
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from metaflow.metadata_provider.metadata import MetaDatum
+from metaflow.metaflow_config import UI_URL
 from metaflow.metaflow_current import current
 from metaflow.util import get_username
 
@@ -78,6 +81,7 @@ class TaskRun:
             **facets_of_run(self.settings, self.run_id, self.metadata),
             **facets.dependencies(map(self._origin, before), after),
             **facets.parameters(parameters),
+            **self._where(code),
         }
         location = json.loads(os.environ.get(LOCATION, "{}"))
         self._job_facets = {
@@ -87,6 +91,12 @@ class TaskRun:
         self.watch(self.flow)
         self._watch_persist()
         self._emit("START", self.ref, self._run_facets, self._job_facets)
+
+    def _where(self, code: Any) -> facets.RunFacets:
+        pathspec = "/".join((self.flow.name, self.run_id, self.step, self.task_id))
+        program = self.settings.program or f"python {Path(sys.argv[0]).name}"
+        decorators = {each.name for each in code.decorators}
+        return facets.task(pathspec, program, UI_URL, has_card="card" in decorators)
 
     def _emit(self, *event: Any) -> None:
         self._emitter.emit(facets.run_event(*event))

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 
-from metaflow import FlowSpec, step
+from metaflow import FlowSpec, card, step
 
 from metaflow_openlineage import openlineage
 
@@ -50,6 +50,7 @@ class SmallFlow(FlowSpec):
         trouble(self, "train")
         self.next(self.end)
 
+    @card(type="blank")
     @step
     def end(self):
         self.result = [self.fitted["sum"]]

@@ -21,6 +21,8 @@ def links_of_run(state: State, run: Run) -> list[dict[str, str]]:
     for each in lineage_of(state, run):
         if url := _log_of(each):
             return [_link("Task instance in Airflow", url)]
+        if url := _page(each.facets.get("metaflow_task").get("url")):
+            return [_link("Task in Metaflow", url)]
         if each.facets.get("airflowDagRun") and (found := _parts_below(state, each)):
             return [_link("DAG run in Airflow", found["dag"] + found["run"])]
     return []
@@ -49,7 +51,10 @@ def _parts_below(state: State, dag_run: Run) -> re.Match[str] | None:
 def _log_of(run: Run) -> str:
     """The address of a task's log, empty if none is told that a browser may be sent to."""
     instance: Any = run.facets.get("airflow").get("taskInstance")
-    told = instance.get("log_url") if isinstance(instance, dict) else None
+    return _page(instance.get("log_url")) if isinstance(instance, dict) else ""
+
+
+def _page(told: Any) -> str:
     is_page = isinstance(told, str) and urlsplit(told).scheme in ("http", "https")
     return str(told) if is_page else ""
 

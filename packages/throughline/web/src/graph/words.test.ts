@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, duration, moment, parts, plural, quoted, short } from "./words";
+import { cardCommand, ago, duration, moment, parts, plural, quoted, short } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -53,4 +53,12 @@ test("code is cut into pieces that are the code again", () => {
   const kinds = (kind: string) => pieces.filter((piece) => piece.kind === kind).map((piece) => piece.text);
   expect([kinds("keyword"), kinds("text"), kinds("number"), kinds("comment")]).toEqual([["SELECT", "FROM"], ["'x''y'"], ["1.5"], ["-- why"]]);
   expect(piecesOf("def f(): # no\n", "python").map((piece) => piece.kind)).toContain("keyword");
+});
+
+test("a run that tells of a card says how to see it, each word for a shell as it is", () => {
+  const told = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
+  expect(cardCommand({ metaflow_task: told })).toBe("./run training-flow card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...told, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...told, hasCard: false } })).toBeNull();
+  expect(cardCommand({})).toBeNull();
 });

@@ -55,6 +55,15 @@ export function short(count: number): string {
   return SHORT.format(count);
 }
 
+/** The command that shows the card of a task of Metaflow, if its run told of one. */
+export function cardCommand(facets: Record<string, unknown>): string | null {
+  const told = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
+  const { pathspec, program, hasCard } = told;
+  if (hasCard !== true || typeof pathspec !== "string" || typeof program !== "string") return null;
+  const words = program.split(" ").map(quoted).join(" ");
+  return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
+}
+
 /** One argument of a command line, as a shell takes it. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

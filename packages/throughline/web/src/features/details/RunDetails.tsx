@@ -11,7 +11,7 @@ import { RunState } from "../../components/RunState";
 import { Trouble } from "../../components/Trouble";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
-import { duration, moment, parts, quoted } from "../../graph/words";
+import { cardCommand, duration, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
@@ -57,6 +57,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
 
 function About({ run, view }: { run: Run; view: View }): ReactNode {
   const parameters = Object.entries(run.parameters);
+  const card = cardCommand(run.facets ?? {});
   return (
     <>
       {view.at && <p className="muted">The run as it is now, not as of {moment(view.at)}.</p>}
@@ -92,6 +93,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
         </>
       )}
       <h3>On the command line</h3>
+      {card && <Command text={card} label="Copy the command that opens the card" />}
       <Command text={`throughline runs --tree ${quoted(run.runId)}`} />
     </>
   );
