@@ -95,6 +95,13 @@ def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
     expect(page.get_by_text("now reads weather_raw")).to_be_visible()
 
 
+def test_from_a_moment_without_the_node_the_timeline_leads_back(look: Look) -> None:
+    page = look(_at(PREPARE, at=_days_ago(300)))
+    expect(page.get_by_role("alert")).to_contain_text("at that moment")
+    _timeline(page).get_by_role("group", name="Runs").get_by_role("button").last.click()
+    expect(_node(page, "prepare_training_data")).to_be_visible()
+
+
 _BEFORE = _days_ago(11)
 _STAGING = f"{_LAKE}yellow_taxi_staging"
 _COLUMNS = _at(RAW, up="2", down="0", columns=RAW, **{"from": _BEFORE})

@@ -48,7 +48,7 @@ export default function LineagePage(): ReactNode {
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>
-        {view.node && !trouble && <Timeline view={view} change={change} />}
+        {view.node && (!trouble || view.at) && <Timeline view={view} change={change} />}
         {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}

@@ -21,9 +21,10 @@ export function Timeline({ view, change }: Props): ReactNode {
   const [said, say] = useState("");
   const { node, up, down, level, range } = view;
   const now = useNow(HOUR);
-  const { data } = useAnswer("timeline", range === null ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
+  const { data, error } = useAnswer("timeline", range === null ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
+  const text = said || (error ? `The timeline is not there: ${error.message}` : about);
   return (
     <section className="timeline" aria-label="Timeline">
       <div className="timeline-head">
@@ -32,8 +33,8 @@ export function Timeline({ view, change }: Props): ReactNode {
         </button>
         {range !== null && (
           <>
-            <p className="timeline-said muted clip" title={said || about}>
-              {said || about}
+            <p className="timeline-said muted clip" title={text}>
+              {text}
             </p>
             <div className="segments" role="group" aria-label="How much of the past">
               {ALL.map((each) => (
