@@ -101,6 +101,18 @@ def test_what_comes_late_tells_no_end_again_beyond_its_task(build: Any) -> None:
     assert jobs == ["dag", "dag.task", "q", "dag.task"]
 
 
+def test_runs_that_are_each_others_parents_are_told_all_the_same(
+    rewriting: Rewriting, build: Any
+) -> None:
+    events = [
+        build.run("COMPLETE", a, f"f.{a}", "08:00:00", parent=(b, f"f.{b}"), reads=(f"x|{a}",))
+        for a, b in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "d"))
+    ]
+    for event in events:
+        event["outputs"] = [build.dataset("x|out")]
+    assert {body["job"]["name"] for body in sent(rewriting, events)} == {"f.a", "f.b", "f.c", "f.d"}
+
+
 def _last(bodies: list[Json]) -> dict[str, Json]:
     """The last body of each job, without what says which event it was made of."""
     return {body["job"]["name"]: body for body in bodies}

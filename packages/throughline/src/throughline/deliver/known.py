@@ -157,13 +157,15 @@ def _generation(state: State, run: Run, done: Done) -> list[Run]:
     if job not in done:
         done[job] = _newest_done(state, job)
     held = done[job]
-    newest = state.runs[held] if held is not None else None
-    if newest is not None and _began(newest) > _began(run) and newest not in members:
+    newest = None
+    if held is not None and held not in {each.key for each in members}:
+        newest = state.runs[held]
+    if newest is not None and _began(newest) > _began(run):
         return _members(state, [newest, *_siblings(state, newest)])
     if _is_completed(run) and any(each.inputs or each.outputs for each in members):
         done[job] = run.key
         return members
-    if newest is None or newest in members:
+    if newest is None:
         return members
     return members + _members(state, [newest, *_siblings(state, newest)])
 
@@ -194,14 +196,14 @@ def _siblings(state: State, run: Run) -> list[Run]:
 
 def _members(state: State, runs: list[Run]) -> list[Run]:
     """The runs and, where they are tasks or finer, what is below them up to other tasks."""
-    levels, found = Levels(state), []
-    open_ = list(runs)
+    levels, found = Levels(state), {run.key: run for run in runs}
+    open_ = [run for run in runs if levels.of(run.key.job) <= Level.TASK]
     while open_:
-        found.append(run := open_.pop())
-        if run not in runs or levels.of(run.key.job) <= Level.TASK:
-            below = children_of(state, run)
-            open_ += [each for each in below if levels.of(each.key.job) < Level.TASK]
-    return found
+        for each in children_of(state, open_.pop()):
+            if each.key not in found and levels.of(each.key.job) < Level.TASK:
+                found[each.key] = each
+                open_.append(each)
+    return list(found.values())
 
 
 def _datasets(state: State, sides: Iterable[dict[DatasetName, Use]], io: str) -> tuple[Body, ...]:
