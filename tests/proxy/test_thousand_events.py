@@ -79,10 +79,10 @@ def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
         if number % 100 == 0:
             assert proxy.post(_event(number)) == 201  # a producer that was unsure
     with proxy.datazone.changed:
-        assert proxy.datazone.changed.wait_for(lambda: len(proxy.datazone.taken) >= 100, 60)
+        assert proxy.datazone.changed.wait_for(lambda: len(proxy.datazone.taken) >= 100, 120)
     os.kill(doomed.pid, signal.SIGKILL)  # in the middle: its batch is handed out
     workers = [proxy.start("worker") for _ in range(2)]
-    workers[0].wait_until(lambda: proxy.left() == 0, 120)
+    workers[0].wait_until(lambda: proxy.left() == 0, 300)
 
     arrived = [_number(taken.body) for taken in proxy.datazone.taken]
     letters = {_number(json.loads(body)): reason for body, reason in proxy.letters()}
