@@ -117,7 +117,7 @@ def test_the_example_of_the_docs_can_be_used(
     backends = read_backends(_write(tmp_path / "deliver.yaml", example))
     assert list(backends) == ["marquez", "headquarters", "archive"]
     kinds = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
-    assert sorted(kinds) == sorted([*BUILT_IN, "datazone"])
+    assert sorted(kinds) == sorted(BUILT_IN)
     for backend in backends.values():
         backend.close()
 
