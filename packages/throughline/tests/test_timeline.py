@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from throughline.graph.answers import diff_answer, generations_of, timeline_answ
 from throughline.graph.generations import Generation
 from throughline.graph.levels import Level
 from throughline.graph.steps import Counting, steps_of
+from throughline.log import EventLog
 from throughline.spec import JobRef
 
+from .conftest import Call
 from .graphs import DAG, TASK, loads
 from .test_health import at
 
@@ -136,6 +139,40 @@ def test_runs_are_counted_in_parts_of_the_time_by_how_they_ended(build: Any) -> 
     whole = timeline_answer(state, "load", parts=1)
     assert (whole["from"], whole["to"]) == ("2025-11-21T08:10:00Z", "2025-11-21T12:00:00Z")
     assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
+
+
+def test_the_command_tells_each_change_in_a_line_and_how_many_runs_there_were(
+    build: Any, call: Call, tmp_path: Path
+) -> None:
+    events = _nights(build, ("db|rides",), ("db|weather",), ("db|rides",))
+    for event, code in zip(events[1:], ("a", "b", "b"), strict=True):
+        event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
+        fields = [{"name": name, "type": "int"} for name in ("x", code)]
+        event["outputs"] = [build.dataset("db|data", schema={"fields": fields})]
+    events.append(build.run("FAIL", "r9", "prepare", "12:00:00"))
+    log = EventLog(str(tmp_path / "log.db"))
+    log.append([build.entry(body) for body in events])
+    log.close()
+    there = ("--database", str(tmp_path / "log.db"))
+    found = call("timeline", "prepare", *there)
+    *changes, runs = found.stdout.splitlines()
+    assert (found.returncode, runs) == (0, "4 runs: 3 completed, 1 failed")
+    assert [line[21:] for line in changes] == [
+        "! prepare failed",
+        "+ rides became an input of prepare",
+        "- weather is no longer an input of prepare",
+        "+ weather became an input of prepare",
+        "- rides is no longer an input of prepare",
+        "~ prepare: code a → b",
+        "~ data: + b: int, − a: int",
+        "+ prepare is new",
+        "+ rides is new, by prepare",
+        "+ data is new, by prepare",
+    ]
+    short = call("timeline", "prepare", "--limit", "1", *there).stdout.splitlines()
+    assert (short[0][21:], short[1][:14]) == ("! prepare failed", "There are more")
+    since = call("timeline", "prepare", "--since", "2025-11-21T13:00:00Z", *there).stdout
+    assert since.splitlines() == ["Nothing came, went or changed.", "0 runs"]
 
 
 @pytest.mark.parametrize(

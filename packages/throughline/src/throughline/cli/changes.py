@@ -61,7 +61,7 @@ def print_timeline(answer: dict[str, Any]) -> None:
     for change in answer["changes"]:
         mark, text = _happened(answer["nodes"], change)
         at = Text(f"{moment_of(change['at']):>19}  ", "dim")
-        console.print(at + Text(text, MARKS.get(mark, "red")))
+        console.print(at + Text(f"{mark} {text}", MARKS.get(mark, "red")))
     if not answer["changes"]:
         console.print("Nothing came, went or changed.")
     if answer["isMore"]:
