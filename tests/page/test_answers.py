@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64encode
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -28,7 +31,8 @@ VIEWS = {
     "provenance": _at("provenance", MODEL),
     "search": "/search?text=PULocationID",
     "column": _at("lineage", ACTUALS, up="2", open=f"column:{ACTUALS}|mean_distance",
-                  column=f"{ACTUALS}|mean_distance") + f"&columns={quote(ACTUALS)}",
+                  column=f"{ACTUALS}|mean_distance")
+    + f"&columns={quote(ACTUALS)}&columns={quote(RAW)}",
 }  # fmt: skip
 
 
@@ -150,3 +154,81 @@ def test_a_view_fits_a_phone(name: str, look: Look) -> None:
     page = look(VIEWS[name], width=390, height=800)
     expect(page.locator(".reached, .origin, .found, .made-by").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def _saved(page: Page, choice: str) -> tuple[str, bytes]:
+    page.get_by_role("button", name="Export").press("ArrowDown")
+    expect(page.get_by_role("menuitem").first).to_be_focused()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=re.compile(choice)).press("Enter")
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_graph_is_saved_whole_as_a_sharp_picture_in_the_theme_that_is_seen(
+    theme: str, look: Look
+) -> None:
+    page = look(VIEWS["column"].replace("&open=", "&was="), theme)
+    expect(page.locator(".edge-how")).to_be_visible()
+    name, drawing = _saved(page, "SVG")
+    svg = drawing.decode()
+    assert name.startswith("lineage-nyc_taxi.yellow_rides_hourly_actuals-20")
+    for text in (
+        "task level",
+        "yellow_taxi_raw",
+        "mean_distance",
+        "aggregation",
+        "compute_actuals",
+    ):
+        assert text in svg
+    assert ("rgb(14, 15, 18)" in svg) == (theme == "dark")  # the page's own colour
+    size = [
+        int(float(each)) for each in re.findall(r'<svg .*?width="(.*?)" height="(.*?)"', svg)[0]
+    ]
+    name, picture = _saved(page, "PNG")
+    assert (name[-4:], picture[:4]) == (".png", b"\x89PNG")
+    assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [2 * each for each in size]
+    url = "data:image/png;base64," + b64encode(picture).decode()
+    colours = page.evaluate(_COLOURS, url)
+    assert colours["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
+    assert colours["count"] > 20  # it is drawn: text and lines have many
+
+
+_COLOURS = """async url => {
+  const image = new Image(); image.src = url; await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  const context = canvas.getContext("2d"); context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  const found = new Set();
+  for (let at = 0; at < data.length; at += 4) found.add(data.slice(at, at + 3).join());
+  return { corner: [...data.slice(0, 3)], count: found.size };
+}"""
+
+
+def test_what_is_shown_is_saved_as_mermaid_and_as_json(look: Look) -> None:
+    page = look(_at("lineage", ACTUALS))
+    expect(page.locator("[data-node]")).to_have_count(3)
+    _, text = _saved(page, "Mermaid")
+    assert re.findall(r'\[\(?"(.*?)"', text.decode()) == [
+        "nyc_taxi.yellow_rides_hourly_actuals",
+        "TrainForecastModelFlow.compute_actuals",
+        "TrainForecastModelFlow.prepare_training_data",
+    ]
+    _, data = _saved(page, "JSON")
+    told = json.loads(data)
+    assert (told["node"], len(told["nodes"]), len(told["edges"])) == (ACTUALS, 3, 2)
+
+
+def test_the_export_closes_with_escape_and_leaves_the_details_open(look: Look) -> None:
+    page = look(VIEWS["column"])
+    page.get_by_role("button", name="Options").click()
+    button = page.get_by_role("button", name="Export")
+    expect(button).to_be_enabled()
+    button.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("menuitem").last).to_be_focused()
+    assert axe_finds(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_be_hidden()
+    expect(button).to_be_focused()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
-const PATHS = {
+/** Drawings of 24 by 24. */
+export const ICONS = {
   table: "M3 5h18v14H3zM3 10h18M9 10v9",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
   artifact: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9",
@@ -39,13 +40,13 @@ const PATHS = {
   tag: "M4 4h8l8 8-8 8-8-8zM8.5 8.5v.1",
 } as const;
 
-export type IconName = keyof typeof PATHS;
+export type IconName = keyof typeof ICONS;
 
 /** A drawing beside a text that says the same. */
 export function Icon({ name }: { name: IconName }): ReactNode {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} />
+      <path d={ICONS[name]} />
     </svg>
   );
 }

@@ -39,7 +39,7 @@ export default function LineagePage(): ReactNode {
       <h1 className="hidden">Lineage of {view.node}</h1>
       {diff && <Changes told={diff} view={view} change={change} />}
       <div className="stage">
-        <Toolbar view={view} change={change} graph={graph} isFetching={scene.isFetching} />
+        <Toolbar view={view} change={change} scene={scene} />
         <MomentTabs view={view} change={change} />
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>

@@ -1,9 +1,11 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
-import type { Graph, Level, Side } from "../../graph/types";
+import type { Level, Side } from "../../graph/types";
 import { DEEPEST, type View } from "../../graph/view";
 import { plural } from "../../graph/words";
+import { Export } from "./Export";
 import { Moments } from "./Moments";
+import type { Scene } from "./useScene";
 import { Ways } from "./Ways";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -12,12 +14,12 @@ const MANY = 300;
 interface Props {
   view: View;
   change: (change: Partial<View>) => void;
-  graph: Graph | null;
-  isFetching: boolean;
+  scene: Scene;
 }
 
 /** How much of the lineage is shown, and how; where there is little room, all but level and time is in a menu. */
-export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
+export function Toolbar({ view, change, scene }: Props): ReactNode {
+  const { graph, isFetching } = scene;
   const [isAsking, setAsking] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const bar = useRef<HTMLDivElement>(null);
@@ -79,6 +81,7 @@ export function Toolbar({ view, change, graph, isFetching }: Props): ReactNode {
           <Icon name="pipeline" /> <span className="wide">Hide control</span>
         </button>
         <Ways view={view} />
+        <Export scene={scene} view={view} />
       </div>
       <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
     </div>

@@ -12,11 +12,11 @@ export function Ways({ view }: { view: View }): ReactNode {
   return (
     <>
       <Link className="button" href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label="Impact" title={field ? `What ${field} reaches, by owner` : "What it reaches, by owner"}>
-        <Icon name="impact" /> <span className="wide">Impact</span>
+        <Icon name="impact" /> <span className="words">Impact</span>
       </Link>
       {!node.startsWith("job:") && (
         <Link className="button" href={provenanceOf(dataset ?? node, { at })} aria-label="Provenance" title="Every version, run and commit that it comes from">
-          <Icon name="origin" /> <span className="wide">Provenance</span>
+          <Icon name="origin" /> <span className="words">Provenance</span>
         </Link>
       )}
     </>

@@ -1,0 +1,93 @@
+import { useState, type ReactNode } from "react";
+import { ICONS } from "../../components/Icon";
+import { Menu } from "../../components/Menu";
+import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
+import type { View } from "../../graph/view";
+import { moment, plural } from "../../graph/words";
+import { fileName, jsonOf, mermaidOf } from "../../graph/written";
+import type { Scene } from "./useScene";
+
+/** What is shown, to save as a picture or as data. */
+export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene; view: View }): ReactNode {
+  const [trouble, setTrouble] = useState("");
+  const now = new Date().toISOString();
+  const name = fileName(view.node, view.at ?? now);
+  const picture = () => {
+    const title = view.node.slice(view.node.lastIndexOf(":") + 1);
+    const when = [view.from, view.at ?? now].filter((at) => at !== null).map(moment).join(" to ");
+    const about = [`${view.level} level`, when, plural(drawn.nodes.length, "node"), "throughline"].join(" · ");
+    return pictureOf(drawn.nodes, drawn.edges, title, about, pens());
+  };
+  const png = () => {
+    setTrouble("");
+    dots(picture()).then(
+      (blob) => save(`${name}.png`, blob),
+      () => setTrouble("This browser cannot make so large a picture of dots. Save it as SVG, which has no size, or show less."),
+    );
+  };
+  return (
+    <>
+      <Menu
+        icon="save"
+        text="Export"
+        title="Save what is shown"
+        isDisabled={!graph || !shown || drawn.nodes.length === 0}
+        choices={[
+          { text: "Picture", about: "PNG", act: png },
+          { text: "Drawing", about: "SVG", act: () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" })) },
+          { text: "Diagram for Markdown", about: "Mermaid", act: () => shown && save(`${name}.mmd`, new Blob([mermaidOf(shown)], { type: "text/plain" })) },
+          { text: "Data", about: "JSON", act: () => shown && graph && save(`${name}.json`, new Blob([jsonOf(shown, graph, view)], { type: "application/json" })) },
+        ]}
+      >
+        <p>
+          What is shown. All of the lineage: <code>throughline export</code>
+        </p>
+      </Menu>
+      {trouble && <span role="alert">{trouble}</span>}
+    </>
+  );
+}
+
+/** The colours that are seen, and the page's own letters. */
+function pens(): Pens {
+  const probe = document.createElement("i");
+  document.body.append(probe);
+  const colours = Object.fromEntries(
+    COLOURS.map((colour) => {
+      probe.style.color = `var(--${colour})`;
+      return [colour, getComputedStyle(probe).color];
+    }),
+  ) as Pens["colours"];
+  probe.remove();
+  const context = document.createElement("canvas").getContext("2d");
+  const measure: Pens["measure"] = (text, size, isBold) => {
+    if (!context) return text.length * size * 0.6;
+    context.font = `${isBold ? 600 : 400} ${size}px system-ui, sans-serif`;
+    return context.measureText(text).width;
+  };
+  return { colours, icons: ICONS, measure };
+}
+
+async function dots(picture: Picture): Promise<Blob> {
+  const { svg, width, height } = picture;
+  const scale = scaleOf(picture);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
+  if (!blob) throw new Error("the canvas is too large");
+  return blob;
+}
+
+function save(name: string, blob: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The browser reads it after this turn; the address may go then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

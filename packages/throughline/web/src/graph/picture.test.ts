@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { answer, id } from "../test/graphs";
+import { merge } from "./merge";
+import { COLOURS, pictureOf, scaleOf, type Pens, type PictureLine, type PictureNode } from "./picture";
+import type { DatasetNode, JobNode, LineageNode } from "./types";
+
+const PENS: Pens = {
+  colours: Object.fromEntries(COLOURS.map((each) => [each, `#${each}`])) as Pens["colours"],
+  icons: { table: "M1 1" },
+  measure: (text, size) => text.length * size * 0.5,
+};
+const NODES = merge([answer("a", "a>j", "j>b")]).nodes;
+const RUN = { runId: "1", state: "COMPLETED", startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: 4_200, job: { namespace: "n", name: "j" } };
+
+function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
+  const known = { ...NODES.get(id(name)), ...node } as LineageNode;
+  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, rows: null, litColumns: new Set(), ...data } };
+}
+
+const rows = (...names: string[]) => names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null }));
+const line = (from: string, to: string, others: Partial<PictureLine> = {}): PictureLine => ({ source: id(from), target: id(to), sourceHandle: "out", targetHandle: "in", ...others });
+const svgOf = (nodes: PictureNode[], lines: PictureLine[] = []) => pictureOf(nodes, lines, 'a "b" <c>', "now & then", PENS).svg;
+
+describe("the picture", () => {
+  test("is as large as the graph with its title, whose text is escaped", () => {
+    const picture = pictureOf([placed("a", -50), placed("b", 900)], [], 'a "b" <c>', "now & then", PENS);
+    expect([picture.width, picture.height]).toEqual([950 + 280 + 80, 78 + 64 + 80]);
+    expect(picture.svg).toContain("<title>a &quot;b&quot; &lt;c>, now &amp; then</title>");
+    expect(picture.svg).toContain('<g transform="translate(90 104)">');
+  });
+
+  test("has each node with its name, kind, state and time", () => {
+    const svg = svgOf([
+      placed("j", 0, { name: "dag.load", run: RUN }),
+      placed("a", 300, { name: "db.trips", rows: 3_200_000, tags: ["pii", "gold"], writtenAt: "2026-01-02T00:00:00Z" }),
+    ]);
+    for (const text of ["load", "task · dag", "completed 4.2 s", "2026-01-02 03:04", "trips", "table · db", "3.2M rows · 2 tags", "2026-01-02 00:00"]) expect(svg).toContain(`>${text}</text>`);
+    expect(svg).toContain('d="M1 1"');
+  });
+
+  test("says of a node what is wrong with it, or that nothing is known", () => {
+    const svg = svgOf([placed("a", 0, { failedChecks: 2 }), placed("j", 300), placed("j", 600, { run: { ...RUN, state: "ODD", durationMs: null, startedAt: null } })]);
+    for (const text of ["2 failed", "only read", "table · n", "never ran", "odd"]) expect(svg).toContain(`>${text}</text>`);
+    expect(svg).toMatch(/fill="#bad">2 failed/);
+  });
+
+  test("shows what is dim, the root, a model, and what is new, gone or other", () => {
+    const svg = svgOf([
+      placed("a", 0, {}, { isDim: true, isRoot: true }),
+      placed("b", 300, { kind: "model" }, { mark: "removed" }),
+      placed("j", 600, {}, { mark: "added" }),
+    ]);
+    expect(svg).toContain('translate(0 0)" opacity="0.35"');
+    expect(svg).toMatch(/stroke="#accent"\/>.*stroke="#bad" stroke-dasharray="5 4".*>Gone<.*>New</);
+    expect(svg).toContain('height="62" fill="#accent"');
+  });
+
+  test("cuts what is too long", () => {
+    const columns = rows(...Array.from({ length: 12 }, (_, place) => `c${place}`));
+    const svg = svgOf([placed("a", 0, { name: `db.${"x".repeat(200)}` }, { rows: columns })]);
+    expect(svg).toMatch(/>x{20,40}…<.*>10 of 12 columns<.*>c9</);
+    expect(svg).not.toContain(">c10<");
+  });
+});
+
+describe("lines", () => {
+  const [a, b] = [placed("a", 0, {}, { rows: rows("x", "y", "last"), litColumns: new Set([`${id("a")}|last`]) }), placed("b", 400)];
+
+  test("lead from node to node, or to nowhere", () => {
+    const svg = svgOf([a, b], [line("a", "b"), line("a", "c", { label: "to nowhere" }), line("c", "a")]);
+    expect(svg).not.toContain("to nowhere");
+    expect(svg.match(/<path d="M280 39C340 39 340 39 400 39"/g)).toHaveLength(1);
+    expect(svg.match(/stroke-width="1.5"/g)).toHaveLength(1);
+  });
+
+  test("lead from column to column, those first that are lit, and say how", () => {
+    const lit = { sourceHandle: "out:last", className: "column lit", label: "identity" };
+    const svg = svgOf([a, b], [line("a", "b", lit), line("a", "b", { sourceHandle: "out:gone" })]);
+    expect(svg).toContain('<path d="M280 136C');
+    expect(svg.match(/<path d="M280/g)).toHaveLength(1);
+    expect(svg).toMatch(/>3 columns<.*fill="#accent-soft".*>last<.*>x<.*>identity</);
+  });
+
+  test.each([
+    ["lit", 'stroke="#accent" stroke-width="2"/>'],
+    ["added", 'stroke="#good" stroke-width="1.5"/>'],
+    ["removed", 'stroke="#bad" stroke-width="1.5" stroke-dasharray="6 5"/>'],
+    ["control dim", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="3 5" opacity="0.3"/>'],
+    ["column indirect", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="2 4"/>'],
+  ])("look %s", (className, looks) => {
+    expect(svgOf([a, b], [line("a", "b", { className, sourceHandle: null, targetHandle: undefined })])).toContain(looks);
+  });
+});
+
+test("dots are twice as many as pixels, unless a browser could not draw so many", () => {
+  expect(scaleOf({ width: 1_000, height: 800 })).toBe(2);
+  expect(scaleOf({ width: 32_000, height: 100 })).toBe(0.5);
+  expect(scaleOf({ width: 10_000, height: 10_000 })).toBe(1);
+});

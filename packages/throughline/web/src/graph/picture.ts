@@ -1,0 +1,190 @@
+import { COLUMNS_SHOWN, type ColumnRow } from "./columns";
+import type { Mark } from "./difference";
+import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
+import { columnKey } from "./lit";
+import type { LineageNode } from "./types";
+import { duration, moment, parts, short } from "./words";
+
+/** A node as the graph draws it; a line names its ends' handles as `in:column`. */
+export interface PictureNode {
+  position: Place;
+  data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; rows: ColumnRow[] | null; litColumns: ReadonlySet<string> };
+}
+
+export interface PictureLine {
+  source: string;
+  target: string;
+  sourceHandle?: string | null;
+  targetHandle?: string | null;
+  className?: string;
+  label?: unknown;
+}
+
+export const COLOURS = ["page", "card", "hover", "line", "line-strong", "text", "muted", "accent", "accent-soft", "good", "bad", "warn", "run"] as const;
+type Colour = (typeof COLOURS)[number];
+
+/** What a picture is drawn with: the theme's colours, icons as paths of 24 by 24, and how wide a text is. */
+export interface Pens {
+  colours: Record<Colour, string>;
+  icons: Record<string, string>;
+  measure: (text: string, size: number, isBold: boolean) => number;
+}
+
+export interface Picture {
+  svg: string;
+  width: number;
+  height: number;
+}
+
+const MARGIN = 40;
+const TITLE = 64;
+const ROW = 28;
+const FIRST_ROW = 122;
+const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'.replaceAll('"', "'");
+const MONO = "ui-monospace, Menlo, Consolas, monospace";
+const STATES: Record<string, Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
+const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed: ["Gone", "bad"], changed: ["Changed", "warn"] };
+
+/** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
+export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], title: string, about: string, pens: Pens): Picture {
+  const draw = new Drawing(pens);
+  const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: shownRows(each) }]));
+  const { x, y, width, height } = around([...boxes.values()]);
+  const size = { width: Math.max(width, 480) + 2 * MARGIN, height: height + TITLE + 2 * MARGIN };
+  const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
+  const drawn = [...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
+  const { colours } = pens;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" font-family="${SANS}"><title>${escaped(`${title}, ${about}`)}</title><rect width="100%" height="100%" fill="${colours.page}"/>${heading.join("")}<g transform="translate(${MARGIN - x} ${MARGIN + TITLE - y})">${drawn.join("")}</g></svg>`;
+  return { svg, ...size };
+}
+
+/** How much larger a picture can be made of dots: twice, but no browser draws more than so many. */
+export function scaleOf({ width, height }: { width: number; height: number }): number {
+  return Math.min(2, 16_000 / Math.max(width, height), Math.sqrt(100_000_000 / (width * height)));
+}
+
+type Rows = ColumnRow[];
+type Boxes = ReadonlyMap<string, Box & { rows: Rows }>;
+
+function boxOf({ position, data: { rows } }: PictureNode): Box {
+  return { ...position, ...sizeOf(rows?.length ?? null) };
+}
+
+/** The first page of columns, what is lit first. */
+function shownRows({ data: { node, rows, litColumns } }: PictureNode): Rows {
+  const isLit = (row: ColumnRow) => Number(litColumns.has(columnKey(node.id, row.name)));
+  return (rows ?? []).toSorted((a, b) => isLit(b) - isLit(a)).slice(0, COLUMNS_SHOWN);
+}
+
+interface Style {
+  size?: number;
+  isBold?: boolean;
+  isMono?: boolean;
+  isEnd?: boolean;
+  colour?: Colour;
+  /** Pixels that there are; a text that is longer is cut. */
+  room?: number;
+}
+
+class Drawing {
+  constructor(private readonly pens: Pens) {}
+
+  text(x: number, y: number, content: string, { size = 14, isBold = false, isMono = false, isEnd = false, colour = "text", room = Infinity }: Style = {}): string {
+    const shown = this.cut(content, size, isBold, room);
+    const looks = [isBold && ' font-weight="600"', isMono && ` font-family="${MONO}"`, isEnd && ' text-anchor="end"'].filter(Boolean).join("");
+    return `<text x="${x}" y="${y}" font-size="${size}" fill="${this.pens.colours[colour]}"${looks}>${escaped(shown)}</text>`;
+  }
+
+  private cut(content: string, size: number, isBold: boolean, room: number): string {
+    if (this.pens.measure(content, size, isBold) <= room) return content;
+    let count = content.length;
+    while (count > 1 && this.pens.measure(`${content.slice(0, count)}…`, size, isBold) > room) count--;
+    return `${content.slice(0, count)}…`;
+  }
+
+  node(each: PictureNode): string {
+    const { node, isDim, isRoot, mark, rows, litColumns } = each.data;
+    const { colours, icons } = this.pens;
+    const { x, y, width, height } = boxOf(each);
+    const { title, above } = parts(node.name, node.type);
+    const isJob = node.type === "job";
+    const border = mark ? MARKS[mark][1] : isRoot ? "accent" : "line";
+    const end = width - 14;
+    const pieces = [
+      `<rect width="${width}" height="${height}" rx="${isJob ? 22 : 10}" fill="${colours.card}" stroke="${colours[border]}"${mark === "removed" ? ' stroke-dasharray="5 4"' : ""}/>`,
+      isJob ? "" : `<rect x="-1" y="8" width="3" height="${height - 16}" fill="${colours[node.kind === "model" || node.kind === "artifact" ? "accent" : "line-strong"]}"/>`,
+      `<path transform="translate(12 10) scale(0.7)" d="${icons[node.kind] ?? ""}" fill="none" stroke="${colours[isJob ? "accent" : "muted"]}" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/>`,
+      this.text(38, 24, title, { isBold: true, room: end - 38 - (mark ? 62 : 0) }),
+      mark ? this.text(end, 24, MARKS[mark][0], { size: 11, isBold: true, isEnd: true, colour: MARKS[mark][1] }) : "",
+      this.text(14, 43, `${node.kind} · ${above || node.namespace}`, { size: 12, colour: "muted", room: end - 14 }),
+      ...this.facts(node, end),
+    ];
+    if (rows) {
+      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length > COLUMNS_SHOWN ? `${COLUMNS_SHOWN} of ` : ""}${rows.length} columns`, { size: 12, colour: "muted" }));
+      shownRows(each).forEach((row, place) => {
+        const top = FIRST_ROW + place * ROW;
+        if (litColumns.has(columnKey(node.id, row.name))) pieces.push(`<rect x="1" y="${top}" width="${width - 2}" height="${ROW}" fill="${colours["accent-soft"]}"/>`);
+        pieces.push(
+          this.text(14, top + 18, row.name, { size: 12, isMono: true, colour: row.isRelated ? "text" : "muted", room: 160 }),
+          this.text(end, top + 18, row.type, { size: 12, isMono: true, isEnd: true, colour: "muted", room: 90 }),
+        );
+      });
+    }
+    return `<g transform="translate(${x} ${y})"${isDim ? ' opacity="0.35"' : ""}>${pieces.join("")}</g>`;
+  }
+
+  /** What stands in a node's last line: the newest run of a job, rows and tags of a dataset, and when. */
+  private facts(node: LineageNode, end: number): string[] {
+    const facts = (text: string, colour: Colour, at: string) => [
+      this.text(14, 64, text, { size: 12.5, colour, room: end - 22 - this.pens.measure(at, 12, false) }),
+      this.text(end, 64, at, { size: 12, isEnd: true, colour: "muted" }),
+    ];
+    const time = (told: string | null) => (told ? moment(told).slice(0, 16) : "");
+    if (node.type === "dataset") {
+      const rows = node.rows === null ? "" : `${short(node.rows)} rows`;
+      const failed = node.failedChecks ? `${node.failedChecks} failed` : "";
+      const tags = node.tags.length > 1 ? `${node.tags.length} tags` : node.tags.join("");
+      return facts([failed, rows, tags].filter(Boolean).join(" · "), failed ? "bad" : "muted", node.writtenAt ? time(node.writtenAt) : "only read");
+    }
+    if (!node.run) return facts("never ran", "muted", "");
+    const { state, durationMs, startedAt } = node.run;
+    const took = durationMs === null ? "" : ` ${duration(durationMs)}`;
+    return facts(`${state.toLowerCase()}${took}`, STATES[state] ?? "muted", time(startedAt));
+  }
+
+  line(line: PictureLine, boxes: Boxes): string {
+    const from = gripOf(boxes.get(line.source), line.sourceHandle, "right");
+    const to = gripOf(boxes.get(line.target), line.targetHandle, "left");
+    if (!from || !to) return "";
+    const looks = new Set((line.className ?? "").split(" "));
+    const { colours } = this.pens;
+    const colour = looks.has("lit") ? "accent" : looks.has("added") ? "good" : looks.has("removed") ? "bad" : "line-strong";
+    const dashes = looks.has("control") ? "3 5" : looks.has("indirect") ? "2 4" : looks.has("removed") ? "6 5" : "";
+    const bend = Math.max(36, Math.abs(to.x - from.x) / 2);
+    return `<path d="M${from.x} ${from.y}C${from.x + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
+  }
+
+  /** What a line says, beside its end and above all else. */
+  label({ label, target, targetHandle }: PictureLine, boxes: Boxes): string {
+    const to = gripOf(boxes.get(target), targetHandle, "left");
+    if (!to || typeof label !== "string") return "";
+    const { colours, measure } = this.pens;
+    const width = measure(label, 11, false) + 14;
+    const back = `<rect x="${to.x - width - 6}" y="${to.y - 9}" width="${width}" height="18" rx="9" fill="${colours.card}" stroke="${colours.line}"/>`;
+    return back + this.text(to.x - 13, to.y + 4, label, { size: 11, isEnd: true });
+  }
+}
+
+/** Where a line ends; null at a column that is on another page. */
+function gripOf(box: (Box & { rows: Rows }) | undefined, handle: string | null | undefined, side: "left" | "right"): Place | null {
+  if (!box) return null;
+  const { x, y } = GRIPS[side];
+  const field = handle?.includes(":") ? handle.slice(handle.indexOf(":") + 1) : null;
+  if (field === null) return { x: box.x + x, y: box.y + y };
+  const place = box.rows.findIndex((row) => row.name === field);
+  return place < 0 ? null : { x: box.x + x, y: box.y + FIRST_ROW + place * ROW + ROW / 2 };
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}
