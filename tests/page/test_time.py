@@ -125,9 +125,15 @@ def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, theme: str, 
     assert axe_finds(page) == []
 
 
-def test_the_timeline_fits_a_phone(look: Look) -> None:
-    page = look(_at(PREPARE), width=390, height=800)
-    expect(_timeline(page).get_by_role("button", name="24 h")).to_be_visible()
+def test_the_timeline_and_a_difference_fit_a_phone(look: Look) -> None:
+    page = look(_at(PREPARE, at=_days_ago(2), **{"from": _BEFORE}), width=390, height=800)
+    ranges = _timeline(page).get_by_role("button", name="24 h")
+    for each in (
+        ranges,
+        page.get_by_label("To, in UTC"),
+        page.get_by_role("button", name="Compare"),
+    ):
+        expect(each.first).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
