@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { cardCommand, ago, duration, moment, parts, plural, quoted, short } from "./words";
+import { ago, cardCommand, duration, ending, moment, parts, plural, quoted, short } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -61,4 +61,8 @@ test("a run that tells of a card says how to see it, each word for a shell as it
   expect(cardCommand({ metaflow_task: { ...told, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
   expect(cardCommand({ metaflow_task: { ...told, hasCard: false } })).toBeNull();
   expect(cardCommand({})).toBeNull();
+});
+
+test("a long version is told by its end", () => {
+  expect([ending("3.1.0"), ending("5175900257793034091")]).toEqual(["3.1.0", "…034091"]);
 });

@@ -68,3 +68,8 @@ export function cardCommand(facets: Record<string, unknown>): string | null {
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** A version as short as tells it apart: what is long differs at its end. */
+export function ending(version: string): string {
+  return version.length > 10 ? `…${version.slice(-6)}` : version;
+}

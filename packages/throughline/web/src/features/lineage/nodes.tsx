@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { RunState } from "../../components/RunState";
-import { duration, parts, plural, short } from "../../graph/words";
+import { duration, ending, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
 import type { DatasetFlowNode, FlowNode, JobFlowNode } from "./flow";
@@ -50,8 +50,15 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
           </span>
           {mark && <span className={`mark ${mark}`}>{MARKS[mark]}</span>}
         </span>
-        <span className="node-where clip muted" title={where}>
-          {kind} · {where}
+        <span className="node-where muted">
+          <span className="clip" title={where}>
+            {kind} · {where}
+          </span>
+          {node.type === "dataset" && node.version && (
+            <span className="at-end" title={`Version ${node.version}`}>
+              {ending(node.version)}
+            </span>
+          )}
         </span>
         <span className="node-facts">{children}</span>
       </button>
