@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -195,10 +196,15 @@ def test_the_pipeline_has_the_edges_of_the_designs_table_there_and_no_others(
     assert store.edges() == _DESIGN
 
 
-def test_the_edges_are_the_same_when_events_come_backwards(live: Live, build: Any) -> None:
-    store = Store()
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_the_edges_are_the_same_in_whatever_order_events_come(
+    live: Live, build: Any, seed: int | None
+) -> None:
+    store, events = Store(), list(reversed(pipeline()))
+    if seed is not None:
+        Random(seed).shuffle(events)
     with _delivering(live, store.answer, emitter=False) as forwarder:
-        for event in reversed(pipeline()):
+        for event in events:
             _fill(live, build, [event])
             forwarder.drain()
     assert store.edges() == _DESIGN

@@ -90,6 +90,20 @@ def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
     }
 
 
+def test_a_run_between_that_comes_last_brings_what_is_below_it(
+    rewriting: Rewriting, build: Any
+) -> None:
+    task, app = ("t", "f.task"), ("a", "app")
+    events = [
+        build.run("COMPLETE", "t", "f.task", "08:09:00", kind="METAFLOW/STEP", writes=("x|out",)),
+        build.run("COMPLETE", "q", "app.q", "08:07:00", parent=app, kind="SPARK/SQL_JOB",
+                  reads=("x|in",)),
+        build.run("START", "a", "app", "08:06:00", parent=task, kind="SPARK/APPLICATION"),
+    ]  # fmt: skip
+    body = _last(sent(rewriting, events))["f.task"]
+    assert _edges([body]) == {("f.task", "inputs", "in"), ("f.task", "outputs", "out")}
+
+
 def test_what_comes_late_tells_no_end_again_beyond_its_task(build: Any) -> None:
     dag, task = ("d", "dag"), ("t", "dag.task")
     events = [

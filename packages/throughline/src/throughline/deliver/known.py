@@ -117,7 +117,7 @@ def ends_before(state: State, event: RunEvent) -> list[End]:
         return []
     levels = Levels(state)
     found = [] if event.type.is_end else [run]
-    if event.inputs or event.outputs:
+    if any(each.inputs or each.outputs for each in _members(state, [run])):
         for above in levels.lineage(run)[1:]:
             if levels.of(run.key.job) >= Level.TASK:
                 break
