@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import column_answer
+from throughline.graph.answers import column_answer, impact_answer
 
 from .test_columns import FILTER, IDENTITY, SUM, _write
 
@@ -52,6 +52,17 @@ def test_a_column_comes_with_what_it_is_made_of_and_the_query_and_code_of_its_jo
 def test_a_masked_input_says_so(build: Any) -> None:
     (made,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
     assert [t["isMasking"] for each in made["inputs"] for t in each["transformations"]] == [True]
+
+
+def test_a_way_on_which_every_value_is_masked_says_so_in_a_word(build: Any) -> None:
+    def way(*kinds: dict[str, Any]) -> str:
+        state = build.state(_write(build, "1", "08", "load", raw__id=[("file.id", *kinds)]))
+        (reached,) = impact_answer(state, "file", "id")["affected"]
+        return str(reached["transformation"])
+
+    assert way(_MASKED, FILTER) == "FILTER, TRANSFORMATION, MASKED"
+    assert way(_MASKED, IDENTITY) == "IDENTITY, TRANSFORMATION"
+    assert way(FILTER) == "FILTER"
 
 
 def test_where_no_run_told_of_columns_the_jobs_that_write_the_table_stand_without_inputs(

@@ -245,11 +245,17 @@ def inputs_of(state: State, told: dict[str, Any]) -> Iterator[tuple[Column, list
 
 
 def _how(kinds: list[dict[str, Any]], *, indirect: bool) -> str | None:
-    """The direct transformations in a word; None if there are only indirect ones not asked for."""
+    """The direct transformations in a word, and whether all of them mask.
+
+    None if there are only indirect ones, which were not asked for.
+    """
     wanted = [each for each in kinds if indirect or each.get("type") != "INDIRECT"]
     if kinds and not wanted:
         return None
-    return ", ".join(sorted({str(each.get("subtype") or each.get("type")) for each in wanted}))
+    words = sorted({str(each.get("subtype") or each.get("type")) for each in wanted})
+    direct = [each for each in wanted if each.get("type") != "INDIRECT"]
+    is_masked = bool(direct) and all(each.get("masking") is True for each in direct)
+    return ", ".join([*words, "MASKED"] if is_masked else words)
 
 
 def _column_leaf(step: Step) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { RunState } from "../../components/RunState";
+import { isPiiText } from "../../graph/tags";
 import { duration, ending, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
@@ -29,6 +30,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
   const { title, above } = parts(node.name, node.type);
   const kind = KINDS[node.kind] ?? node.kind;
   const where = above || node.namespace;
+  const owners = node.owners.join(", ");
   const tone = [node.type, node.kind, isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
   return (
     <div className={`node ${tone}`}>
@@ -51,8 +53,8 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
           {mark && <span className={`mark ${mark}`}>{MARKS[mark]}</span>}
         </span>
         <span className="node-where muted">
-          <span className="clip" title={where}>
-            {kind} · {where}
+          <span className="clip" title={[where, owners && `Owned by ${owners}`].filter(Boolean).join("\n")}>
+            {[kind, where, owners].filter(Boolean).join(" · ")}
           </span>
           {node.type === "dataset" && node.version && (
             <span className="at-end" title={`Version ${node.version}`}>
@@ -124,7 +126,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       )}
       {node.rows !== null && <span className="muted">{short(node.rows)} rows</span>}
       {node.tags.length > 0 && (
-        <span className="chip clip" title={node.tags.join("\n")}>
+        <span className={`chip clip${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
         </span>
       )}
