@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from commands.page import WEB
+from lakehouse.settings import REPOSITORY
 
 Look = Callable[..., Page]
 
@@ -51,6 +53,15 @@ def axe_finds(page: Page) -> list[tuple[str, list[str]]]:
     page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
     found = page.evaluate("axe.run()")["violations"]
     return [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
+
+
+KEPT = {"start", "graph", "columns", "difference", "beside", "dataset", "impact", "provenance"}
+
+
+def keep(page: Page, name: str, theme: str) -> None:
+    """Keep a picture of a view for the docs, where WRITE_DOCS is set."""
+    if name in KEPT and os.environ.get("WRITE_DOCS"):
+        page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
 
 
 MOST_CLICKS = 3

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, keep
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -146,6 +146,7 @@ def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Lo
     page = look(VIEWS[name], theme)
     expect(page.locator(".reached, .origin, .found, .made-by").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
+    keep(page, name, theme)
     assert axe_finds(page) == []
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlparse
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, keep
 
 from .test_views import _LAKE, PREPARE, RAW, _at, _days_ago, _node
 
@@ -122,6 +122,7 @@ def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, theme: str, 
     expect(page.locator("[data-node]").first).to_be_visible()
     expect(page.locator(".timeline-bar").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
+    keep(page, name, theme)
     assert axe_finds(page) == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
@@ -10,8 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from lakehouse.settings import REPOSITORY
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, keep
 
 from .conftest import Lineage
 
@@ -43,7 +41,6 @@ VIEWS = {
     "job": _at(MERGE, open=f"{MERGE}.write"),
     "difference": _at(PREPARE, up="3", **{"from": _days_ago(11)}),
 }
-KEPT = {"start", "graph", "columns", "difference"}
 
 
 def _node(page: Page, name: str) -> Locator:
@@ -211,8 +208,7 @@ def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Lo
     page = look(VIEWS[name], theme)
     expect(page.locator(".row, [data-node]").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
-    if name in KEPT and os.environ.get("WRITE_DOCS"):
-        page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
+    keep(page, name, theme)
     assert axe_finds(page) == []
 
 

@@ -6,7 +6,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
-import { plural } from "../../graph/words";
+import { parts, plural } from "../../graph/words";
 import type { NodeAnswer } from "./NodeDetails";
 
 type Entry = Answer<"history">["items"][number];
@@ -91,10 +91,10 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
               <Ago at={each.at} />
             </span>
             <span className="entry-line muted">
-              {each.rows != null && plural(each.rows, "row")}
+              {each.rows != null && <span className="whole">{plural(each.rows, "row")}</span>}
               {each.run && (
-                <Link className="link clip" href={formatView({ ...view, open: `run:${each.run.runId}`, tab: null })} title={each.run.runId}>
-                  {each.run.job.name}
+                <Link className="link clip" href={formatView({ ...view, open: `run:${each.run.runId}`, tab: null })} title={`${each.run.job.name}\n${each.run.runId}`}>
+                  {parts(each.run.job.name, "job").title}
                 </Link>
               )}
             </span>
