@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, cardCommand, duration, ending, moment, parts, plural, quoted, short } from "./words";
+import { ago, cardCommand, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -65,4 +65,8 @@ test("a run that tells of a card says how to see it, each word for a shell as it
 
 test("a long version is told by its end", () => {
   expect([ending("3.1.0"), ending("5175900257793034091")]).toEqual(["3.1.0", "…034091"]);
+});
+
+test("a job is told without its pipeline, a pipeline as it is", () => {
+  expect([within("dag.task.query"), within("dag")]).toEqual(["task.query", "dag"]);
 });

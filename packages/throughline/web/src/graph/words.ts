@@ -73,3 +73,8 @@ export function quoted(text: string): string {
 export function ending(version: string): string {
   return version.length > 10 ? `…${version.slice(-6)}` : version;
 }
+
+/** A job's name without that of its pipeline. */
+export function within(job: string): string {
+  return job.slice(job.indexOf(".") + 1);
+}

@@ -6,7 +6,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
-import { parts, plural } from "../../graph/words";
+import { plural, within } from "../../graph/words";
 import type { NodeAnswer } from "./NodeDetails";
 
 type Entry = Answer<"history">["items"][number];
@@ -94,7 +94,7 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
               {each.rows != null && <span className="whole">{plural(each.rows, "row")}</span>}
               {each.run && (
                 <Link className="link clip" href={formatView({ ...view, open: `run:${each.run.runId}`, tab: null })} title={`${each.run.job.name}\n${each.run.runId}`}>
-                  {parts(each.run.job.name, "job").title}
+                  {within(each.run.job.name)}
                 </Link>
               )}
             </span>
