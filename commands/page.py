@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,12 +109,31 @@ def npm(*arguments: str) -> None:
     # PyPI's has a copy where npm wants a link, and would look for its parts beside that.
     script = folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     program = ["node", str(script)] if script.is_file() else ["npm"]
-    done = subprocess.run(
-        [*program, *arguments], cwd=WEB, env=environ, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        told = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise SetupError(f"`npm {' '.join(arguments)}` in {WEB} failed:\n{told}")
+    with subprocess.Popen(
+        [*program, *arguments],
+        cwd=WEB,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        end = partial(_end, process)
+        atexit.register(end)  # a demo may end before the page beside it is built
+        try:
+            told, _ = process.communicate()
+        finally:
+            end()
+            atexit.unregister(end)
+    if process.returncode:
+        last = "\n".join(told.splitlines()[-20:])
+        raise SetupError(f"`npm {' '.join(arguments)}` in {WEB} failed:\n{last}")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End npm and what it started, if it still runs."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
 
 
 def _node_folder() -> Path:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from commands import page
@@ -49,6 +52,21 @@ def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
     monkeypatch.setattr(page, "ensure_page", fail)
     page.page_beside(tmp_path / "logs" / "page.log").join()
     assert (tmp_path / "logs" / "page.log").read_text() == "no network\n"
+
+
+def test_a_build_ends_with_the_command_that_it_runs_beside(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    command = f"touch {begun}; sleep 1000"
+    program = (
+        "import pathlib, threading\n"
+        "from commands import page\n"
+        f"npm = ('exec', '--offline', '-c', {command!r})\n"
+        "threading.Thread(target=page.npm, args=npm, daemon=True).start()\n"
+        f"while not pathlib.Path({str(begun)!r}).exists(): pass\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    lines = [" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])]
+    assert not [line for line in lines if str(begun) in line and "sleep" in line]
 
 
 @pytest.mark.node

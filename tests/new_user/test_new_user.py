@@ -98,7 +98,8 @@ def clone() -> Iterator[Clone]:
             if (REPOSITORY / name).exists():
                 shutil.copy(REPOSITORY / name, target)
         port = free_ports(4)
-        kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "LANG"))}
+        of_network = ("PIP_", "SSL_", "NODE_EXTRA_CA_CERTS", "npm_config_", "LANG")
+        kept = {k: v for k, v in os.environ.items() if k.startswith(of_network)}
         environ = kept | {
             "PATH": str(bare_path(Path(work, "bin"))),
             "HOME": str(Path(work, "home")),
@@ -151,6 +152,8 @@ def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
     process = clone.start(log, "demo")
     until(lambda: "Ctrl-C ends it" in log.read_text(), process, log)
+    page = f"http://localhost:{clone.throughline_port}/"
+    until(lambda: "/assets/" in httpx.get(page, timeout=30).text, process, log)
     for port in (clone.airflow_port, clone.throughline_port):
         assert httpx.get(f"http://localhost:{port}/", timeout=30).status_code == 200
     os.killpg(process.pid, signal.SIGINT)
