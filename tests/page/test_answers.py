@@ -49,7 +49,7 @@ def test_a_found_column_leads_to_its_sql_and_to_all_that_it_reaches(look: Look) 
     expect(sql.locator("mark").first).to_be_visible()
     assert sql.evaluate(
         "e => [...e.querySelectorAll('mark')].map(m => m.textContent).join('')"
-    ) == ("sum(trip_distance) AS mean_distance")
+    ) == ("avg(trip_distance) AS mean_distance")
     expect(details.get_by_text("aggregation")).to_be_visible()
     link = details.get_by_role("link", name="jobs.py at 9f3c2a7")
     expect(link).to_have_attribute(

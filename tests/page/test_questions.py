@@ -74,7 +74,7 @@ def test_who_owns_what_is_downstream(start: Page) -> None:
 def test_the_sql_that_makes_this_column(start: Page) -> None:
     find(start, "mean_distance", "mean_distance")
     sql = details(start).get_by_role("region", name="SQL")
-    expect(sql).to_contain_text("sum(trip_distance) AS mean_distance")
+    expect(sql).to_contain_text("avg(trip_distance) AS mean_distance")
 
 
 def test_last_week_against_today(start: Page) -> None:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 Body = dict[str, Any]
+_How = dict[str, tuple[str, str]]
 DAYS = 14
 WEATHER_SINCE = 8  # days before the last
 _RIDES = {"tpep_pickup_datetime": "timestamp", "PULocationID": "int", "DOLocationID": "int",
@@ -35,10 +36,12 @@ class _Night:
     def __init__(self, end: datetime, back: int) -> None:
         self._at = end - timedelta(minutes=40)
         self._back = back
+        self._month = (self._at - timedelta(days=60)).strftime("%Y-%m")
 
     def events(self) -> Iterator[Body]:
-        day = (self._at - timedelta(days=60)).strftime("%Y-%m")
-        url = f"https://d37ci6vzurychx.cloudfront.net/trip-data/yellow_tripdata_{day}.parquet"
+        url = (
+            f"https://d37ci6vzurychx.cloudfront.net/trip-data/yellow_tripdata_{self._month}.parquet"
+        )
         landed = _dataset("file", "/data/landing/yellow_tripdata.parquet")
         fields = {**_RIDES, **({"cbd_congestion_fee": "double"} if self._back < 5 else {})}
         staged, raw = (_table(f"yellow_taxi_{each}", fields) for each in ("staging", "raw"))
@@ -94,11 +97,10 @@ class _Night:
         made = {
             "hour": "tpep_pickup_datetime",
             "PULocationID": None,
-            "rides": "VendorID",
+            "rides": "tpep_pickup_datetime",
             "mean_distance": "trip_distance",
         }
-        how = {"rides": "AGGREGATION", "mean_distance": "AGGREGATION", "hour": "TRANSFORMATION"}
-        yield from self._query(flow, "compute_actuals", 14, raw, actuals, made, 41.0, how)
+        yield from self._query(flow, "compute_actuals", 14, raw, actuals, made, 41.0, _HOW)
         data, model = _artifact(flow, "training_data"), _artifact(flow, "model", "MODEL")
         reads = [actuals, sky] if self._back <= WEATHER_SINCE else [actuals]
         yield from self._task(flow, "prepare_training_data", 17, reads, [data])
@@ -155,20 +157,20 @@ class _Night:
 
     def _query(
         self, dag: str, task: str, begin: float, of: Body, made: Body,
-        columns: dict[str, str | None], seconds: float, how: dict[str, str] | None = None,
+        columns: dict[str, str | None], seconds: float, how: _How | None = None,
     ) -> Iterator[Body]:  # fmt: skip
         """A task whose work a Spark query does, with column lineage."""
         name = f"{dag}.{task}"
         fields = {}
         for field, source in columns.items():
-            kind = {"type": "DIRECT", "subtype": (how or {}).get(field, "IDENTITY")}
+            kind = {"type": "DIRECT", "subtype": (how or {}).get(field, ("IDENTITY",))[0]}
             column = {"namespace": of["namespace"], "name": of["name"], "field": source or field}
             fields[field] = {"inputFields": [{**column, "transformations": [kind]}]}
         written = self._written(made, begin)
         written["facets"] = {**written["facets"], "columnLineage": _facet(fields=fields)}
         run = self._run("COMPLETE", f"{name}.write", begin, begin + seconds / 60)
         run["job"]["facets"]["jobType"] = _kind("SPARK", "SQL_JOB")
-        run["job"]["facets"]["sql"] = _facet(query=_sql(made, of, columns, how or {}))
+        run["job"]["facets"]["sql"] = _facet(query=_sql(made, of, columns, how or {}, self._month))
         parent = {"run": {"runId": self._id(name)}, "job": _job(name)}
         run["run"]["facets"]["parent"] = _facet(**parent)
         run["inputs"], run["outputs"] = [of], [written]
@@ -186,11 +188,9 @@ class _Night:
         version = str(abs(hash_of(made["name"], self._time(begin))) % 10**18)
         facets = {**made["facets"], "version": _facet(datasetVersion=version)}
         rows = 3_000_000 + 12_345 * (DAYS - self._back) if "yellow_taxi" in made["name"] else 48_840
-        return {
-            **made,
-            "facets": facets,
-            "outputFacets": {"outputStatistics": _facet(rowCount=rows)},
-        }
+        is_table = "/warehouse/" in made["name"]
+        told = {"outputStatistics": _facet(rowCount=rows)} if is_table else {}
+        return {**made, "facets": facets, "outputFacets": told}
 
     def _run(self, type_: str, job: str, begin: float, end: float, salt: str = "") -> Body:
         is_flow, is_task = job.startswith("Train"), "." in job
@@ -219,19 +219,24 @@ class _Night:
 _SQL = """INSERT OVERWRITE {made}
 SELECT {columns} -- one month replaces itself
 FROM {of}
-WHERE source_month = '2025-04'"""
-_HOW = {"AGGREGATION": "sum({})", "TRANSFORMATION": "date_trunc('hour', {})"}
+WHERE source_month = '{month}'"""
+_HOW = {
+    "hour": ("TRANSFORMATION", "date_trunc('hour', {})"),
+    "rides": ("AGGREGATION", "count({})"),
+    "mean_distance": ("AGGREGATION", "avg({})"),
+}
+"""How columns of the actuals are made: the kind of transformation, and its expression."""
 
 
-def _sql(made: Body, of: Body, columns: dict[str, str | None], how: dict[str, str]) -> str:
+def _sql(made: Body, of: Body, columns: dict[str, str | None], how: _How, month: str) -> str:
     """A query that makes the columns as the lineage tells it."""
     items = [
-        f"{_HOW[how[field]].format(source or field)} AS {field}" if field in how else field
+        f"{how[field][1].format(source or field)} AS {field}" if field in how else field
         for field, source in columns.items()
     ]
     listed = ",\n       ".join(items) if how else "*"
     names = (each["name"].rsplit("/", 1)[-1] for each in (made, of))
-    return _SQL.format(columns=listed, **dict(zip(("made", "of"), names, strict=True)))
+    return _SQL.format(columns=listed, month=month, **dict(zip(("made", "of"), names, strict=True)))
 
 
 def _kind(integration: str, kind: str) -> Body:
