@@ -56,6 +56,15 @@ def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: Sta
     assert len(search_answer(state, "fare", limit=1)["items"]) == 1
 
 
+def test_a_column_of_a_table_comes_before_that_of_the_files_it_was_read_from(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    column = {"fields": [{"name": "distance"}]}
+    event["inputs"] = [build.dataset("file|/a/2019-03.parquet", schema=column)]
+    event["outputs"] = [build.dataset("hive://lake|trips", schema=column)]
+    found = search_answer(build.state(event), "distance")["items"]
+    assert [each["name"] for each in found] == ["trips", "/a/2019-03.parquet"]
+
+
 def test_all_that_fits_is_counted_by_where_it_is_and_told_with_kind_owners_and_tags(
     state: State,
 ) -> None:

@@ -28,13 +28,14 @@ class Hit(NamedTuple):
     is_fuzzy: bool
     fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
     kind: int
+    is_file: bool  # of many files that a table is made of, none is what is looked for
     node: Node
     text: str
 
     @property
     def place(self) -> tuple[int | str, ...]:
         """Its place among all hits."""
-        return (*self[:3], *self.node)
+        return (*self[:4], *self.node)
 
 
 def search(state: State, text: str) -> list[Hit]:
@@ -69,7 +70,8 @@ def _found(state: State, text: str) -> list[Hit]:
                 continue
             is_whole = wanted in (held, re.split(r"[./:]", held)[-1])
             fit = 0 if is_whole else 1 if begins.search(held) else 2
-            hit = Hit(False, fit, kind, node, _around(each, held.find(wanted)))
+            is_file = node.type == "dataset" and kind_of(state, node) == "file"
+            hit = Hit(False, fit, kind, is_file, node, _around(each, held.find(wanted)))
             best[node] = min(hit, best.get(node, hit))
     return list(best.values())
 
