@@ -74,13 +74,14 @@ test.each([
   expect(sentence(told, TOLD.nodes)).toBe(text);
 });
 
-test("ticks are few, of whole hours, days or years", () => {
+test("ticks are few, of whole minutes, hours, days or years", () => {
   const between = (from: string, to: string) => ticksOf(lineOf({ from, to })).map((tick) => tick.text);
   expect(between("2026-01-01T20:10:00Z", "2026-01-02T01:00:00Z")).toEqual(["21:00", "22:00", "23:00", "2 Jan", "01:00"]);
   expect(between("2026-01-01T12:00:00Z", "2026-01-12T00:00:00Z")).toEqual(["3 Jan", "5 Jan", "7 Jan", "9 Jan", "11 Jan"]);
   expect(between("1900-01-01T00:00:00Z", "2026-01-01T00:00:00Z").length).toBeGreaterThan(2);
   expect(between("2024-01-01T00:00:00Z", "2026-01-01T00:00:00Z")[0]).toMatch(/\d{4}$/);
-  expect(between("2026-01-01T00:10:00Z", "2026-01-01T00:20:00Z")).toEqual([]);
+  expect(between("2026-01-01T00:10:30Z", "2026-01-01T00:20:00Z")).toEqual(["00:12", "00:14", "00:16", "00:18", "00:20"]);
+  expect(between("2026-01-01T00:10:10Z", "2026-01-01T00:10:50Z")).toEqual([]);
 });
 
 test("a place on the line is a time, and a range begins at a whole hour", () => {

@@ -177,12 +177,13 @@ export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): st
   }
 }
 
-const STEPS = [1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24, 365 * 24].map((hours) => hours * HOUR);
+const MINUTES = [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000);
+const HOURS = [1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24, 365 * 24].map((hours) => hours * HOUR);
 const MOST_TICKS = 8;
 
 /** Times to write below the line, in UTC: few enough to be read. */
 export function ticksOf(line: Line): { place: number; text: string }[] {
-  const step = STEPS.find((each) => (line.to - line.from) / each <= MOST_TICKS) ?? 3650 * DAY;
+  const step = [...MINUTES, ...HOURS].find((each) => (line.to - line.from) / each <= MOST_TICKS) ?? 3650 * DAY;
   const first = Math.ceil(line.from / step) * step;
   const count = Math.max(0, Math.floor((line.to - first) / step) + 1);
   return Array.from({ length: count }, (_, nth) => {
