@@ -168,7 +168,6 @@ def lineage(context: typer.Context) -> None:
         **deliver_environ(settings),
         "THROUGHLINE_URL": settings.throughline_url,
         "THROUGHLINE_START_HINT": "./run lineage serve",
-        "THROUGHLINE_PROGRAM": "./run lineage",
     }
     become([script("throughline"), *context.args], environ | os.environ)
 

@@ -34,7 +34,11 @@ class Lineage:
         options = ["--port", str(self.port), "--database", self._database]
         self._process = subprocess.Popen(
             [script("throughline"), "serve", *options],
-            env={**os.environ, "THROUGHLINE_LOST_AFTER": "7200"},
+            env={
+                **os.environ,
+                "THROUGHLINE_LOST_AFTER": "7200",
+                "THROUGHLINE_PROGRAM": "./run lineage",
+            },
             stdout=subprocess.PIPE,
             text=True,
         )

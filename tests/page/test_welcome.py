@@ -41,7 +41,7 @@ def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:
     expect(banner).to_contain_text("Not your data")
     page.get_by_role("link", name="503 Service Unavailable").click()
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("HTTPError: 503")
-    command = page.get_by_text("throughline runs --url")
+    command = page.get_by_text("./run lineage runs --url")
     expect(command).to_contain_text(base)
     assert page.url.startswith(f"{base}/lineage?")
     page.reload()

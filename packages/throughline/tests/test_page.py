@@ -34,6 +34,20 @@ def built(tmp_path: Path) -> Path:
     return tmp_path / "built"
 
 
+def test_the_page_knows_how_its_command_line_is_called(
+    client: TestClient, built: Path, tmp_path: Path
+) -> None:
+    html = Path(__file__).parents[1] / "web" / "index.html"
+    (built / "index.html").write_bytes(html.read_bytes())
+    assert 'name="program" content="throughline"' in client.get("/").text
+    log = EventLog(str(tmp_path / "other.db"))
+    other = TestClient(make_app(Live(log), program="./run 'lineage' &"))
+    for path in ("/", "/sample/lineage"):
+        told = other.get(path).text
+        assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in told
+    log.close()
+
+
 def test_without_a_built_page_the_server_says_how_to_build_it(client: TestClient) -> None:
     answer = client.get("/")
     assert answer.status_code == 200

@@ -73,18 +73,26 @@ def make_app(
     spool_lag: Callable[[], tuple[int, int]] | None = None,
     largest_body: int = 64 * 2**20,
     longest_query: float = 30,
+    program: str = "throughline",
 ) -> FastAPI:
     """The ASGI application over a live log.
 
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
     are lines without an end, `largest_body` the most bytes of a request, `longest_query` the
-    seconds that a question may take.
+    seconds that a question may take, `program` how the page's command lines call this one.
     """
     app = _of(live, largest_body, longest_query, _RESOURCES)
+    app.state.program = program
     app.state.spool_lag = spool_lag
     # What stays open until the server ends is not for a sample, which nothing new comes to.
     resources = [each for each in _RESOURCES if each is not stream]
-    lasting = Sample(lambda sample: _of(sample, largest_body, longest_query, resources))
+
+    def make_sample(sample: Live) -> FastAPI:
+        made = _of(sample, largest_body, longest_query, resources)
+        made.state.program = program
+        return made
+
+    lasting = Sample(make_sample)
     app.mount(PREFIX, lasting)
     app.add_middleware(Guard, access=access or Access(), log=live.log)
     return app

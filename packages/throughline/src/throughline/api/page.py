@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from html import escape
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +14,7 @@ from throughline.errors import NotFoundError
 router = APIRouter()
 
 _BUILT = Path(__file__).with_name("built")
+_PROGRAM = b'name="program" content="throughline"'  # of web/index.html
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
@@ -50,7 +52,8 @@ def _page(request: Request, status: int) -> Response:
     path = _BUILT / "index.html"
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
-    html = path.read_bytes()
+    program = f'name="program" content="{escape(request.app.state.program)}"'
+    html = path.read_bytes().replace(_PROGRAM, program.encode())
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     told = {"ETag": tag, "Cache-Control": "no-cache"}
     if status == 200 and tag in request.headers.get("if-none-match", ""):

@@ -60,7 +60,12 @@ def run_server(settings: Settings) -> None:
     follower = threading.Thread(target=_follow, args=given, daemon=True)
     follower.start()
     app = make_app(
-        live, access, tail.lag if tail else None, settings.largest_body, settings.longest_query
+        live,
+        access,
+        tail.lag if tail else None,
+        settings.largest_body,
+        settings.longest_query,
+        settings.program,
     )
     server = Server(app)
 

@@ -1,5 +1,6 @@
 import { useEffect, useState, type ReactNode } from "react";
-import { BASE } from "../api/base";
+import { BASE, PROGRAM } from "../api/base";
+import { called } from "../graph/words";
 import { Icon } from "./Icon";
 
 /** A button that copies a text, and says so; a wide one has its label beside it. */
@@ -43,9 +44,9 @@ async function put(text: string): Promise<void> {
   }
 }
 
-/** A command line to copy; one of throughline asks the sample where that is looked at. */
+/** A command line to copy; one of throughline calls it as the server does, and asks the server of this page. */
 export function Command({ text: given, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
-  const text = BASE ? given.replace(/^throughline \w+/, `$& --url ${location.origin}${BASE}`) : given;
+  const text = called(given, PROGRAM, `${location.origin}${BASE}`);
   return (
     <div className="command">
       <pre>{text}</pre>

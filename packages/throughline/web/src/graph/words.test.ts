@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, cardCommand, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
+import { ago, called, cardCommand, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -69,4 +69,11 @@ test("a long version is told by its end", () => {
 
 test("a job is told without its pipeline, a pipeline as it is", () => {
   expect([within("dag.task.query"), within("dag")]).toEqual(["task.query", "dag"]);
+});
+
+test("a command line calls the program as the server does, and names the server where it would ask another", () => {
+  expect(called("throughline runs 'job:n:a b'", "./run lineage", "http://localhost:9002")).toBe("./run lineage runs 'job:n:a b'");
+  expect(called("throughline tree x", "throughline", "http://localhost:9002/sample")).toBe("throughline tree --url http://localhost:9002/sample x");
+  expect(called("throughline tree throughline", "./run lineage", "http://localhost:9003")).toBe("./run lineage tree --url http://localhost:9003 throughline");
+  expect(called("python flow.py card view 1", "./run lineage", "http://localhost:9003")).toBe("python flow.py card view 1");
 });

@@ -64,6 +64,12 @@ export function cardCommand(facets: Record<string, unknown>): string | null {
   return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
 }
 
+/** A command line of throughline with the program as it is called, asking a server that it would not ask by itself. */
+export function called(command: string, program: string, server: string): string {
+  const url = server === "http://localhost:9002" ? "" : ` --url ${server}`;
+  return command.replace(/^throughline (\w+)/, (_, name: string) => `${program} ${name}${url}`);
+}
+
 /** One argument of a command line, as a shell takes it. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

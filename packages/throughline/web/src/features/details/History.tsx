@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
@@ -19,7 +20,7 @@ function useHistory(node: string, at: string | null, done: string): { entries: E
 }
 
 function Older(): ReactNode {
-  return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `throughline history` has all.</p>;
+  return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `{PROGRAM} history` has all.</p>;
 }
 
 /** The columns, and how they became what they are. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
@@ -90,7 +91,7 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           </li>
         ))}
       </ul>
-      {data.next && <p className="muted">The {SHOWN} newest; `throughline runs` has all.</p>}
+      {data.next && <p className="muted">The {SHOWN} newest; `{PROGRAM} runs` has all.</p>}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import "./found.css";
 import { useState, type ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Command } from "../../components/Copy";
@@ -61,7 +62,7 @@ export default function FoundPage(): ReactNode {
                   Show more
                 </button>
               ) : (
-                "`throughline search` has all."
+                `\`${PROGRAM} search\` has all.`
               )}
             </p>
           )}

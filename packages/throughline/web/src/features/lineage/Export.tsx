@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
 import { ICONS } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
@@ -40,7 +41,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
         ]}
       >
         <p>
-          What is shown. All of the lineage: <code>throughline export</code>
+          What is shown. All of the lineage: <code>{PROGRAM} export</code>
         </p>
       </Menu>
       {trouble && <span role="alert">{trouble}</span>}

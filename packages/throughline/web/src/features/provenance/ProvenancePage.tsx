@@ -1,5 +1,6 @@
 import "./provenance.css";
 import { useMemo, type ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Command, Copy } from "../../components/Copy";
@@ -69,7 +70,7 @@ export default function ProvenancePage(): ReactNode {
               </select>
             </label>
             <span className="muted">{provenanceLine(data)}</span>
-            {history?.next && <span className="muted">The newest {versions.length} versions; `throughline history` has all.</span>}
+            {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` has all.</span>}
           </div>
           <Pii told={data} />
           <OriginTree root={tree} at={at} />
