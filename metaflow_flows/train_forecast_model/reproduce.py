@@ -93,7 +93,7 @@ def _versions(settings: Settings, steps: dict[str, Any], step: str, side: str) -
         table = Table(dataset["name"].rsplit(".", 1)[-1].rsplit("/", 1)[-1])
         name = table.dataset(settings)
         is_named_so = (name.namespace, name.name) == (dataset["namespace"], dataset["name"])
-        if is_named_so and dataset["version"].isdecimal():
+        if is_named_so and (dataset["version"] or "").isdecimal():
             found[table.identifier] = int(dataset["version"])
     return found
 

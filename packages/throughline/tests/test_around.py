@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from throughline.graph.answers import graph_answer, node_answer, runs_answer
+from throughline.graph.answers import generations_of, graph_answer, node_answer, runs_answer
 from throughline.graph.runs import run_answer
 
 from .graphs import DAG, TASK, two_orchestrators
@@ -134,5 +134,9 @@ def test_a_run_tells_those_above_it_the_nearest_first_and_roots_are_those_with_n
     build: Any,
 ) -> None:
     state = two_orchestrators(build)
-    assert [run["runId"] for run in run_answer(state, "q")["above"]] == ["a", "t", "d"]
+    assert [run["runId"] for run in run_answer(generations_of(state), "q")["above"]] == [
+        "a",
+        "t",
+        "d",
+    ]
     assert [run["runId"] for run in runs_answer(state, roots=True)["items"]] == ["d"]

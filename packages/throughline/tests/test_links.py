@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import node_answer
+from throughline.graph.answers import generations_of, node_answer
 from throughline.graph.runs import run_answer
 from throughline.projection import State
 
@@ -44,7 +44,7 @@ def state(build: Any) -> State:
 def test_a_run_leads_to_its_page_or_to_that_of_the_run_above_it(
     run: str, links: list[tuple[str, str]], state: State
 ) -> None:
-    found = run_answer(state, run)["links"]
+    found = run_answer(generations_of(state), run)["links"]
     assert [(each["name"], each["url"]) for each in found] == links
 
 
@@ -70,12 +70,12 @@ def test_the_page_of_a_mapped_task_is_that_of_all_its_elements(build: Any) -> No
 def test_a_task_of_metaflow_leads_to_its_page(build: Any) -> None:
     told = {"metaflow_task": {"url": "https://ui.example.org/Flow/17/a/3"}}
     state = build.state(build.run("COMPLETE", "t", "Flow.a", "08:01:00", facets=told))
-    (link,) = run_answer(state, "t")["links"]
+    (link,) = run_answer(generations_of(state), "t")["links"]
     assert link == {"name": "Task in Metaflow", "url": "https://ui.example.org/Flow/17/a/3"}
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", "", None, 7])
 def test_no_browser_is_sent_to_what_is_no_page(url: Any, build: Any) -> None:
     state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=_task(url)))
-    assert run_answer(state, "t")["links"] == []
+    assert run_answer(generations_of(state), "t")["links"] == []
     assert node_answer(state, "job:demo:rides.load")["links"] == []

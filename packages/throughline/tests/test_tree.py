@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import tree_answer
+from throughline.graph.answers import generations_of, tree_answer
 from throughline.graph.runs import run_answer
 
 from .graphs import DAG, FLOW, STEP, TASK, loads, names, two_orchestrators
@@ -144,10 +144,10 @@ def test_a_run_is_told_with_its_parameters_code_and_versions_and_those_below_it(
     later = build.run("COMPLETE", "s2", "Flow.train", "09:00:00", kind=STEP)
     later["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "def"}
     state = build.state(flow, step, later)
-    found = run_answer(state, "f")
+    found = run_answer(generations_of(state), "f")
     assert (found["job"]["name"], found["parameters"]) == ("Flow", {"d": "30"})
     (below,) = found["below"]
     assert below["inputs"] == [{"namespace": "db", "name": "t", "version": "17"}]
     assert below["code"] == {"repoUrl": None, "path": "f.py", "version": "abc"}
     with pytest.raises(NotFoundError, match="no run has the id 'x'"):
-        run_answer(state, "x")
+        run_answer(generations_of(state), "x")

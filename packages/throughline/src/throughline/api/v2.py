@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Query, Request, Response
 
 from throughline.api.http import Cursor, LiveState, PageLimit, Tagged, answer
+from throughline.graph.answers import generations_of
 from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.questions import QUESTIONS, Question, ask
 from throughline.graph.runs import run_answer
@@ -46,7 +47,7 @@ for _question in QUESTIONS.values():
 def get_run(live: LiveState, run_id: str) -> Response:
     """A run with parameters, code and dataset versions, and every run below it likewise."""
     with live.reading() as state:
-        return answer(run_answer(state, run_id))
+        return answer(run_answer(generations_of(state), run_id))
 
 
 @router.get("/api/v2/refused")

@@ -216,6 +216,13 @@ class Generations:
             self._present = self.behind([*self.current(), *living])
         return self._present
 
+    def generation_of(self, run: Run) -> Generation | None:
+        """The one that a run is part of; none if it neither read nor wrote."""
+        owner = self.levels.owner(run, Level.TASK)
+        ref, unit = owner.key.job, self._unit_of(owner)
+        members = self._members(ref).get(unit, {})
+        return self._describe(ref, unit, members) if run.key in members else None
+
     def writing(self, name: DatasetName) -> list[Generation]:
         """Those that count for the present contents of a dataset, before `sources` of them."""
         return self._writing(name, None)

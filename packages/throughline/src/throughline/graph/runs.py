@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_run
 from throughline.graph.provenance import code_of
+from throughline.graph.quality import when
 from throughline.graph.walk import run_line
+from throughline.graph.writes import written_by
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
-from throughline.projection.derived import children_of, descendants_of, lineage_of, version_of
-from throughline.projection.state import Use
+from throughline.projection.derived import children_of, descendants_of, lineage_of
+from throughline.projection.state import RunKey
 from throughline.spec import run_id_of
 
 # Where integrations say what their orchestrator calls a run.
@@ -77,37 +80,71 @@ def told_of(state: State, run: Run) -> dict[str, Any]:
     }
 
 
-def run_answer(state: State, run_id: str) -> dict[str, Any]:
+def run_answer(known: Generations, run_id: str) -> dict[str, Any]:
     """A run with its parameters, code and dataset versions, and every run below it likewise.
 
     `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself;
     `links` the pages of its orchestrator.
     """
+    state = known.state
     run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
     return {
-        **_run_in_full(state, run),
+        **_run_in_full(known, run),
         "facets": run.facets.plain(),
         "links": links_of_run(state, run),
         "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
-        "below": [_run_in_full(state, each) for each in below],
+        "below": [_run_in_full(known, each) for each in below],
     }
 
 
-def _run_in_full(state: State, run: Run) -> dict[str, Any]:
+def _run_in_full(known: Generations, run: Run) -> dict[str, Any]:
     return {
-        **told_of(state, run),
+        **told_of(known.state, run),
         "code": code_of(run),
-        "inputs": _versions(state, run, run.inputs),
-        "outputs": _versions(state, run, run.outputs),
+        "inputs": _versions(known, run, "inputs"),
+        "outputs": _versions(known, run, "outputs"),
     }
 
 
-def _versions(state: State, run: Run, uses: dict[DatasetName, Use]) -> list[dict[str, Any]]:
+def _versions(
+    known: Generations, run: Run, side: Literal["inputs", "outputs"]
+) -> list[dict[str, Any]]:
+    """What a run and those below it read or wrote; of versions the last that one stated.
+
+    What none stated of an input is what the runs before it left; of an output it stays unknown.
+    """
+    state = known.state
+    found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
+    for each in deadline.watched([run, *descendants_of(state, run)]):
+        for spelled, use in getattr(each, side).items():
+            name = state.identity.primary(spelled)
+            stated: str | None = use.version[1] if use.version else None
+            rank = stated is not None, each is run, start_of(each) or 0, each.key
+            if name not in found or rank > found[name][0]:
+                found[name] = rank, stated
     return [
-        {**state.identity.primary(name)._asdict(), "version": version_of(run, use)}
-        for name, use in sorted(uses.items())
+        {
+            **name._asdict(),
+            "version": _left(known, state.runs[rank[-1]], name)
+            if version is None and side == "inputs"
+            else version,
+        }
+        for name, (rank, version) in sorted(found.items())
     ]
+
+
+def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
+    """The version that was there when a run read a dataset, if one was stated."""
+    generation, moment = known.generation_of(reader), when(known.state, reader)
+    sources = known.sources(generation) if generation else ()
+    found = [
+        (write.at <= moment, write.at, write.version)
+        for source in sources
+        for write in written_by(known, source, name)
+        if write.is_stated
+    ]
+    return max(found)[-1] if found else None
 
 
 def run_tree(state: State, root: Run) -> dict[str, Any]:

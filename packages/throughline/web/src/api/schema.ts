@@ -1161,7 +1161,7 @@ export interface components {
             inputs: {
                 name: string;
                 namespace: string;
-                version: string;
+                version: string | null;
             }[];
             job: {
                 name: string;
@@ -1174,7 +1174,7 @@ export interface components {
             outputs: {
                 name: string;
                 namespace: string;
-                version: string;
+                version: string | null;
             }[];
             ownId: string | null;
             parameters: Record<string, unknown>;

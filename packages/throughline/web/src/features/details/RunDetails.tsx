@@ -121,9 +121,11 @@ function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view:
             <Link className="link clip" href={formatView({ ...view, open: `dataset:${each.namespace}:${each.name}`, tab: null })} title={`${each.namespace} ${each.name}`}>
               {parts(each.name, "dataset").title}
             </Link>
-            <code className="muted clip" title={each.version}>
-              {each.version}
-            </code>
+            {each.version !== null && (
+              <code className="muted clip" title={each.version}>
+                {each.version}
+              </code>
+            )}
           </li>
         ))}
       </ul>

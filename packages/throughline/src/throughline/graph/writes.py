@@ -1,0 +1,84 @@
+"""What was written of a dataset, one entry a version, whichever runs of a task told of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from throughline import deadline
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level
+from throughline.graph.quality import when
+from throughline.identity import DatasetName
+from throughline.projection import Run, version_of
+from throughline.projection.state import RunKey, Use
+
+_STATISTICS = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
+
+
+class Write(NamedTuple):
+    """One version of a dataset, or what a task wrote without saying which version."""
+
+    at: int
+    """In microseconds, when the first of the runs that told of the version had ended."""
+    run: Run
+    """That of the task."""
+    version: str
+    """The one that a run stated; if none did, the run that wrote."""
+    is_stated: bool
+    statistics: dict[str, Any]
+    """`rows`, `bytes` and `files`, as any of the runs told them."""
+
+
+def writes_of(known: Generations, name: DatasetName) -> list[Write]:
+    """All that was written of a dataset, under whichever of its names."""
+
+    def derive(oldest_first: list[Generation]) -> list[Write]:
+        watched = deadline.watched(oldest_first)
+        return [write for each in watched for write in written_by(known, each, name)]
+
+    jobs = known.writers(name)
+    return [write for ref in jobs for write in known.derived(ref, f"writes {name}", derive)]
+
+
+def written_by(known: Generations, generation: Generation, name: DatasetName) -> list[Write]:
+    """What a generation wrote of a dataset.
+
+    A run that stated no version (a task above its queries, a CREATE TABLE) adds no entry where
+    another one did.
+    """
+    primary = known.state.identity.primary
+    found: dict[str | RunKey, list[tuple[Run, Use]]] = defaultdict(list)
+    for run in generation.runs:
+        for spelled, use in run.outputs.items():
+            if primary(spelled) == name:
+                owner = known.levels.owner(run, Level.TASK)
+                found[use.version[1] if use.version else owner.key].append((run, use))
+    is_stated = any(isinstance(version, str) for version in found)
+    return [
+        _write(known, told, is_stated=is_stated)
+        for version, told in found.items()
+        if isinstance(version, str) == is_stated
+    ]
+
+
+def _write(known: Generations, told: list[tuple[Run, Use]], *, is_stated: bool) -> Write:
+    state = known.state
+
+    def rank(each: tuple[Run, Use]) -> tuple[bool, int, RunKey]:
+        run = each[0]
+        return known.levels.owner(run, Level.TASK) is run, when(state, run), run.key
+
+    told = sorted(told, key=rank, reverse=True)
+    facets = [use.facets.get("outputStatistics") for _, use in told]
+    ends = [when(state, run) for run, _ in told]
+    return Write(
+        min(ends) if is_stated else max(ends),
+        known.levels.owner(told[0][0], Level.TASK),
+        version_of(*told[0]),
+        is_stated,
+        {
+            shown: next((facet[key] for facet in facets if facet.get(key) is not None), None)
+            for shown, key in _STATISTICS.items()
+        },
+    )
