@@ -305,7 +305,7 @@ def history_answer(
 ) -> dict[str, Any]:
     """What became of a node, the newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
-    return {"node": node_id(found), **history(state, found, limit, cursor)}
+    return {"node": node_id(found), **history(generations_of(state), found, limit, cursor)}
 
 
 @question("drift", Times.THEN)

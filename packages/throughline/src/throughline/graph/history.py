@@ -8,21 +8,21 @@ from typing import Any
 
 import orjson
 
+from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node
 from throughline.graph.pages import Place, cut, paged
 from throughline.graph.provenance import code_of
-from throughline.graph.quality import checks_of, when
+from throughline.graph.quality import checks_of
 from throughline.graph.schemas import drift
 from throughline.graph.walk import place_of_run, run_line
+from throughline.graph.writes import writes_of
 from throughline.identity import DatasetName
-from throughline.projection import Run, RunState, State, outcome, version_of
+from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import descendants_of
 from throughline.spec import JobRef, shown_time
 
-_STATISTICS = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
 
-
-def history(state: State, node: Node, limit: int, cursor: str | None) -> dict[str, Any]:
+def history(known: Generations, node: Node, limit: int, cursor: str | None) -> dict[str, Any]:
     """What became of a node, the newest first, as a page.
 
     Each entry says `at` which time what was `done`: of a dataset `wrote` (a version, with the
@@ -30,14 +30,14 @@ def history(state: State, node: Node, limit: int, cursor: str | None) -> dict[st
     change, see `drift`); of a job `ran`, with its code and what it and the runs below it read and
     wrote, and which of these were `changed` since the last completed run.
     """
-    about = ("history", node)
+    state, about = known.state, ("history", node)
     if node.type == "job":
         runs = [state.runs[key] for key in state.jobs[JobRef(node.namespace, node.name)].runs]
         place = partial(place_of_run, state)
         newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
         return paged(_ran(state, newest, runs), more)
     name = DatasetName(node.namespace, node.name)
-    entries = _wrote(state, name) + _checked(state, name)
+    entries = _wrote(known, name) + _checked(state, name)
     entries += [{"done": "schema", **change} for change in drift(state, name)]
     # A run that names a dataset by two of its names says the same twice.
     entries = list({place_of_entry(each): each for each in entries}.values())
@@ -50,24 +50,17 @@ def place_of_entry(entry: dict[str, Any]) -> Place:
     return entry["at"].removesuffix("Z"), entry.get("done", ""), said.hexdigest()
 
 
-def _wrote(state: State, name: DatasetName) -> list[dict[str, Any]]:
-    found = []
-    for each in state.identity.names(name):
-        record = state.datasets.get(each)
-        for key in sorted(record.writers) if record else ():
-            run = state.runs[key]
-            use = run.outputs[each]
-            told = use.facets.get("outputStatistics")
-            found.append(
-                {
-                    "done": "wrote",
-                    "at": shown_time(when(state, run)),
-                    "run": run_line(state, run),
-                    "version": version_of(run, use),
-                    **{shown: told.get(key) for shown, key in _STATISTICS.items()},
-                }
-            )
-    return found
+def _wrote(known: Generations, name: DatasetName) -> list[dict[str, Any]]:
+    return [
+        {
+            "done": "wrote",
+            "at": shown_time(write.at),
+            "run": run_line(known.state, write.run),
+            "version": write.version,
+            **write.statistics,
+        }
+        for write in writes_of(known, name)
+    ]
 
 
 def _checked(state: State, name: DatasetName) -> list[dict[str, Any]]:

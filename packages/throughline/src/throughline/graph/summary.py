@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from throughline import deadline
 from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_job
 from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
 from throughline.graph.provenance import code_of
-from throughline.graph.quality import checks_of, when
+from throughline.graph.quality import checks_of
 from throughline.graph.schemas import fields_of
 from throughline.graph.walk import newest_run, run_line
+from throughline.graph.writes import writes_of
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, version_of
-from throughline.projection.state import Use
+from throughline.projection import State
 from throughline.spec import JobRef, shown_time
 
 
@@ -73,29 +72,20 @@ class Summaries:
 
     def _of_dataset(self, node: Node) -> dict[str, Any]:
         name = DatasetName(node.namespace, node.name)
-        written = _newest_write(self._state, name)
+        writes = writes_of(self._known, name)
+        written = max(writes, key=lambda each: (each.at, each.run.key, each.version), default=None)
         asserted = [check for check in checks_of(self._state, name) if check.assertions]
-        told = written[1].facets.get("outputStatistics").get("rowCount") if written else None
+        told = written.statistics["rows"] if written else None
         return {
             "kind": kind_of(self._state, node),
             "integration": None,
             "run": None,
             "aliases": [each._asdict() for each in self._state.identity.names(name)[1:]],
-            "version": version_of(*written) if written else None,
-            "writtenAt": shown_time(when(self._state, written[0])) if written else None,
+            "version": written.version if written else None,
+            "writtenAt": shown_time(written.at) if written else None,
             "rows": told if isinstance(told, int) else None,
             "failedChecks": len(asserted[-1].failed) if asserted else None,
         }
-
-
-def _newest_write(state: State, name: DatasetName) -> tuple[Run, Use] | None:
-    found = [
-        (run, run.outputs[each])
-        for each in state.identity.names(name)
-        if (record := state.datasets.get(each))
-        for run in (state.runs[key] for key in deadline.watched(record.writers))
-    ]
-    return max(found, key=lambda pair: (when(state, pair[0]), pair[0].key), default=None)
 
 
 def tags_of(state: State, node: Node) -> set[str]:

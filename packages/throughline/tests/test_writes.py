@@ -1,0 +1,129 @@
+"""Versions of tables as the task above its queries wrote and read them, in a recorded run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from throughline.graph.answers import (
+    generations_of,
+    graph_answer,
+    history_answer,
+    node_answer,
+    provenance_answer,
+)
+from throughline.graph.runs import run_answer
+from throughline.projection import State, apply
+
+from .test_datahub import pipeline
+
+_STAGING, _RAW = "124186556046741260", "2966332369567570868"
+
+
+@pytest.fixture(scope="module")
+def state(build: Any) -> State:
+    found: State = build.state(*pipeline())
+    return found
+
+
+def _run(state: State, job: str) -> dict[str, Any]:
+    (key,) = [key for key in state.runs if key.job.name.endswith(job)]
+    return run_answer(generations_of(state), key.run_id)
+
+
+def _met(run: dict[str, Any], side: str) -> dict[str, Any]:
+    return {each["name"].split("/")[-1]: each["version"] for each in run[side]}
+
+
+def _written(state: State, name: str) -> list[dict[str, Any]]:
+    return [each for each in history_answer(state, name, 1000)["items"] if each["done"] == "wrote"]
+
+
+def test_a_task_read_and_wrote_what_its_queries_did(state: State) -> None:
+    merge = _run(state, "merge_upsert_staging_into_raw_yellow")
+    assert _met(merge, "inputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
+    assert _met(merge, "outputs") == {"nyc_taxi.yellow_taxi_raw": _RAW}
+    stage = _run(state, "ingest_yellow_taxi_data.stage")
+    files = {f"yellow_tripdata_2025-0{month}.parquet": None for month in (4, 5)}
+    assert _met(stage, "inputs") == files
+    assert _met(stage, "outputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
+    created = [each for each in stage["below"] if ".create_table." in each["job"]["name"]]
+    assert [_met(each, "outputs") for each in created] == [{"nyc_taxi.yellow_taxi_staging": None}]
+
+
+def test_what_was_read_without_a_version_is_what_was_there(state: State) -> None:
+    check = _run(state, "ingest_yellow_taxi_data.check_staging")
+    assert _met(check, "inputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
+
+
+def test_the_versions_of_every_run_are_those_of_provenance(state: State) -> None:
+    checked = 0
+    for name in ("yellow_rides_hourly_forecast", "weather_raw"):
+        for entry in provenance_answer(state, name)["runs"]:
+            run = run_answer(generations_of(state), entry["run"]["runId"])
+            for side in ("inputs", "outputs"):
+                told = {each["name"]: set(each["versions"]) for each in entry[side]}
+                assert told.keys() == {each["name"] for each in run[side]}
+                for each in run[side]:
+                    assert each["version"] in told[each["name"]] | {None}
+                    checked += each["version"] is not None
+    assert checked > 10
+
+
+def test_no_version_is_the_id_of_a_run(state: State) -> None:
+    ids = {key.run_id for key in state.runs}
+    for key in state.runs:
+        run = run_answer(generations_of(state), key.run_id)
+        assert not ids & {each["version"] for side in ("inputs", "outputs") for each in run[side]}
+
+
+def test_one_version_is_one_entry_with_its_rows_and_the_run_of_the_task(state: State) -> None:
+    (staged,) = _written(state, "yellow_taxi_staging")
+    assert (staged["version"], staged["rows"], staged["bytes"]) == (_STAGING, 10_000, 270_073)
+    assert staged["run"]["job"]["name"] == "ingest_yellow_taxi_data.stage"
+    merged = _written(state, "yellow_taxi_raw")
+    assert [each["version"] for each in merged] == [_RAW, "4317825975641699249"]
+    assert [each["rows"] for each in merged] == [5_000, 5_000]
+    names = {each["run"]["job"]["name"] for each in merged}
+    assert names == {"ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow"}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "rows"),
+    [
+        ("yellow_taxi_staging", _STAGING, 10_000),
+        ("yellow_taxi_raw", _RAW, 5_000),
+        ("nyc_taxi.yellow_rides_hourly_actuals", "8996070910412168572", 4_060),
+        ("yellow_rides_hourly_forecast", "8990029492787900134", 1_200),
+    ],
+)
+def test_a_dataset_tells_its_newest_version_and_rows(
+    name: str, version: str, rows: int, state: State
+) -> None:
+    told = node_answer(state, name)
+    assert (told["version"], told["rows"]) == (version, rows)
+    (drawn,) = [each for each in graph_answer(state, name)["nodes"] if each["id"] == told["id"]]
+    assert (drawn["version"], drawn["rows"]) == (version, rows)
+
+
+def test_a_write_without_a_version_is_the_tasks_one(build: Any) -> None:
+    task = ("t", "dag.load")
+    state = build.state(
+        build.run("COMPLETE", *task, "08:03:00", kind="AIRFLOW/TASK", writes=("db|a",)),
+        build.run("COMPLETE", "q", "app.q", "08:02:00", parent=task, kind="SPARK/SQL_JOB",
+                  writes=("db|a",)),
+    )  # fmt: skip
+    (entry,) = _written(state, "a")
+    assert (entry["version"], entry["run"]["runId"], entry["at"][11:16]) == ("t", "t", "08:03")
+    assert _met(run_answer(generations_of(state), "t"), "outputs") == {"a": None}
+
+
+def test_a_new_event_of_a_run_is_taken_in(build: Any) -> None:
+    event = build.run("START", "t", "load", "08:00:00", writes=("db|a",))
+    state = build.state(event)
+    assert [each["version"] for each in _written(state, "a")] == ["t"]
+    done = build.run("COMPLETE", "t", "load", "08:01:00")
+    done["outputs"] = [build.dataset("db|a", version={"datasetVersion": "7"})]
+    apply(state, build.entry(done).event)
+    assert [each["version"] for each in _written(state, "a")] == ["7"]
