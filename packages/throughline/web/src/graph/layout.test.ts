@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { around, beside, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
+import { around, beside, into, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
 import { merge } from "./merge";
 import type { LineageNode } from "./types";
 
@@ -59,6 +59,14 @@ test.each([
 ])("a root that is the %s has no empty window beside it", (_, at) => {
   const { x, zoom } = viewportFor([box(0), box(4_000)], WINDOW, box(at));
   expect(at === 0 ? x : 1_000 - (x + 4_200 * zoom)).toBeCloseTo(48);
+});
+
+test("what is in the window stays where it is, and what is not is moved in by as little as it takes", () => {
+  const at = { x: 10, y: 20, zoom: 0.5 };
+  expect(into(at, box(0), WINDOW)).toEqual(at);
+  expect(into(at, box(1_900), WINDOW)).toEqual({ ...at, x: 1_000 - 48 - 2_100 * 0.5 });
+  expect(into(at, box(0, -200), WINDOW)).toEqual({ ...at, y: 148 });
+  expect(into(at, { x: 50, y: 0, width: 4_000, height: 80 }, WINDOW).x, "of what is too wide its beginning").toBe(-25);
 });
 
 test("arrow keys go to the nearest node ahead", () => {

@@ -99,6 +99,23 @@ function along(start: number, length: number, space: number, zoom: number, cente
   return Math.min(MARGIN - start * zoom, Math.max(wanted, space - MARGIN - (start + length) * zoom));
 }
 
+/** The same way of looking, moved no more than it takes to have a box in the window. */
+export function into(viewport: Viewport, box: Box, size: { width: number; height: number }): Viewport {
+  const { x, y, zoom } = viewport;
+  return {
+    x: x + within(x + box.x * zoom, box.width * zoom, size.width),
+    y: y + within(y + box.y * zoom, box.height * zoom, size.height),
+    zoom,
+  };
+}
+
+/** How far to shift what begins at `start` to have it in sight; its beginning, where it is too long. */
+function within(start: number, length: number, space: number): number {
+  if (start >= 0 && start + length <= space) return 0;
+  const least = Math.min(MARGIN, Math.max(0, (space - length) / 2));
+  return start < least || length + 2 * least > space ? least - start : space - least - (start + length);
+}
+
 const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 /** The node that an arrow key leads to: the nearest in that direction, straight ahead before aside. */

@@ -1,8 +1,8 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
-import { beside, viewportFor, type Viewport } from "../../graph/layout";
+import { around, beside, into, viewportFor, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
@@ -17,6 +17,8 @@ interface Props {
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: NodeId | null;
+  /** The node that is looked at: it stays in the window when that becomes narrower. Null: those that are other than they were. */
+  looked: string | null;
   /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
   about: string | null;
   onNowhere: () => void;
@@ -32,12 +34,17 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, anchor, about, onNowhere }: Props): ReactNode {
+function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const before = useRef<{ about: string | null; places: Map<string, { x: number; y: number }> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
+  const seen = useRef<readonly FlowNode[]>([]);
+  useLayoutEffect(() => {
+    const own = nodes.filter((node) => node.id === looked);
+    seen.current = own.length > 0 ? own : nodes.filter((node) => node.data.mark !== null);
+  }, [nodes, looked]);
   // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
   useLayoutEffect(() => {
     if (nodes.length === 0) return;
@@ -47,14 +54,29 @@ function Stage({ label, nodes, edges, anchor, about, onNowhere }: Props): ReactN
     const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
-      const seen = startOf(nodes, frame.current, root);
-      setStart((first) => first ?? seen);
-      void flow.setViewport(seen.viewport);
+      const fit = startOf(nodes, frame.current, root);
+      const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
+      setStart((first) => first ?? { ...fit, viewport });
+      void flow.setViewport(viewport);
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
       const { x, y, zoom } = flow.getViewport();
       void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
     }
   }, [nodes, about, anchor, flow]);
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return undefined;
+    let width = element.clientWidth;
+    const watch = new ResizeObserver(() => {
+      if (element.clientWidth === width) return;
+      width = element.clientWidth;
+      const before = flow.getViewport();
+      const after = kept(before, seen.current, element);
+      if (after.x !== before.x || after.y !== before.y) void flow.setViewport(after);
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [flow]);
   return (
     <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
@@ -101,6 +123,14 @@ interface Start {
 function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): Start {
   const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
   return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first)), width, height };
+}
+
+/** The viewport with what is looked at in the window: all of it, or where it is too large the first. */
+function kept(viewport: Viewport, looked: readonly FlowNode[], { clientWidth: width, clientHeight: height }: HTMLElement): Viewport {
+  const boxes = looked.map(boxOf);
+  const all = boxes.length > 0 && around(boxes);
+  const box = all && all.width * viewport.zoom <= width && all.height * viewport.zoom <= height ? all : boxes[0];
+  return box ? into(viewport, box, { width, height }) : viewport;
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */

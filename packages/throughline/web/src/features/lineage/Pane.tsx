@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { Trouble } from "../../components/Trouble";
+import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, timesOf, type Moment } from "../../graph/moments";
 import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
@@ -12,6 +13,12 @@ interface Props {
   scene: Scene;
   view: View;
   change: (change: Partial<View>) => void;
+}
+
+/** The node that is opened, by itself or by a column, or the one whose path is lit. */
+function lookedOf({ open, lit }: View): string | null {
+  if (open?.startsWith("column:")) return columnOf(open)[0];
+  return open === null || open.startsWith("run:") ? lit : open;
 }
 
 /** The graph of a view, or what is wrong with it. */
@@ -38,6 +45,7 @@ export function Pane({ scene: { drawn, trouble }, view, change }: Props): ReactN
       edges={drawn.edges}
       actions={actions}
       anchor={anchor}
+      looked={lookedOf(view)}
       about={drawn.about}
       onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
     />
