@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from throughline.errors import ConfigError
 from throughline.graph import generations
-from throughline.graph.answers import diff_answer, generations_of, timeline_answer
+from throughline.graph.answers import diff_answer, generations_of, graph_answer, timeline_answer
 from throughline.graph.generations import Generation
 from throughline.graph.levels import Level
 from throughline.graph.steps import Counting, steps_of
@@ -20,7 +20,7 @@ from throughline.log import EventLog
 from throughline.spec import JobRef
 
 from .conftest import Call
-from .graphs import DAG, TASK, loads
+from .graphs import DAG, SQL, TASK, loads
 from .test_health import at
 
 
@@ -131,14 +131,33 @@ def test_runs_are_counted_in_parts_of_the_time_by_how_they_ended(build: Any) -> 
     found = timeline_answer(state, "load", parts=2, **span)
     assert found["runs"] == [
         {"from": "2025-11-21T10:00:00Z", "to": "2025-11-21T11:00:00Z",
-         "completed": 1, "failed": 0, "lost": 0, "running": 0},
+         "at": "2025-11-21T11:00:00Z", "completed": 1, "failed": 0, "lost": 0, "running": 0},
         {"from": "2025-11-21T11:00:00Z", "to": "2025-11-21T12:00:00Z",
-         "completed": 1, "failed": 1, "lost": 0, "running": 1},
+         "at": "2025-11-21T12:00:00Z", "completed": 1, "failed": 1, "lost": 0, "running": 1},
     ]  # fmt: skip
     assert [each["kind"] for each in found["changes"]] == ["failed"]
     whole = timeline_answer(state, "load", parts=1)
     assert (whole["from"], whole["to"]) == ("2025-11-21T08:10:00Z", "2025-11-21T12:00:00Z")
     assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
+
+
+def test_the_moment_of_runs_is_one_at_which_they_had_ended(build: Any) -> None:
+    task = ("t", "load")
+    events = [
+        build.run("START", *task, "08:00:00", kind=TASK),
+        build.run("COMPLETE", "q", "app.q", "11:29:00", parent=task, kind=SQL,
+                  reads=("db|a",), writes=("db|t",)),
+        build.run("COMPLETE", *task, "11:30:00", kind=TASK),
+        build.run("START", "later", "load", "11:50:00", kind=TASK),
+    ]  # fmt: skip
+    state = at(build.state(*events), "2025-11-21T12:00:00Z")
+    found = timeline_answer(state, "dataset:db:t", parts=4)
+    assert [(part["to"][11:16], part["at"][11:16]) for part in found["runs"]] == [
+        ("09:00", "11:30"),
+        ("12:00", "12:00"),
+    ]
+    then = build.state(*(each for each in events if each["eventTime"] <= found["runs"][0]["at"]))
+    assert graph_answer(then, "dataset:db:t")["nodes"]
 
 
 def test_the_command_tells_each_change_in_a_line_and_how_many_runs_there_were(

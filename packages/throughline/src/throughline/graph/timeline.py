@@ -12,7 +12,7 @@ from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import node_id
 from throughline.graph.walk import condition_of
-from throughline.projection import Run, RunState, State
+from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import begin_of
 from throughline.spec import shown_time
 
@@ -43,7 +43,8 @@ def timeline(
     """The runs of the jobs of a scope, counted by when they began, and what changed, newest first.
 
     Of each change `before` is a moment at which it had not begun and `at` one at which all of it
-    was told; `nodes` has every node that is named. A span begins no earlier than the first of all.
+    was told; of each part of `runs` it is one at which all of these had ended that have an end.
+    `nodes` has every node that is named. A span begins no earlier than the first of all.
     """
     state = known.state
     runs = [run for ref in sorted(scope.jobs) for run in runs_of(state, ref)]
@@ -77,6 +78,7 @@ def _shown(change: Change) -> Change:
 
 def _counted(state: State, runs: list[Run], span: Span) -> list[dict[str, Any]]:
     parts: dict[int, Counter[str]] = {}
+    ends: dict[int, int] = {}
     for run in deadline.watched(runs):
         begin = begin_of(state, run)
         if begin is None or not span.begin <= begin <= span.end:
@@ -84,10 +86,13 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[dict[str, Any]]:
         part = min((begin - span.begin) // span.width, span.parts - 1)
         group = _GROUPS.get(condition_of(state, run), "running")
         parts.setdefault(part, Counter())[group] += 1
+        end = min(span.begin + (part + 1) * span.width, span.end)
+        ends[part] = max(ends.get(part, end), outcome(state, run).ended or end)
     return [
         {
             "from": shown_time(span.begin + part * span.width),
             "to": shown_time(min(span.begin + (part + 1) * span.width, span.end)),
+            "at": shown_time(ends[part]),
             **{group: parts[part][group] for group in ("completed", "failed", "lost", "running")},
         }
         for part in sorted(parts)

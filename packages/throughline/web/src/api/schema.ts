@@ -1076,6 +1076,8 @@ export interface paths {
                             node: string;
                             nodes: Record<string, unknown>;
                             runs: {
+                                /** Format: date-time */
+                                at: string;
                                 completed: number;
                                 failed: number;
                                 /** Format: date-time */

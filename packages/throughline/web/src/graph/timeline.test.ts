@@ -16,8 +16,8 @@ const TOLD: TimelineAnswer = {
   isMore: false,
   nodes: { [JOB]: { type: "job", namespace: "n", name: "dag.prepare" }, [WEATHER]: { type: "dataset", namespace: "n", name: "db.weather" } },
   runs: [
-    { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z", completed: 1, failed: 0, lost: 0, running: 0 },
-    { from: "2026-01-06T00:00:00Z", to: "2026-01-07T00:00:00Z", completed: 1, failed: 2, lost: 0, running: 1 },
+    { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z", at: "2026-01-02T03:00:00Z", completed: 1, failed: 0, lost: 0, running: 0 },
+    { from: "2026-01-06T00:00:00Z", to: "2026-01-07T00:00:00Z", at: "2026-01-07T00:00:00Z", completed: 1, failed: 2, lost: 0, running: 1 },
   ],
   changes: [
     change(9, "code", { detail: ["0123456789", "abcdefabcd"] }),
@@ -31,6 +31,7 @@ const TOLD: TimelineAnswer = {
 test("runs are bars, as high as there are many, what went wrong first", () => {
   const bars = barsOf(TOLD);
   expect(bars.map((bar) => [bar.left, bar.width, bar.height])).toEqual([[0, 10, 25], [50, 10, 100]]);
+  expect(bars.map((bar) => bar.at)).toEqual(TOLD.runs.map((run) => run.at));
   expect(bars[1]?.groups).toEqual([{ name: "failed", share: 50 }, { name: "running", share: 25 }, { name: "completed", share: 25 }]);
   expect(bars[1]?.text).toBe("2026-01-06 00:00 to 2026-01-07 00:00 UTC: 2 failed, 1 running, 1 completed");
   expect(barsOf({ ...TOLD, runs: [] })).toEqual([]);

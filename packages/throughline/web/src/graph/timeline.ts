@@ -47,7 +47,8 @@ export function timeAt(line: Line, place: number): string {
 
 export interface Bar {
   from: string;
-  to: string;
+  /** When its runs had ended. */
+  at: string;
   left: number;
   width: number;
   /** Of the highest bar, in shares of 100. */
@@ -69,7 +70,7 @@ export function barsOf(answer: TimelineAnswer): Bar[] {
     const groups = GROUPS.filter((name) => run[name] > 0);
     return {
       from: run.from,
-      to: run.to,
+      at: run.at,
       left,
       width: placeOf(line, run.to) - left,
       height: (100 * count) / most,

@@ -110,7 +110,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
             title={`${bar.text}\nA click shows the graph as of then, with Shift what is different`}
             onMouseEnter={() => say(bar.text)}
             onFocus={() => say(bar.text)}
-            onClick={(event) => pick(bar.to, event.shiftKey)}
+            onClick={(event) => pick(bar.at, event.shiftKey)}
           >
             <span style={{ height: `${bar.height}%` }}>
               {bar.groups.map(({ name, share }) => (
