@@ -5,6 +5,7 @@ import { go } from "../app/address";
 import { addressOfHit, PLACES, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts, plural } from "../graph/words";
+import { wantFocus } from "./focus";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
 import { Tags } from "./Tags";
@@ -41,6 +42,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     setOpen(false);
     setText("");
     input.current?.blur();
+    wantFocus();
     go(addressOfHit(hit));
   };
   const onKey = (event: KeyboardEvent) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { around, beside, into, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
+import { around, beside, into, meet, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
 import { merge } from "./merge";
 import type { LineageNode } from "./types";
 
@@ -41,7 +41,7 @@ const box = (x: number, y = 0) => ({ x, y, width: 200, height: 80 });
 test("a small graph is in the middle of the window, not larger than life", () => {
   const { x, y, zoom } = viewportFor([box(0), box(300)], WINDOW, box(0));
   expect(zoom).toBeCloseTo(1.1);
-  expect([x + 250 * zoom, y + 40 * zoom]).toEqual([500, 300]);
+  expect([x + 250 * zoom, y + 40 * zoom]).toEqual([500, 292]);
 });
 
 test("a large graph is seen whole when asked, and else readable around the root", () => {
@@ -59,6 +59,15 @@ test.each([
 ])("a root that is the %s has no empty window beside it", (_, at) => {
   const { x, zoom } = viewportFor([box(0), box(4_000)], WINDOW, box(at));
   expect(at === 0 ? x : 1_000 - (x + 4_200 * zoom)).toBeCloseTo(48);
+});
+
+test("below a graph that is seen in part there is room for the overview", () => {
+  const { y, zoom } = viewportFor([box(0), box(4_000, 700)], WINDOW, box(4_000, 700), 112);
+  expect(y + 780 * zoom).toBeCloseTo(600 - 112);
+});
+
+test("boxes meet where they have a part in common, and not at their edges", () => {
+  expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((each) => meet(box(0), each))).toEqual([true, false, false, false, true]);
 });
 
 test("what is in the window stays where it is, and what is not is moved in by as little as it takes", () => {

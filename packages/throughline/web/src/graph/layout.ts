@@ -70,33 +70,40 @@ export function around(boxes: readonly Box[]): Box {
   return { x, y, width: right - x, height: bottom - y };
 }
 
+/** Whether two boxes have a part in common. */
+export function meet(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
 /** Boxes as one SVG path. */
 export function outline(boxes: readonly Box[]): string {
   return boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join("");
 }
 
 const MARGIN = 48;
+/** At the bottom there are the buttons that zoom. */
+const BELOW = 64;
 const LARGEST = 1.1;
 /** Below this nobody can read a node's name. */
 const READABLE = 0.62;
 
-/** Where to look at a graph from: all of it, or if that were too small, what is around `first`. */
-export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null): Viewport {
+/** Where to look at a graph from: all of it, or if that were too small, what is around `first`, with `below` pixels left free under it. */
+export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
-  const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - 2 * MARGIN) / height, LARGEST);
+  const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, LARGEST);
   const zoom = first ? Math.max(fitting, READABLE) : fitting;
   const [x, y] = [
-    along(left, width, size.width, zoom, first && first.x + first.width / 2),
-    along(top, height, size.height, zoom, first && first.y + first.height / 2),
+    along(left, width, size.width, zoom, first && first.x + first.width / 2, MARGIN),
+    along(top, height, size.height, zoom, first && first.y + first.height / 2, zoom > fitting ? below : BELOW),
   ];
   return { x, y, zoom };
 }
 
 /** The shift in one direction: in the middle if all fits, else so that nothing empty is seen beside `center`. */
-function along(start: number, length: number, space: number, zoom: number, center: number | null): number {
-  if (center === null || length * zoom <= space - 2 * MARGIN) return space / 2 - (start + length / 2) * zoom;
+function along(start: number, length: number, space: number, zoom: number, center: number | null, after: number): number {
+  if (center === null || length * zoom <= space - MARGIN - after) return (space + MARGIN - after) / 2 - (start + length / 2) * zoom;
   const wanted = space / 2 - center * zoom;
-  return Math.min(MARGIN - start * zoom, Math.max(wanted, space - MARGIN - (start + length) * zoom));
+  return Math.min(MARGIN - start * zoom, Math.max(wanted, space - after - (start + length) * zoom));
 }
 
 /** The same way of looking, moved no more than it takes to have a box in the window. */

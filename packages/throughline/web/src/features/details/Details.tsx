@@ -1,6 +1,8 @@
 import "./details.css";
 import { useEffect, useRef, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
+import { focusNode } from "../../components/focus";
+import { columnOf } from "../../graph/lit";
 import type { View } from "../../graph/view";
 import { ColumnDetails } from "./ColumnDetails";
 import { NodeDetails } from "./NodeDetails";
@@ -16,6 +18,15 @@ export function Details({ view, change }: DetailsProps): ReactNode {
   const panel = useRef<HTMLElement>(null);
   const open = view.open ?? "";
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  // Once they are closed, the focus is at what they were about.
+  useEffect(
+    () => () => {
+      if (document.activeElement !== document.body) return;
+      const id = open.startsWith("column:") ? columnOf(open)[0] : open;
+      focusNode(`[data-node="${CSS.escape(id)}"]`, ".node.lit .node-face", ".node.root .node-face");
+    },
+    [open],
+  );
   return (
     <aside className="details" aria-label="Details" tabIndex={-1} ref={panel}>
       <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close the details" title="Close (Esc)">

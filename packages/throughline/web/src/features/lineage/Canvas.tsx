@@ -1,14 +1,15 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
-import { around, beside, into, viewportFor, type Viewport } from "../../graph/layout";
+import { around, beside, into, meet, viewportFor, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { NODE_TYPES } from "./nodes";
-import { boxOf, Overview } from "./Overview";
+import { boxOf, Overview, WIDE } from "./Overview";
 
 interface Props {
   label: string;
@@ -22,6 +23,13 @@ interface Props {
   /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
   about: string | null;
   onNowhere: () => void;
+  /** How many nodes are out of the window since not all could be readable in it, and how to see them; null: none. */
+  onOutside?: (outside: Outside | null) => void;
+}
+
+export interface Outside {
+  count: number;
+  fitAll: () => void;
 }
 
 export function Canvas(props: Props): ReactNode {
@@ -34,7 +42,7 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props): ReactNode {
+function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -45,6 +53,16 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props)
     const own = nodes.filter((node) => node.id === looked);
     seen.current = own.length > 0 ? own : nodes.filter((node) => node.data.mark !== null);
   }, [nodes, looked]);
+  const isPart = useRef(false);
+  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frame.current, null).viewport), [flow, nodes]);
+  const tell = useCallback(
+    (viewport: Viewport) => {
+      const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
+      const count = isPart.current ? outside(nodes, viewport, { width, height }) : 0;
+      onOutside?.(count > 0 ? { count, fitAll } : null);
+    },
+    [nodes, fitAll, onOutside],
+  );
   // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
   useLayoutEffect(() => {
     if (nodes.length === 0) return;
@@ -58,11 +76,15 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props)
       const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
+      isPart.current = outside(nodes, viewport, fit) > 0;
+      tell(viewport);
+      // Nodes are there once the window has moved to them; details that opened have the focus already.
+      if (takesFocus()) requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(".node.root .node-face")));
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
       const { x, y, zoom } = flow.getViewport();
       void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
     }
-  }, [nodes, about, anchor, flow]);
+  }, [nodes, about, anchor, flow, tell]);
   useEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
@@ -96,6 +118,7 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props)
         onlyRenderVisibleElements={nodes.length > 200}
         minZoom={0.05}
         maxZoom={2}
+        onMoveEnd={(_event, viewport) => tell(viewport)}
         onPaneClick={onNowhere}
         onError={ignore}
       >
@@ -106,7 +129,7 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere }: Props)
         <Panel position="bottom-left" className="zoom">
           <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
           <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
-          <Tool icon="fit" text="Fit everything into the window" onClick={() => void flow.setViewport(startOf(nodes, frame.current, null).viewport)} />
+          <Tool icon="fit" text="Fit everything into the window" onClick={fitAll} />
         </Panel>
       </ReactFlow>}
     </div>
@@ -119,10 +142,19 @@ interface Start {
   height: number;
 }
 
+/** The overview's 80 pixels and the panel's margins. */
+const BELOW_OVERVIEW = 112;
+
 /** How to look at all nodes, or at what is around one where that would be too small to read. */
 function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): Start {
   const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
-  return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first)), width, height };
+  return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first), width < WIDE ? undefined : BELOW_OVERVIEW), width, height };
+}
+
+/** How many nodes are not seen at all. */
+function outside(nodes: readonly FlowNode[], { x, y, zoom }: Viewport, { width, height }: { width: number; height: number }): number {
+  const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
+  return nodes.filter((node) => !meet(boxOf(node), seen)).length;
 }
 
 /** The viewport with what is looked at in the window: all of it, or where it is too large the first. */

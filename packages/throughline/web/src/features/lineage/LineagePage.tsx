@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, type ReactNode } from "react";
+import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { go as replace, useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
 import { momentOf, moving, nameOf } from "../../graph/moments";
@@ -6,6 +6,7 @@ import type { NodeId } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
 import { Details } from "../details/Details";
 import { Timeline } from "../timeline/Timeline";
+import type { Outside } from "./Canvas";
 import { Changes } from "./Changes";
 import { MomentTabs } from "./MomentTabs";
 import { Notes } from "./Notes";
@@ -18,6 +19,7 @@ export default function LineagePage(): ReactNode {
   const [view, go] = useView();
   const change = useCallback((changes: Partial<View>) => go(moving(view, changes)), [view, go]);
   const scene = useScene(view);
+  const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
   const first = useMemo(() => (diff && !view.node ? changesOf(diff)[0] : undefined), [diff, view.node]);
   useEffect(() => {
@@ -44,12 +46,12 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} /> : <p className="waiting">{diff ? "Nothing is different: there is no node to begin at. Search for one." : "Comparing …"}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} onOutside={setOutside} /> : <p className="waiting">{diff ? "Nothing is different: there is no node to begin at. Search for one." : "Comparing …"}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>
         {view.node && (!trouble || view.at) && <Timeline view={view} change={change} />}
-        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} />}
+        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}
     </main>

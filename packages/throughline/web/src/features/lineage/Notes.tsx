@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Graph } from "../../graph/types";
+import type { Outside } from "./Canvas";
 import type { View } from "../../graph/view";
 import type { Shown } from "../../graph/visible";
 import { moment, plural } from "../../graph/words";
@@ -9,16 +10,18 @@ interface Props {
   change: (change: Partial<View>) => void;
   graph: Graph;
   shown: Shown;
+  outside: Outside | null;
 }
 
 /** What the graph does not show, and a way to see it. */
-export function Notes({ view, change, graph, shown }: Props): ReactNode {
+export function Notes({ view, change, graph, shown, outside }: Props): ReactNode {
   const { jobs, control } = shown.left;
   const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
   const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
-  const notes: { key: string; text: string; show?: [string, Partial<View>] }[] = [
+  const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
     { key: "count", text: plural(shown.nodes.length, "node") },
   ];
+  if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside of the window`, show: ["Fit all", outside.fitAll] });
   if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)} does nothing itself at the level ${view.level}: shown is what stands for it` });
   if (beyond > 0 && jobs === 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
   if (jobs > 0) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
@@ -33,7 +36,7 @@ export function Notes({ view, change, graph, shown }: Props): ReactNode {
         <span key={key}>
           {text}{" "}
           {show && (
-            <button type="button" className="link" onClick={() => change(show[1])}>
+            <button type="button" className="link" onClick={() => (typeof show[1] === "function" ? show[1]() : change(show[1]))}>
               {show[0]}
             </button>
           )}

@@ -3,7 +3,10 @@ import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
 import { around, outline, type Box } from "../../graph/layout";
 import type { FlowNode } from "./flow";
 
-/** The whole graph, small, and the part of it that is seen; a click or a drag goes there. */
+/** Where there is less room for the graph than this, it has all of it. */
+export const WIDE = 900;
+
+/** While not all of it is in the window: the whole graph, small, and the part of it that is seen; a click or a drag goes there. */
 export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const flow = useReactFlow();
   const drawing = useRef<SVGSVGElement>(null);
@@ -16,6 +19,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   }, [nodes]);
   const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
   const frame = around([all, seen]);
+  const isAllSeen = frame.width <= seen.width + 1 && frame.height <= seen.height + 1;
   const go = (event: PointerEvent) => {
     const here = drawing.current?.getScreenCTM()?.inverse();
     if (!here || event.buttons !== 1) return;
@@ -23,6 +27,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(here);
     void flow.setCenter(point.x, point.y, { zoom });
   };
+  if (isAllSeen || width < WIDE) return null;
   return (
     <svg ref={drawing} className="overview" role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
       <path className="dataset" d={datasets} />

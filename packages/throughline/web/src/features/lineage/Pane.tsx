@@ -5,7 +5,7 @@ import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, timesOf, type Moment } from "../../graph/moments";
 import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
-import { Canvas } from "./Canvas";
+import { Canvas, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
 
@@ -13,6 +13,7 @@ interface Props {
   scene: Scene;
   view: View;
   change: (change: Partial<View>) => void;
+  onOutside?: (outside: Outside | null) => void;
 }
 
 /** The node that is opened, by itself or by a column, or the one whose path is lit. */
@@ -22,7 +23,7 @@ function lookedOf({ open, lit }: View): string | null {
 }
 
 /** The graph of a view, or what is wrong with it. */
-export function Pane({ scene: { drawn, trouble }, view, change }: Props): ReactNode {
+export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<NodeId | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
@@ -47,6 +48,7 @@ export function Pane({ scene: { drawn, trouble }, view, change }: Props): ReactN
       anchor={anchor}
       looked={lookedOf(view)}
       about={drawn.about}
+      onOutside={onOutside}
       onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
     />
   );

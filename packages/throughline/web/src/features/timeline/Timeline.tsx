@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
 import { useNow } from "../../components/now";
 import { barsOf, beginOf, HOUR, lineOf, marksOn, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
-import { picked, type View } from "../../graph/view";
+import { DEEPEST, picked, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 
 const PARTS = 48;
@@ -53,7 +53,7 @@ export function Timeline({ view, change }: Props): ReactNode {
 
 function steps({ node, up, down }: View): string {
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), node.startsWith("job:") ? "job" : "dataset");
-  return `within ${plural(up, "step")} up and ${down} down of ${title}. A click on runs shows the graph as of then, on a change what it changed`;
+  return `within ${up === DEEPEST ? "all steps" : plural(up, "step")} up and ${down === DEEPEST ? "all" : down} down of ${title}. A click on runs shows the graph as of then, on a change what it changed`;
 }
 
 interface TrackProps extends Props {
