@@ -136,17 +136,19 @@ def stopping(services: list[Service]) -> Iterator[None]:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in numbers:
             signal.signal(number, signal.SIG_IGN)
         if services:
             sys.stderr.write("Stopping ...\n")
         for service in reversed(services):
             service.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def become(command: list[str], environ: dict[str, str]) -> NoReturn:

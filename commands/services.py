@@ -209,12 +209,12 @@ def claim(settings: Settings) -> None:
     Raises:
         SetupError: the state folder, a port or a backend is not as it must be.
     """
+    deliveries(settings)  # that a backend lacks a setting is told before anything is touched
     _lock(settings)
     _claim_data_source(settings)
     require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     if is_embedded(settings):
         require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
-    deliveries(settings)  # a backend that lacks a setting is told before anything takes time
     if lost := lineage_lost(settings):
         raise SetupError(lost)
 

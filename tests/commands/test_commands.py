@@ -133,6 +133,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_started(
     with pytest.raises(PipelineError, match=re.escape(told)):
         app(arguments, standalone_mode=False)
     assert not (tmp_path / "state" / "logs").exists()
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
 
 
 @pytest.mark.parametrize(

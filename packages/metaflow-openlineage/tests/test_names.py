@@ -93,5 +93,5 @@ def test_settings_that_cannot_be_read_are_ignored_with_a_word(capsys, monkeypatc
 def test_every_setting_is_documented_in_the_readme():
     code, readme = Path(inspect.getfile(Settings)), Path(__file__).parent.parent / "README.md"
     read = re.findall(r'environ.*"([A-Z_]+)"', code.read_text())
-    assert len(read) == 8
+    assert len(read) == 9
     assert [name for name in read if f"\n| `{name}` | " not in readme.read_text()] == []
