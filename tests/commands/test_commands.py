@@ -4,6 +4,7 @@ import io
 import os
 import re
 import socket
+import signal
 import subprocess
 import sys
 from contextlib import suppress
