@@ -93,6 +93,6 @@ def test_the_model_was_not_trained_on_anything_tagged_pii(start: Page) -> None:
 def test_a_run_of_the_training_shows_the_flows_steps_over_time(look: Look) -> None:
     page = look("/")
     page.get_by_role("link", name=re.compile(f"Completed.*{TRAIN_DAG}")).first.click()
-    details(page).get_by_role("tab", name=re.compile("Started")).click()
+    details(page).get_by_role("tab", name=re.compile("Its runs")).click()
     expect(details(page).get_by_text("compute_actuals").first).to_be_visible()
     expect(details(page).get_by_text("write_forecasts_to_table").first).to_be_visible()

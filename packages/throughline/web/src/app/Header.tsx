@@ -28,7 +28,7 @@ export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: bool
         throughline
       </Link>
       <div className="header-search">{hasSearch && <Search />}</div>
-      {health && health.counts.runs > 0 && (
+      {isLive && health && health.counts.runs > 0 && (
         <Link href="/" className={`state ${wrong ? "warn" : "good"}`}>
           <Icon name={wrong ? "alert" : "done"} />
           {wrong ? `${wrong} to look at` : "Healthy"}

@@ -106,11 +106,15 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className="hits-note">
             <Link className="link" href={foundOf(asked)} onClickCapture={() => setOpen(false)}>
-              All {plural(Object.values(data.counts).reduce((sum, count) => sum + count, 0), "place")} of “{asked}”
+              {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{asked}”
             </Link>
           </p>
         )}
       </div>
     </search>
   );
+}
+
+function allOf(count: number): string {
+  return count === 1 ? "The one place" : `All ${plural(count, "place")}`;
 }

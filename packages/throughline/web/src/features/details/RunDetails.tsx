@@ -27,7 +27,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   if (!run) return <p className="waiting">Asking …</p>;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
-    { id: "below", title: "Started", count: run.below?.length ?? 0, content: () => <RunGantt runId={run.runId} view={view} /> },
+    { id: "below", title: "Its runs", count: run.below?.length ?? 0, content: () => <RunGantt runId={run.runId} view={view} /> },
     { id: "events", title: "Events", content: () => <Events runId={run.runId} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={run.facets ?? {}} /> },
   ];
@@ -68,7 +68,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
           ["Started", (run.startedAt as string | null) && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
           ["Took", run.durationMs !== null && duration(run.durationMs)],
           ["Code", codeText(run.code) && <CodeLink code={run.code} />],
-          ["Its own id", run.ownId && <span className="wrap">{run.ownId}</span>],
+          ["Id in the orchestrator", run.ownId && <span className="wrap">{run.ownId}</span>],
         ]}
       />
       {run.above && run.above.length > 0 && (

@@ -87,7 +87,7 @@ export default function ImpactPage(): ReactNode {
                 <section className="sheet-part" aria-labelledby="untold">
                   <h2 id="untold">Perhaps too</h2>
                   <p className="muted">
-                    {plural(untold.length, "node")} read what holds the column, or come after, and nobody told of which columns they are made.
+                    {plural(untold.length, "node reads", "nodes read")} what holds the column, or {untold.length === 1 ? "comes" : "come"} after, and nobody told of which columns they are made.
                   </p>
                   <Owners reached={narrowed(untold, text)} at={at} part="perhaps" />
                 </section>

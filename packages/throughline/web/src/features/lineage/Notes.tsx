@@ -13,6 +13,8 @@ interface Props {
   outside: Outside | null;
 }
 
+const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
+
 /** What the graph does not show, and a way to see it. */
 export function Notes({ view, change, graph, shown, outside }: Props): ReactNode {
   const { jobs, control } = shown.left;
@@ -22,7 +24,7 @@ export function Notes({ view, change, graph, shown, outside }: Props): ReactNode
     { key: "count", text: plural(shown.nodes.length, "node") },
   ];
   if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside of the window`, show: ["Fit all", outside.fitAll] });
-  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)} does nothing itself at the level ${view.level}: shown is what stands for it` });
+  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${STANDS[view.level]}` });
   if (beyond > 0 && jobs === 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
   if (jobs > 0) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
