@@ -5,7 +5,8 @@ import { toElk, placesOf, type Place } from "../../graph/layout";
 import type { LineageNode, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 
-let worker: Elk | undefined;
+// It loads while the graph is asked for.
+const worker: Elk = new ELK({ workerUrl });
 
 export interface Laid {
   shown: Shown;
@@ -21,7 +22,6 @@ export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, abo
   useEffect(() => {
     if (!shown) return;
     let isOld = false;
-    worker ??= new ELK({ workerUrl });
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
     void worker.layout(graph).then((found) => {
