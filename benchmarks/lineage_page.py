@@ -29,7 +29,17 @@ from urllib.parse import quote
 import psutil
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.lineage_store import WIDTH, dataset, event, post, say, serving, settled, throughline
+from benchmarks.lineage_store import (
+    SERVE,
+    WIDTH,
+    dataset,
+    event,
+    post,
+    say,
+    serving,
+    settled,
+    throughline,
+)
 from commands.page import BUILT, ensure_page
 
 ONE_WORD = """
@@ -38,12 +48,6 @@ async def app(scope, receive, send):
     headers = [(b"content-type", b"text/html")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"<!doctype html><p>word"})
-config = uvicorn.Config(app, port=0, lifespan="off", log_level="error")
-server = uvicorn.Server(config)
-listener = config.bind_socket()
-listener.listen()
-print("listens on", f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-server.run(sockets=[listener])
 """
 WATCH = """
 window.tasks = [];
@@ -151,7 +155,7 @@ def main() -> None:
             middle = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
             say(f"{what:30} {'  '.join(f'{name} {ms:.0f}' for name, ms in middle.items())}")
 
-        with serving(sys.executable, "-c", ONE_WORD) as server:
+        with serving(sys.executable, "-c", ONE_WORD + SERVE) as server:
             look("a page of one word", f"http://127.0.0.1:{server.port}/", painted)
         for nodes in given.nodes:
             with serving(*throughline(Path(work, f"{nodes}.db"))) as server:

@@ -37,6 +37,14 @@ import psutil
 from throughline.log import EventLog, entry_of
 
 CONNECTIONS, WIDTH, FAN, COLUMNS = 8, 50, 3, 10
+SERVE = """
+config = uvicorn.Config(app, port=0, lifespan="off", log_level="error")
+server = uvicorn.Server(config)
+listener = config.bind_socket()
+listener.listen()
+print("listens on", f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+server.run(sockets=[listener])
+"""
 NOTHING = """
 import uvicorn
 async def app(scope, receive, send):
@@ -45,12 +53,6 @@ async def app(scope, receive, send):
         more = (await receive()).get("more_body")
     await send({"type": "http.response.start", "status": 201, "headers": []})
     await send({"type": "http.response.body"})
-config = uvicorn.Config(app, port=0, lifespan="off", log_level="error")
-server = uvicorn.Server(config)
-listener = config.bind_socket()
-listener.listen()
-print("listens on", f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-server.run(sockets=[listener])
 """
 PRODUCER = {"_producer": "https://example.org/benchmark"}
 START = datetime.now(UTC)
@@ -271,7 +273,7 @@ def main() -> None:
     given = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as work:
-        with serving(sys.executable, "-c", NOTHING) as server:
+        with serving(sys.executable, "-c", NOTHING + SERVE) as server:
             say(f"a server that does nothing   {load(server, given.seconds)}")
         with serving(*throughline(Path(work, "load.db"))) as server:
             say(f"throughline                  {load(server, given.seconds)}")

@@ -146,14 +146,7 @@ class _Night:
         run["run"]["facets"] |= {"parent": _facet(run={"runId": self._id(dag)}, job=_job(dag))}
         if error:
             run["run"]["facets"]["errorMessage"] = _facet(message=error, programmingLanguage="java")
-        yield {
-            **run,
-            "eventType": "START",
-            "eventTime": self._time(begin),
-            "inputs": [],
-            "outputs": [],
-        }
-        yield run
+        yield from self._started(run, begin)
 
     def _query(
         self, dag: str, task: str, begin: float, of: Body, made: Body,
@@ -174,15 +167,14 @@ class _Night:
         parent = {"run": {"runId": self._id(name)}, "job": _job(name)}
         run["run"]["facets"]["parent"] = _facet(**parent)
         run["inputs"], run["outputs"] = [of], [written]
-        yield {
-            **run,
-            "eventType": "START",
-            "eventTime": self._time(begin),
-            "inputs": [],
-            "outputs": [],
-        }
-        yield run
+        yield from self._started(run, begin)
         yield from self._task(dag, task, begin, [], [])
+
+    def _started(self, run: Body, begin: float) -> Iterator[Body]:
+        """The start of a run, which knows of no data yet, and its end."""
+        start = {"eventType": "START", "eventTime": self._time(begin), "inputs": [], "outputs": []}
+        yield {**run, **start}
+        yield run
 
     def _written(self, made: Body, begin: float) -> Body:
         version = str(abs(hash_of(made["name"], self._time(begin))) % 10**18)
