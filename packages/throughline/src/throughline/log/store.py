@@ -33,7 +33,9 @@ from throughline.log.entry import Entry
 from throughline.spec import AliasEvent
 
 _PAGE = 1_000
-_PATIENCE = 10  # seconds to wait for a lock or a connection; `timeout` of an SQLite URL wins
+# Seconds to wait for a lock or a connection; `timeout` of an SQLite URL wins. SQLite is not fair:
+# of several writers on a slow disk, one can go without its lock for a long while.
+_PATIENCE = 30
 _WRITERS = 0x746C6F67  # any number that only this log locks on
 _LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
 
