@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import uuid
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -9,7 +12,8 @@ from playwright.sync_api import expect
 
 from tests.looking import Look
 
-from .test_views import ACTUALS, PREPARE
+from .conftest import Lineage
+from .test_views import ACTUALS, FORECAST, PREPARE
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -71,3 +75,44 @@ def test_the_focus_goes_from_the_search_to_the_root_and_from_details_back_to_the
     expect(page.get_by_role("complementary", name="Details")).to_be_focused()
     page.keyboard.press("Escape")
     expect(root).to_be_focused()
+
+
+def _made(job: str, of: list[str], made: list[str]) -> dict[str, Any]:
+    """A job made datasets of others."""
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": "2026-01-01T00:00:00Z",
+        "producer": "https://example.org/test",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid.uuid4())},
+        "job": {"namespace": "trial", "name": job},
+        "inputs": [{"namespace": "trial", "name": name} for name in of],
+        "outputs": [{"namespace": "trial", "name": name} for name in made],
+    }
+
+
+def test_a_plus_is_offered_only_where_it_adds_a_node(look: Look, lineage: Lineage) -> None:
+    lineage.take(_made("back", ["forth_table"], ["back_table"]))
+    lineage.take(_made("forth", ["back_table"], ["forth_table"]))
+    page = look(_at("dataset:trial:back_table", level="pipeline"))
+    expect(page.locator("[data-node]")).to_have_count(3)
+    page.get_by_role("button", name="Show 1 more node upstream of back", exact=True).click()
+    expect(page.locator("[data-node]")).to_have_count(4)
+    expect(page.locator(".react-flow__edge")).to_have_count(4)
+    expect(page.get_by_role("button", name=re.compile(r"^Show \d+ more node"))).to_have_count(0)
+
+
+def test_datasets_alone_are_a_step_apart_and_one_without_others_says_why(
+    look: Look, lineage: Lineage
+) -> None:
+    page = look(_at(FORECAST, only="datasets"))
+    expect(page.locator("[data-node]")).to_have_count(2)
+    expect(page.locator(".notes")).to_contain_text("1 job drawn as lines")
+    page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*model")).click()
+    expect(page.locator("[data-node]")).to_have_count(3)
+    lineage.take(_made("writes_alone", [], ["alone_table"]))
+    page = look(_at("dataset:trial:alone_table", only="datasets"))
+    notes = page.locator(".notes")
+    expect(notes).to_contain_text("No job was told to make another dataset of it")
+    notes.get_by_role("button", name="Show jobs").click()
+    expect(page.locator("[data-node]")).to_have_count(2)

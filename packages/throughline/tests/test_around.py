@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from throughline.errors import ConfigError
 from throughline.graph.answers import generations_of, graph_answer, node_answer, runs_answer
 from throughline.graph.runs import run_answer
 
@@ -33,6 +36,38 @@ def test_the_graph_goes_as_many_steps_as_asked_on_each_side_and_counts_the_rest(
     far = graph_answer(state, "raw", up=2, down=0)
     assert _names(far) == {"/in", "dag.load", "raw"}
     assert _lines(far, "data") == {"/in > dag.load", "dag.load > raw"}
+
+
+def test_a_side_that_is_opened_shows_a_step_more_and_every_line_between_what_is_shown(
+    build: Any,
+) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "a", "08:10:00", reads=("db|y",), writes=("db|x",)),
+        build.run("COMPLETE", "2", "b", "08:20:00", reads=("db|x",), writes=("db|y",)),
+    )
+    grown = graph_answer(state, "x", grown=["up:job:demo:a", "down:job:demo:nobody"])
+    assert _names(grown) == {"a", "b", "x", "y"}
+    assert _lines(grown, "data") == {"a > x", "b > y", "x > b", "y > a"}
+    with pytest.raises(ConfigError, match="grown: received 'job:demo:a', expected up: or down:"):
+        graph_answer(state, "x", grown=["job:demo:a"])
+
+
+def test_datasets_alone_are_a_step_apart_and_jobs_that_lead_nowhere_do_not_count(
+    build: Any,
+) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:10:00", reads=("db|in", "db|x"), writes=("db|x",)),
+        build.run("COMPLETE", "2", "check", "08:20:00", reads=("db|x",)),
+        build.run("COMPLETE", "3", "count", "08:30:00", reads=("db|x",), writes=("db|y", "db|z")),
+    )
+    alone = graph_answer(state, "x", up=0, down=0, datasets=True)
+    assert [(each["name"], each["up"], each["down"]) for each in alone["nodes"]] == [("x", 1, 2)]
+    assert alone["left"] == {"jobs": 0}
+    grown = graph_answer(state, "x", up=0, datasets=True, grown=["up:dataset:db:x"])
+    assert _lines(grown, "data") == {"in > x", "x > y", "x > z"}
+    assert grown["left"] == {"jobs": 2}
+    job = graph_answer(state, "job:demo:count", up=2, datasets=True)
+    assert _lines(job, "data") == {"in > x", "x > count", "count > y", "count > z"}
 
 
 def test_a_job_is_stood_for_by_its_parts_or_by_what_it_is_a_part_of(build: Any) -> None:

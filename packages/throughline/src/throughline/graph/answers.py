@@ -52,6 +52,9 @@ Name = Annotated[
 ]
 Field = Annotated[str | None, "A column of the dataset."]
 Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "How many steps along edges to walk."]
+Grown = Annotated[
+    list[str] | None, "Sides of shown nodes that show a step more, in order: up:ID or down:ID."
+]
 Limit = Annotated[int, Ge(1), Le(1_000), "How many at most."]
 Cursor = Annotated[str | None, "`next` of the last answer to the same question: what comes after."]
 LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
@@ -139,6 +142,10 @@ def graph_answer(
     down: Depth = 1,
     level: LevelName = "task",
     *,
+    grown: Grown = None,
+    datasets: Annotated[
+        bool, "Datasets alone: a step leads over the job between two, which is a line."
+    ] = False,
     columns: Annotated[
         bool, "Also the columns of the datasets, and what they are made of."
     ] = False,
@@ -146,7 +153,17 @@ def graph_answer(
     """The graph around a node, with what is known of each node in few words."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), _graph_around(state, found, chosen)
-    return neighbourhood(known, graph, found, (up, down), chosen, with_columns=columns)
+    depths = (up, down)
+    return neighbourhood(
+        known,
+        graph,
+        found,
+        depths,
+        chosen,
+        grown=grown or (),
+        over_jobs=datasets,
+        with_columns=columns,
+    )
 
 
 def _graph_around(state: State, node: Node, level: Level) -> LevelGraph:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Set
+from functools import partial
 from typing import Any
 
+from throughline.errors import ConfigError
 from throughline.graph.columns import Column, column_steps
 from throughline.graph.control import control_edges
 from throughline.graph.edges import LevelGraph
@@ -27,21 +30,33 @@ def neighbourhood(
     depths: tuple[int, int],
     level: Level,
     *,
+    grown: Iterable[str],
+    over_jobs: bool,
     with_columns: bool,
 ) -> dict[str, Any]:
     """The nodes within so many steps up and down of a node, and every edge between these.
 
-    `roots` stand for the node at the level. `reach` tells how many nodes there are on each side,
-    and of each node `up` and `down` how many are next to it, shown or not.
+    `grown` are sides (`up:ID`, `down:ID`) of shown nodes of which a step more is shown, in order;
+    a node that is not shown by then is passed over. With `over_jobs` a step leads from a dataset
+    to those that jobs make of it, and `left` counts the jobs that lines stand for. `roots` stand
+    for the node at the level. `reach` tells how many nodes there are on each side, and of each
+    node `up` and `down` how many are next to it, shown or not.
+
+    Raises:
+        ConfigError: one of `grown` has no side.
     """
     state = known.state
     roots = at_level(known, graph, root, level)
+    step = partial(_datasets_next, frozenset(roots)) if over_jobs else neighbours
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, depths, strict=True):
-        far = [reach(graph, each, way, -1) for each in roots]
+        far = [reach(graph, each, way, -1, step) for each in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
-    control = {(Node.of_job(a), Node.of_job(b)) for a, b in control_edges(state, level)}
+    next_to = partial(step, graph)
+    shown |= _grown(next_to, shown, grown)
+    pairs = () if over_jobs else control_edges(state, level)
+    control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     beside = {node for pair in control if shown.intersection(pair) for node in pair}
     about = Summaries(known)
     nodes = sorted(shown | beside)
@@ -53,19 +68,52 @@ def neighbourhood(
         "nodes": [
             {
                 **about.of(node),
-                **{way: len(neighbours(graph, node, way)) for way in _WAYS},
+                **{way: len(next_to(node, way)) for way in _WAYS},
                 "isControlOnly": node not in shown,
                 "fields": _fields(state, node) if with_columns else [],
             }
             for node in nodes
         ],
         "edges": [
-            *(_edge(a, b, "data") for a in nodes for b in neighbours(graph, a, "down") if b in shown
+            *(_edge(a, b, "data") for a in nodes for b in next_to(a, "down") if b in shown
               and a in shown),
             *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
         ],
+        "left": {"jobs": len(_jobs_between(graph, shown)) if over_jobs else 0},
         "columns": _columns(known, shown) if with_columns else [],
     }  # fmt: skip
+
+
+def _grown(
+    next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
+) -> set[Node]:
+    known = {node_id(node): node for node in shown}
+    for each in grown:
+        way, _, opened = each.partition(":")
+        if way not in _WAYS:
+            raise ConfigError(f"grown: received {each!r}, expected up: or down: and a node's id")
+        if opened in known:
+            known |= {node_id(node): node for node in next_to(known[opened], way)}
+    return set(known.values())
+
+
+def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
+    """The datasets one step up or down, over the job between them unless it is kept."""
+    found: set[Node] = set()
+    for other in neighbours(graph, node, way):
+        is_over = other.type == "job" and other not in kept
+        found |= set(neighbours(graph, other, way)) if is_over else {other}
+    return sorted(found - {node})
+
+
+def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
+    """The jobs that are not shown and make a shown dataset of another one."""
+    return {
+        job
+        for node in shown
+        for job in neighbours(graph, node, "down")
+        if job not in shown and shown.intersection(neighbours(graph, job, "down")) - {node}
+    }
 
 
 def at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:

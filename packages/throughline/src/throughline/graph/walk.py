@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from throughline import deadline
@@ -106,7 +107,13 @@ def leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) ->
             del graph.readers[name]
 
 
-def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Node, int]:
+def reach(
+    graph: LevelGraph,
+    root: Node,
+    direction: str,
+    depth: int,
+    step: Callable[[LevelGraph, Node, str], list[Node]] = neighbours,
+) -> dict[Node, int]:
     """Every node within `depth` steps (-1: however far), with the number of steps."""
     steps = {root: 0}
     open_ = deque([root])
@@ -114,7 +121,7 @@ def reach(graph: LevelGraph, root: Node, direction: str, depth: int) -> dict[Nod
         node = open_.popleft()
         if steps[node] == depth:
             continue
-        for other in neighbours(graph, node, direction):
+        for other in step(graph, node, direction):
             if other not in steps:
                 steps[other] = steps[node] + 1
                 open_.append(other)

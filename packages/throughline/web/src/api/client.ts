@@ -33,8 +33,8 @@ export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"
 
 async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
   const told = new URLSearchParams();
-  for (const [name, value] of Object.entries(query) as [string, string | number | boolean | null | undefined][]) {
-    if (value !== null && value !== undefined) told.append(name, String(value));
+  for (const [name, value] of Object.entries(query) as [string, string | number | boolean | string[] | null | undefined][]) {
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== null && each !== undefined) told.append(name, String(each));
   }
   const response = await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null });
   if (response.ok) return (await response.json()) as T;

@@ -238,7 +238,9 @@ export interface paths {
                 query: {
                     asOf?: string | null;
                     columns?: boolean;
+                    datasets?: boolean;
                     down?: number;
+                    grown?: string[] | null;
                     knownAt?: string | null;
                     level?: "pipeline" | "task" | "query";
                     node: string;
@@ -273,6 +275,9 @@ export interface paths {
                                 kind: string;
                                 to: string;
                             }[];
+                            left: {
+                                jobs: number;
+                            };
                             level: string;
                             node: string;
                             nodes: {

@@ -21,6 +21,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   return {
     roots: (answers[0]?.roots ?? []) as NodeId[],
     reach: answers[0]?.reach ?? { up: 0, down: 0 },
+    left: answers[0]?.left ?? { jobs: 0 },
     nodes,
     edges: [...edges.values()],
     columns: [...columns.values()],

@@ -49,6 +49,8 @@ export interface LineageEdge {
 export interface Graph {
   roots: NodeId[];
   reach: Record<Side, number>;
+  /** Jobs that lines stand for, where only datasets are shown. */
+  left: { jobs: number };
   nodes: Map<NodeId, LineageNode>;
   edges: LineageEdge[];
   columns: ColumnEdge[];

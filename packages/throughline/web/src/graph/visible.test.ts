@@ -66,23 +66,6 @@ describe("control edges", () => {
   });
 });
 
-describe("datasets only", () => {
-  test("draws each job as lines between its datasets, and counts the jobs", () => {
-    const graph = merge([answer("m", "a>j1", "b>j1", "j1>m", "m>j1", "m>j2")]);
-    const shown = visible(graph, { ...NEW_VIEW, up: 2, down: 2, datasetsOnly: true });
-    expect(shown.nodes.map((node) => node.name).sort()).toEqual(["a", "b", "m"]);
-    const lines = shown.edges.map((edge) => `${edge.from} ${edge.to}`).sort();
-    expect(lines).toEqual([`${id("a")} ${id("m")}`, `${id("b")} ${id("m")}`]);
-    expect(shown.left.jobs).toBe(2);
-  });
-
-  test("keeps a job that was asked for itself", () => {
-    const graph = merge([answer("j1", "a>j1", "j1>b")]);
-    const shown = visible(graph, { ...NEW_VIEW, datasetsOnly: true });
-    expect(shown.edges.map((edge) => [edge.from, edge.to])).toEqual(expect.arrayContaining([[id("a"), id("j1")], [id("j1"), id("b")]]));
-  });
-});
-
 describe("merge", () => {
   test("keeps what the first answer says of a node, and each edge once", () => {
     const [first, second] = [answer("a", "a>j1"), answer("j1", "a>j1", "j1>b")];
@@ -98,6 +81,6 @@ describe("merge", () => {
   });
 
   test("of nothing is empty", () => {
-    expect(merge([])).toMatchObject({ roots: [], reach: { up: 0, down: 0 }, edges: [] });
+    expect(merge([])).toMatchObject({ roots: [], reach: { up: 0, down: 0 }, left: { jobs: 0 }, edges: [] });
   });
 });

@@ -6,8 +6,8 @@ export interface Shown {
   nodes: LineageNode[];
   edges: LineageEdge[];
   hidden: Map<NodeId, Record<Side, number>>;
-  /** What a choice of the reader's leaves out, in words. */
-  left: { jobs: number; control: number };
+  /** What a choice of the reader's leaves out. */
+  left: { control: number };
 }
 
 type Neighbours = Record<Side, Map<NodeId, NodeId[]>>;
@@ -23,7 +23,7 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
 }
 
 /** What of a view decides which nodes are shown. */
-export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "datasetsOnly" | "control">;
+export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control">;
 
 /** The part of a graph that a view asks for, of what is known of it so far. */
 export function visible(graph: Graph, view: Extent): Shown {
@@ -47,7 +47,7 @@ export function visible(graph: Graph, view: Extent): Shown {
     if (ids.has(id)) for (const other of near[side].get(id) ?? []) ids.add(other);
   }
   const control = graph.edges.filter((edge) => edge.kind === "control" && (ids.has(edge.from) || ids.has(edge.to)));
-  if (view.control && !view.datasetsOnly) {
+  if (view.control) {
     // A job that nothing but control leads to is worth a place only beside a root.
     const roots = new Set(graph.roots);
     for (const { from, to } of control) {
@@ -69,24 +69,5 @@ export function visible(graph: Graph, view: Extent): Shown {
     ]),
   );
   const drawn = view.control ? control.filter(within) : [];
-  const shown = { nodes, edges: [...edges, ...drawn], hidden, left: { jobs: 0, control: view.control ? 0 : control.length } };
-  return view.datasetsOnly ? datasetsOnly(shown, new Set(graph.roots)) : shown;
-}
-
-/** The same with each job made a line between its datasets; a job that was asked for itself stays. */
-function datasetsOnly(shown: Shown, roots: ReadonlySet<NodeId>): Shown {
-  const kept = shown.nodes.filter((node) => node.type === "dataset" || roots.has(node.id));
-  const ids = new Set(kept.map((node) => node.id));
-  const near = neighboursOf(shown.edges.filter((edge) => edge.kind === "data"));
-  const edges = new Map<string, LineageEdge>();
-  for (const node of kept) {
-    for (const next of near.down.get(node.id) ?? []) {
-      const ends = ids.has(next) ? [next] : (near.down.get(next) ?? []);
-      for (const to of ends) {
-        if (to !== node.id) edges.set(`${node.id} ${to}`, { from: node.id, to, kind: "data" });
-      }
-    }
-  }
-  const left = { ...shown.left, jobs: shown.nodes.length - kept.length };
-  return { ...shown, nodes: kept, edges: [...edges.values()], left };
+  return { nodes, edges: [...edges, ...drawn], hidden, left: { control: view.control ? 0 : control.length } };
 }

@@ -14,6 +14,7 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
     level: "task",
     roots: [id(root)],
     reach: { up: 0, down: 0 },
+    left: { jobs: 0 },
     nodes: names.map((name) =>
       told(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
     ),

@@ -17,7 +17,8 @@ const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown
 
 /** What the graph does not show, and a way to see it. */
 export function Notes({ view, change, graph, shown, outside }: Props): ReactNode {
-  const { jobs, control } = shown.left;
+  const { jobs } = graph.left;
+  const { control } = shown.left;
   const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
   const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
   const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
@@ -25,8 +26,9 @@ export function Notes({ view, change, graph, shown, outside }: Props): ReactNode
   ];
   if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside of the window`, show: ["Fit all", outside.fitAll] });
   if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${STANDS[view.level]}` });
-  if (beyond > 0 && jobs === 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
-  if (jobs > 0) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
+  if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
+  if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No job was told to make another dataset of it, or it of another", show: ["Show jobs", { datasetsOnly: false }] });
+  else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
   if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
   if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });

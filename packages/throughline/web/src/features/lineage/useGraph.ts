@@ -5,21 +5,18 @@ import type { Query } from "../../api/client";
 import type { Both } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
-import { held, type View } from "../../graph/view";
+import type { View } from "../../graph/view";
 
-/** The questions whose answers together are what a view shows; the first says what the roots are. */
+/** The questions whose answers together are what a view shows: one for each moment, the newer first. */
 function questionsOf(view: View): Query<"graph">[] {
   const { level } = view;
   if (!view.node && view.from) return []; // The difference of the whole lineage, around no node.
   const asOf = view.at ?? undefined;
   const columns = view.columns.length > 0 ? true : undefined;
-  const around = { node: view.node, up: view.up, down: view.down, level, columns };
-  const steps = view.grown.map((each) => {
-    const [side, node] = held(each);
-    return { node, up: Number(side === "up"), down: Number(side === "down"), level, columns, asOf };
-  });
+  const datasets = view.datasetsOnly ? true : undefined;
+  const around = { node: view.node, up: view.up, down: view.down, grown: view.grown, level, datasets, columns };
   // What is gone since the other moment is drawn too.
-  return [{ ...around, asOf }, ...steps, ...(view.from ? [{ ...around, asOf: view.from }] : [])];
+  return [{ ...around, asOf }, ...(view.from ? [{ ...around, asOf: view.from }] : [])];
 }
 
 interface Asked {

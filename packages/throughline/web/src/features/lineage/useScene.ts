@@ -19,9 +19,9 @@ export interface Scene {
 /** All that is drawn of a view. */
 export function useScene(view: View): Scene {
   const { graph, both, error, isFetching, isStale } = useGraph(view);
-  const { up, down, grown, folded, datasetsOnly, control } = view;
+  const { up, down, grown, folded, control } = view;
   // Nothing else of a view lays the graph out anew.
-  const shown = useMemo(() => (graph ? visible(graph, { up, down, grown, folded, datasetsOnly, control }) : null), [graph, up, down, grown, folded, datasetsOnly, control]);
+  const shown = useMemo(() => (graph ? visible(graph, { up, down, grown, folded, control }) : null), [graph, up, down, grown, folded, control]);
   const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
   const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside].join(" ");

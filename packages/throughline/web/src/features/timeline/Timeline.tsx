@@ -19,7 +19,9 @@ interface Props {
 /** The runs of what is shown, and how it became what it is, along a line of time. */
 export function Timeline({ view, change }: Props): ReactNode {
   const [said, say] = useState("");
-  const { node, up, down, level, range } = view;
+  const { node, level, range } = view;
+  // Between two datasets there is a job.
+  const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
   const now = useNow(HOUR);
   const { data, error } = useAnswer("timeline", range === null ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
