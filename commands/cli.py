@@ -74,7 +74,7 @@ def test(context: typer.Context) -> None:
 
 @app.command()
 def lint() -> None:
-    """Format check, ruff, mypy and the rules of who may import whom."""
+    """Format check, ruff, mypy, the rules of who may import whom, and the Dockerfile's."""
     from commands.environment import script
 
     for program, *arguments in (
@@ -82,6 +82,7 @@ def lint() -> None:
         ["ruff", "check", "."],
         ["lint-imports"],
         ["mypy"],
+        ["hadolint", "docker/Dockerfile"],
     ):
         if code := subprocess.run([script(program), *arguments], cwd=REPOSITORY).returncode:
             raise typer.Exit(code)
@@ -222,7 +223,7 @@ def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = F
 
 @app.command("airflow-docker")
 def airflow_docker(backend: Backend = None) -> None:
-    """Airflow, the lineage server and PostgreSQL in Docker."""
+    """Airflow, the lineage server and PostgreSQL in Docker, and the backend beside them."""
     from commands.docker import airflow_docker as start
 
     start(_settings(lineage_backend=backend))
@@ -240,28 +241,40 @@ def airflow_docker_datazone() -> None:
     airflow_docker("datazone")
 
 
+@app.command("backend-docker")
+def backend_docker(
+    backend: Annotated[str, typer.Argument(help="datahub, marquez or openmetadata.")],
+    stop: Annotated[bool, typer.Option("--stop", help="Stop it and keep its data.")] = False,
+    nuke: Annotated[bool, typer.Option("--nuke", help="Stop it and delete its data.")] = False,
+    yes: Yes = False,
+) -> None:
+    """A backend by itself in Docker, until it is stopped."""
+    from commands import docker
+
+    if nuke:
+        docker.backend_docker_nuke(load_settings(), backend, yes)
+    elif stop:
+        docker.backend_docker_stop(load_settings(), backend)
+    else:
+        docker.backend_docker(load_settings(), backend)
+
+
 @app.command("datahub-docker")
 def datahub_docker() -> None:
-    """DataHub by its own quickstart, in Docker."""
-    from commands.docker import datahub_docker as start
-
-    start()
+    """DataHub by itself in Docker."""
+    backend_docker("datahub")
 
 
 @app.command("datahub-docker-stop")
 def datahub_docker_stop() -> None:
     """Stop DataHub and keep its data."""
-    from commands.docker import datahub_docker_stop as stop
-
-    stop()
+    backend_docker("datahub", stop=True)
 
 
 @app.command("datahub-docker-nuke")
 def datahub_docker_nuke(yes: Yes = False) -> None:
     """Stop DataHub and delete its data."""
-    from commands.docker import datahub_docker_nuke as nuke
-
-    nuke(yes)
+    backend_docker("datahub", nuke=True, yes=yes)
 
 
 @app.command()

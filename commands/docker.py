@@ -1,8 +1,6 @@
-"""The project in Docker, and DataHub by its own quickstart.
+"""The project in Docker, and backends of lineage beside it or by themselves.
 
-Outside a container: `./run airflow-docker`, `datahub-docker` and their kin. Inside:
-`python -m commands.docker` is the command of the Airflow container, so that Airflow's
-environment has one source there and here.
+This is what happens outside the containers; what runs inside is `commands/containers.py`.
 """
 
 from __future__ import annotations
@@ -12,28 +10,30 @@ import secrets
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
 import typer
 
-from commands.environment import child_environ, script, write_airflow_password
 from commands.processes import become
-from commands.services import prepare
-from lakehouse.errors import PipelineError, SettingsError, SetupError
-from lakehouse.settings import REPOSITORY, Settings, load_settings
+from lakehouse.errors import SettingsError, SetupError
+from lakehouse.settings import REPOSITORY, Settings
 
-COMPOSE_FILE = REPOSITORY / "docker" / "compose.yaml"
+FOLDER = REPOSITORY / "docker"
+COMPOSE_FILE = FOLDER / "compose.yaml"
 PROJECT = "two-orchestrators-one-lineage"
-SECRETS = ("POSTGRES_PASSWORD", "THROUGHLINE_API_KEY")
-
-DATABASE_VARIABLE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
-
-DATAHUB_VERSION = "v1.7.0"
-DATAHUB_PORT = 9002
-"""Port of DataHub's page: throughline's default too, which moves to the next one beside it."""
+SECRETS = (
+    "POSTGRES_PASSWORD",
+    "THROUGHLINE_API_KEY",
+    "DATAHUB_PASSWORD",
+    "DATAHUB_SECRET",
+    "MARQUEZ_PASSWORD",
+    "OPENMETADATA_PASSWORD",
+    "OPENMETADATA_FERNET_KEY",
+)
 
 HOST = "host.docker.internal"
 """This machine, as a container sees it."""
@@ -41,25 +41,79 @@ SERVERS = ("aws_endpoint_url", "datahub_url", "marquez_url", "openmetadata_url")
 INSTALL = "https://docs.docker.com/engine/install/"
 
 
+@dataclass(frozen=True)
+class Hosted:
+    """A backend that Compose can start: its file, and its profile in it, are called as it is."""
+
+    setting: str
+    """The setting of its URL; where that is given, the backend runs elsewhere."""
+    url: str
+    """Its URL for the other containers."""
+    page: str
+    """Its page on this machine, and how to log in."""
+    last: str
+    """The service that starts when all others of it are up."""
+
+
+HOSTED = {
+    "datahub": Hosted(
+        "datahub_url",
+        "http://datahub-gms:8080",
+        "http://localhost:9002  (datahub / datahub)",
+        "datahub-page",
+    ),
+    "marquez": Hosted(
+        "marquez_url", "http://marquez:5000", "http://localhost:3000", "marquez-page"
+    ),
+    "openmetadata": Hosted(
+        "openmetadata_url",
+        "http://openmetadata:8585",
+        "http://localhost:8585  (admin@open-metadata.org / admin)",
+        "openmetadata",
+    ),
+}
+
+
 def airflow_docker(settings: Settings) -> NoReturn:
-    """Build and start Airflow, the lineage server and PostgreSQL; Ctrl-C stops them.
+    """Build and start Airflow, the lineage server, PostgreSQL and backends; Ctrl-C stops them.
 
     Raises:
         SetupError: there is no Docker engine or no Compose.
         SettingsError: a setting cannot hold in a container.
     """
-    inside = in_container(settings)
+    inside, beside = in_container(settings), hosted(settings)
     compose = find_compose()
     secrets_file = write_secrets(settings)
     typer.echo(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
     typer.echo(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
-    if inside.throughline_port != settings.throughline_port:
-        typer.echo(f"DataHub  http://localhost:{DATAHUB_PORT}  (if it runs: ./run datahub-docker)")
-    arguments = ["--project-name", PROJECT, "--env-file", str(secrets_file)]
-    arguments += ["--file", str(COMPOSE_FILE), "up", "--build"]
+    for name in beside:
+        typer.echo(f"{name}  {HOSTED[name].page}")
+    profiles = [word for name in beside for word in ("--profile", name)]
+    arguments = [*profiles, "up", "--build"]
     # The first compose needs to be told to build as the second does.
     build = {"DOCKER_BUILDKIT": "1", "COMPOSE_DOCKER_CLI_BUILD": "1"}
-    become([*compose, *arguments], {**os.environ, **inside.environ(), **build})
+    become(
+        [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *arguments],
+        {**os.environ, **inside.environ(), **build},
+    )
+
+
+def hosted(settings: Settings) -> list[str]:
+    """The chosen backends that Compose starts: those of which no URL is given."""
+    chosen = {name.strip() for name in settings.lineage_backend.split(",")}
+    given = settings.model_fields_set
+    return [name for name, each in HOSTED.items() if name in chosen and each.setting not in given]
+
+
+def file_of(backend: str) -> Path:
+    """The compose file of a backend."""
+    return FOLDER / f"{backend}.yaml"
+
+
+def _project(secrets_file: Path, *files: Path) -> list[str]:
+    """Compose's options for files of this project."""
+    options = ["--project-name", PROJECT, "--env-file", str(secrets_file)]
+    return [*options, *(word for file in files for word in ("--file", str(file)))]
 
 
 def in_container(settings: Settings) -> Settings:
@@ -75,11 +129,9 @@ def in_container(settings: Settings) -> Settings:
             "be `generator`, `real`, or a URL."
         )
     changed: dict[str, object] = {name: _seen_inside(getattr(settings, name)) for name in SERVERS}
+    changed |= {HOSTED[name].setting: HOSTED[name].url for name in hosted(settings)}
     names = [name.strip() for name in settings.lineage_backend.split(",")]
     changed["lineage_backend"] = ",".join(_seen_inside(name) for name in names)
-    changed["lineage_delivery"] = "direct"  # the lineage server's container has no deliver file
-    if "datahub" in names and settings.throughline_port == DATAHUB_PORT:
-        changed["throughline_port"] = DATAHUB_PORT + 1
     return settings.model_copy(update=changed)
 
 
@@ -94,7 +146,9 @@ def write_secrets(settings: Settings) -> Path:
     path = settings.state_dir / "docker.env"
     lines = path.read_text().splitlines() if path.exists() else []
     known = {line.partition("=")[0] for line in lines}
-    lines += [f"{name}={secrets.token_hex(24)}" for name in SECRETS if name not in known]
+    # 32 bytes in this form are what OpenMetadata takes for a key; the others take anything.
+    made = {name: urlsafe_b64encode(secrets.token_bytes(32)).decode() for name in SECRETS}
+    lines += [f"{name}={secret}" for name, secret in made.items() if name not in known]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -136,71 +190,42 @@ def _failure(command: list[str]) -> str:
     return lines[-1]
 
 
-def datahub_docker() -> NoReturn:
-    """Start DataHub by its own quickstart.
+def backend_docker(settings: Settings, backend: str) -> NoReturn:
+    """Start a backend by itself; answers once all of it is up, and leaves it running.
 
     Raises:
-        SetupError: there is no Docker engine, no Compose, or no DataHub command line.
+        SettingsError: it is none of those that there are files for.
+        SetupError: there is no Docker engine or no Compose.
     """
-    find_compose()
-    typer.echo(f"DataHub {DATAHUB_VERSION}: http://localhost:{DATAHUB_PORT}  (datahub / datahub)")
-    typer.echo(
-        f"The lineage server has to leave that port: THROUGHLINE_PORT={DATAHUB_PORT + 1} ./run ..."
-    )
-    _datahub("docker", "quickstart", "--version", DATAHUB_VERSION)
+    arguments = _by_itself(settings, backend)
+    typer.echo(f"{backend}  {HOSTED[backend].page}")
+    become([*arguments, "up", "--detach", HOSTED[backend].last], dict(os.environ))
 
 
-def datahub_docker_stop() -> NoReturn:
-    """Stop DataHub and keep its data."""
-    _datahub("docker", "quickstart", "--version", DATAHUB_VERSION, "--stop")
+def backend_docker_stop(settings: Settings, backend: str) -> NoReturn:
+    """Stop a backend and keep its data."""
+    become([*_by_itself(settings, backend), "stop"], dict(os.environ))
 
 
-def datahub_docker_nuke(yes: bool) -> None:
-    """Stop DataHub and delete its containers and all its data."""
+def backend_docker_nuke(settings: Settings, backend: str, yes: bool) -> None:
+    """Stop a backend and delete its containers and all its data, after asking."""
+    arguments = _by_itself(settings, backend)
     if not yes:
         if not sys.stdin.isatty():
-            raise SetupError("There is no terminal to ask at: give --yes to delete DataHub's data.")
-        if not typer.confirm("Delete DataHub's containers and all its data?"):
+            raise SetupError(
+                f"There is no terminal to ask at: give --yes to delete the data of {backend}."
+            )
+        if not typer.confirm(f"Delete the containers and all data of {backend}?"):
             typer.echo("Nothing was deleted.")
             return
-    _datahub("docker", "nuke")
+    # With its file alone: nothing else of the project is touched.
+    become([*arguments, "down", "--volumes"], dict(os.environ))
 
 
-def _datahub(*arguments: str) -> NoReturn:
-    if find_spec("datahub") is None:
-        raise SetupError(
-            "DataHub's command line is missing: `uv sync --group datahub --inexact` installs it; "
-            "./run datahub-docker does so by itself."
+def _by_itself(settings: Settings, backend: str) -> list[str]:
+    if backend not in HOSTED:
+        raise SettingsError(
+            f"{backend!r} has no file in docker/; those that do: {', '.join(HOSTED)}."
         )
-    find_compose()
-    telemetry = {"DATAHUB_TELEMETRY_ENABLED": "false"}
-    become([script("datahub"), *arguments], {**os.environ, **telemetry})
-
-
-def airflow_environ(settings: Settings) -> dict[str, str]:
-    """Airflow's environment in its container: that of every other, but reachable from outside."""
-    return child_environ(settings) | {"AIRFLOW__API__HOST": "0.0.0.0"}
-
-
-def serve_airflow() -> NoReturn:
-    """The Airflow container: set up the volume, then become Airflow.
-
-    Raises:
-        SetupError: this is no such container; Airflow would be reachable from other machines.
-    """
-    if DATABASE_VARIABLE not in os.environ:
-        raise SetupError(
-            f"This is the command of the Airflow container, which {COMPOSE_FILE.name} gives "
-            f"{DATABASE_VARIABLE}; it is not set here. On this machine it is `./run airflow`."
-        )
-    settings = load_settings()
-    prepare(settings)
-    write_airflow_password(settings)
-    become([script("airflow"), "standalone"], airflow_environ(settings))
-
-
-if __name__ == "__main__":
-    try:
-        serve_airflow()
-    except PipelineError as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+    project = _project(write_secrets(settings), file_of(backend))
+    return [*find_compose(), *project, "--profile", backend]

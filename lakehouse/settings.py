@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -116,7 +117,13 @@ class Settings(BaseSettings):
     )
 
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
-    throughline_port: int = Field(9002, ge=1, le=65535, description="Port of the lineage server.")
+    throughline_port: int = Field(
+        9002,
+        ge=1,
+        le=65535,
+        description="Port of the lineage server; by default 9003 where lineage goes to a DataHub "
+        "on this machine, whose page has 9002.",
+    )
 
     @field_validator("state_dir")
     @classmethod
@@ -128,6 +135,14 @@ class Settings(BaseSettings):
     def _absolute_source(cls, value: str) -> str:
         is_path = value not in ("generator", "real") and "://" not in value
         return str(Path(value).expanduser().resolve()) if is_path else value
+
+    @model_validator(mode="after")
+    def _make_room_for_datahub(self) -> Self:
+        backends = {name.strip() for name in self.lineage_backend.split(",")}
+        is_here = urlsplit(self.datahub_url).hostname in ("localhost", "127.0.0.1")
+        if "datahub" in backends and is_here and "throughline_port" not in self.model_fields_set:
+            object.__setattr__(self, "throughline_port", self.throughline_port + 1)
+        return self
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Self:
@@ -204,7 +219,7 @@ class Settings(BaseSettings):
     def environ(self) -> dict[str, str]:
         """Environment variables that give a child process these same settings."""
         given: dict[str, str] = {}
-        for name in self.model_fields_set | {"state_dir"}:
+        for name in self.model_fields_set | {"state_dir", "throughline_port"}:
             value = getattr(self, name)
             plain = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
             given[name.upper()] = plain
@@ -266,7 +281,7 @@ def sources(settings: Settings) -> list[tuple[str, str, str, str]]:
         elif name in file:
             source = f"file {settings_file().name}"
         else:
-            source = "default" if value == field.default else "argument"
+            source = "argument" if name in settings.model_fields_set else "default"
         shown = re.sub(r"://[^/@]*@", "://***@", str(value))
         rows.append((name, shown, source, field.description or ""))
     return rows

@@ -6,24 +6,27 @@ import os
 import stat
 import subprocess
 import sys
+from base64 import urlsafe_b64decode
 from pathlib import Path
 
 import pytest
+import yaml
 
+from commands.containers import airflow_environ, lineage_environ
 from commands.docker import (
     COMPOSE_FILE,
-    DATAHUB_PORT,
-    DATAHUB_VERSION,
+    HOSTED,
     PROJECT,
     SECRETS,
-    airflow_environ,
-    datahub_docker_nuke,
+    backend_docker_nuke,
+    file_of,
     find_compose,
+    hosted,
     in_container,
     write_secrets,
 )
 from lakehouse.errors import SettingsError, SetupError
-from lakehouse.settings import Settings, load_settings
+from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 
 def _program(folder: Path, name: str, body: str) -> None:
@@ -66,37 +69,70 @@ def test_the_plugin_is_preferred_and_the_old_program_will_do(programs: Path) -> 
     assert find_compose() == [str(programs / "docker"), "compose"]
 
 
-def test_airflow_docker_starts_compose_with_settings_and_secrets(
-    programs: Path, tmp_path: Path
-) -> None:
+def _told(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[str]]:
+    """What `./run` says, and what it tells Compose: the arguments, then the environment."""
     told = tmp_path / "told"
     record = f'[ "$1" = --project-name ] && {{ echo "$@"; /usr/bin/env; }} > {told}; exit 0'
     _program(programs, "docker-compose", record)
-    program = (
-        "from commands.docker import airflow_docker; from lakehouse.settings import load_settings; "
-        "airflow_docker(load_settings(lineage_backend='datahub', "
-        "marquez_url='http://localhost:5000'))"
-    )
+    command = [sys.executable, "-m", "commands", *arguments]
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environ, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=REPOSITORY, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "Lineage  http://localhost:9003" in done.stdout
-    lines = told.read_text().splitlines()
+    return done.stdout, told.read_text().splitlines()
+
+
+def test_airflow_docker_starts_compose_with_settings_secrets_and_the_backend(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARQUEZ_URL", "http://localhost:5000")
+    said, lines = _told(programs, tmp_path, "airflow-docker-datahub")
+    assert "Lineage  http://localhost:9003" in said
+    assert f"datahub  {HOSTED['datahub'].page}" in said
     assert f"--env-file {tmp_path}/state/docker.env" in lines[0]
-    assert lines[0].endswith("docker/compose.yaml up --build")
+    assert all(f"--file {file_of(name)}" in lines[0] for name in HOSTED)
+    assert lines[0].endswith(" --profile datahub up --build")
     assert "LINEAGE_BACKEND=datahub" in lines
     assert "THROUGHLINE_PORT=9003" in lines
-    assert "DATAHUB_URL=http://host.docker.internal:8080" in lines
+    assert "DATAHUB_URL=http://datahub-gms:8080" in lines
     assert "MARQUEZ_URL=http://host.docker.internal:5000" in lines
+
+
+def test_a_backend_that_runs_elsewhere_is_not_started(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARQUEZ_URL", "https://marquez.example.com")
+    _, lines = _told(programs, tmp_path, "airflow-docker", "--backend", "marquez")
+    assert "--profile" not in lines[0]
+    assert "MARQUEZ_URL=https://marquez.example.com" in lines
+    assert hosted(load_settings(lineage_backend="embedded, openmetadata")) == ["openmetadata"]
+
+
+@pytest.mark.parametrize(
+    ("command", "compose"),
+    [
+        (["backend-docker", "marquez"], "up --detach marquez-page"),
+        (["datahub-docker"], "up --detach datahub-page"),
+        (["datahub-docker-stop"], "stop"),
+        (["datahub-docker-nuke", "--yes"], "down --volumes"),
+        (["backend-docker", "openmetadata", "--nuke", "--yes"], "down --volumes"),
+    ],
+)
+def test_a_backend_by_itself_is_a_file_of_the_same_project_and_nothing_else_is_touched(
+    programs: Path, tmp_path: Path, command: list[str], compose: str
+) -> None:
+    backend = command[1] if command[0] == "backend-docker" else "datahub"
+    _, lines = _told(programs, tmp_path, *command)
+    assert lines[0].startswith(f"--project-name {PROJECT} --env-file ")
+    assert lines[0].endswith(f" --file {file_of(backend)} --profile {backend} {compose}")
+    assert lines[0].count("--file") == 1
 
 
 def test_secrets_are_made_once_and_readable_by_their_owner_only(settings: Settings) -> None:
     path = write_secrets(settings)
     first = path.read_text()
     assert {line.split("=")[0] for line in first.splitlines()} == set(SECRETS)
-    assert all(len(line.split("=")[1]) == 48 for line in first.splitlines())
+    for line in first.splitlines():
+        assert len(urlsafe_b64decode(line.partition("=")[2])) == 32, line
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
     assert write_secrets(settings).read_text() == first
@@ -131,15 +167,14 @@ def test_servers_of_this_machine_are_reached_by_the_name_that_a_container_knows(
     assert inside.lineage_backend == "embedded,http://host.docker.internal:7000/lineage"
 
 
-@pytest.mark.parametrize(
-    ("backend", "given", "port"),
-    [(None, None, 9002), ("datahub", None, 9003), ("datahub", 9100, 9100), ("marquez", None, 9002)],
-)
-def test_the_lineage_server_makes_room_for_datahub_s_page(
-    backend: str | None, given: int | None, port: int
+def test_the_lineage_server_delivers_from_its_container_as_it_does_elsewhere(
+    settings: Settings, tmp_path: Path
 ) -> None:
-    settings = load_settings(throughline_port=given, lineage_backend=backend)
-    assert in_container(settings).throughline_port == port
+    inside = in_container(load_settings(lineage_backend="marquez", state_dir=tmp_path))
+    told = lineage_environ(inside)
+    (backend,) = yaml.safe_load(Path(told["THROUGHLINE_DELIVER"]).read_text())["backends"]
+    assert backend["url"] == HOSTED["marquez"].url
+    assert "THROUGHLINE_DELIVER" not in lineage_environ(in_container(settings))
 
 
 def test_data_of_a_folder_that_no_container_sees_is_refused() -> None:
@@ -158,48 +193,33 @@ def test_airflow_in_its_container_differs_from_any_other_by_its_address_only(
     assert inside == outside
 
 
-def test_the_container_s_command_does_not_open_airflow_to_the_network_elsewhere(
-    tmp_path: Path,
+@pytest.mark.parametrize("container", ["airflow", "lineage"])
+def test_a_container_s_command_opens_nothing_to_the_network_elsewhere(
+    container: str, tmp_path: Path
 ) -> None:
     environ = os.environ | {"STATE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "commands.docker"], env=environ, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "commands.containers", container]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith("SetupError: This is the command of the Airflow container")
+    assert done.stderr.startswith(f"SetupError: This is the command of the {container} container")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_datahub_s_data_is_not_deleted_without_being_asked_or_told() -> None:
-    with pytest.raises(SetupError, match="--yes"):
-        datahub_docker_nuke(yes=False)
+def test_a_backend_s_data_is_not_deleted_without_being_asked_or_told(
+    programs: Path, settings: Settings
+) -> None:
+    _program(programs, "docker-compose", "exit 1")
+    with pytest.raises(SetupError, match="--yes to delete the data of marquez"):
+        backend_docker_nuke(settings, "marquez", yes=False)
+    with pytest.raises(SettingsError, match="'datazone'.*datahub, marquez, openmetadata"):
+        backend_docker_nuke(settings, "datazone", yes=True)
 
 
-def test_the_quickstart_has_the_options_that_are_used() -> None:
-    pytest.importorskip("datahub", reason="acryl-datahub is in the group `datahub`")
-    datahub = str(Path(sys.executable).with_name("datahub"))
-    environ = os.environ | {"DATAHUB_TELEMETRY_ENABLED": "false"}
-    said = {
-        name: subprocess.run(
-            [datahub, "docker", name, "--help"], env=environ, capture_output=True, text=True
-        ).stdout
-        for name in ("quickstart", "nuke")
-    }
-    assert "--version" in said["quickstart"]
-    assert "--stop" in said["quickstart"]
-    assert "Remove all Docker containers" in said["nuke"]
-
-
-def test_the_quickstart_takes_the_pinned_version_for_a_release() -> None:
-    versioning = pytest.importorskip("datahub.cli.quickstart_versioning")
-    assert versioning._is_release_like_version(DATAHUB_VERSION)
-    assert versioning.is_minimum_supported_version(DATAHUB_VERSION)
-
-
-def test_the_readme_names_the_versions_ports_and_files_of_the_code() -> None:
+def test_the_readme_names_the_ports_commands_and_files_of_the_code() -> None:
     readme = (COMPOSE_FILE.parent / "README.md").read_text()
-    assert f"release {DATAHUB_VERSION}: http://localhost:{DATAHUB_PORT}" in readme
-    assert f":{DATAHUB_PORT + 1}" in readme
+    for name, backend in HOSTED.items():
+        assert f"`docker/{name}.yaml`" in readme or f"{name}.yaml" in readme
+        assert backend.page.split("  ")[0] in readme
     assert f"--project-name {PROJECT} " in readme
     assert "`.state/docker.env`" in readme
     assert "Nothing here was ever run on a Docker engine" in readme

@@ -1,4 +1,4 @@
-"""The compose file: valid, and nothing in it that the code does not know."""
+"""The compose files: valid, and nothing in them that the code and the docs do not know."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
-from commands.docker import COMPOSE_FILE, DATABASE_VARIABLE, SECRETS, write_secrets
-from lakehouse.settings import Settings, load_settings
+from commands.containers import DATABASES
+from commands.docker import (
+    COMPOSE_FILE,
+    FOLDER,
+    HOSTED,
+    PROJECT,
+    SECRETS,
+    file_of,
+    in_container,
+    write_secrets,
+)
+from lakehouse.settings import REPOSITORY, Settings, load_settings
 from throughline.config import SETTINGS as THROUGHLINE_SETTINGS
 
 Json = dict[str, Any]
@@ -25,55 +37,75 @@ AWS_CREDENTIALS = {
     "AWS_SESSION_TOKEN",
     "AWS_DEFAULT_REGION",
 }
-TEXT = COMPOSE_FILE.read_text()
-VARIABLES = re.findall(r"\$\{(\w+)(?::([?-])([^}]*))?\}", TEXT)
+FILES = [COMPOSE_FILE, *map(file_of, HOSTED)]
+TEXTS = {file.name: file.read_text() for file in FILES}
+SERVICES: dict[str, Json] = {
+    name: service
+    for text in TEXTS.values()
+    for name, service in yaml.safe_load(text)["services"].items()
+}
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([?-])([^}]*))?\}")
+VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
+PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
+README = (FOLDER / "README.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def services() -> dict[str, Json]:
-    """The services by name."""
-    found: dict[str, Json] = yaml.safe_load(TEXT)["services"]
-    return found
+def test_every_file_of_the_folder_is_looked_at() -> None:
+    assert {file.name for file in FOLDER.glob("*.yaml")} == set(TEXTS)
 
 
-def _names(settings: Settings) -> set[str]:
-    return {name.upper() for name in type(settings).model_fields}
-
-
-def test_the_compose_file_is_valid_by_the_specification() -> None:
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_the_compose_files_are_valid_by_the_specification(file: Path) -> None:
     checker = str(Path(sys.executable).with_name("check-jsonschema"))
     schema = ["--builtin-schema", "vendor.compose-spec"]
-    done = subprocess.run([checker, *schema, COMPOSE_FILE], capture_output=True, text=True)
+    done = subprocess.run([checker, *schema, file], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _compose() -> list[str]:
+def _config(secrets: Path, files: list[Path], profiles: tuple[str, ...] = ()) -> Any:
+    """What Compose itself makes of files."""
     for command in (["docker", "compose"], ["docker-compose"]):
-        if (
-            shutil.which(command[0])
-            and not subprocess.run([*command, "version"], capture_output=True).returncode
-        ):
-            return command
-    pytest.skip("neither `docker compose` nor `docker-compose` is installed")
+        version = [*command, "version"]
+        if shutil.which(command[0]) and not subprocess.run(version, capture_output=True).returncode:
+            break
+    else:
+        pytest.skip("neither `docker compose` nor `docker-compose` is installed")
+    options = [word for file in files for word in ("--file", str(file))]
+    options += [word for profile in profiles for word in ("--profile", profile)]
+    command += ["--project-name", PROJECT, "--env-file", str(secrets), *options, "config"]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_compose_takes_the_file_with_the_secrets_that_the_command_makes(tmp_path: Path) -> None:
-    compose = _compose()
-    secrets = write_secrets(load_settings(state_dir=tmp_path))
-    arguments = ["--env-file", str(secrets), "--file", str(COMPOSE_FILE), "config"]
-    done = subprocess.run([*compose, *arguments], capture_output=True, text=True)
+def _services(done: Any) -> set[str]:
     assert done.returncode == 0, done.stderr
+    return set(yaml.safe_load(done.stdout)["services"])
+
+
+def test_compose_takes_the_files_with_the_secrets_that_the_command_makes(tmp_path: Path) -> None:
+    secrets = write_secrets(load_settings(state_dir=tmp_path))
+    done = _config(secrets, FILES)
+    assert _services(done) >= {"airflow", "postgres", "throughline"}  # some list profiles too
+    unasked = {name for name, service in SERVICES.items() if "profiles" not in service}
+    assert unasked == {"airflow", "postgres", "throughline"}
     password = secrets.read_text().split("POSTGRES_PASSWORD=")[1].split("\n")[0]
     assert f"pipeline:{password}@postgres/airflow" in done.stdout
 
 
+def test_each_profile_is_all_of_a_backend_beside_the_others_and_by_itself(tmp_path: Path) -> None:
+    secrets = write_secrets(load_settings(state_dir=tmp_path))
+    assert _services(_config(secrets, FILES, tuple(HOSTED))) == set(SERVICES)
+    for name in HOSTED:
+        own = set(yaml.safe_load(TEXTS[f"{name}.yaml"])["services"])
+        assert _services(_config(secrets, [file_of(name)], (name,))) == own
+        assert all(SERVICES[service]["profiles"] == [name] for service in own)
+
+
 def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
-    compose = _compose()
     (tmp_path / "empty.env").touch()
-    arguments = ["--env-file", str(tmp_path / "empty.env"), "--file", str(COMPOSE_FILE), "config"]
-    done = subprocess.run([*compose, *arguments], capture_output=True, text=True)
-    assert done.returncode != 0
-    assert "./run airflow-docker makes it" in done.stderr
+    for file in FILES:
+        done = _config(tmp_path / "empty.env", [file])
+        assert done.returncode != 0
+        assert "./run airflow-docker makes it" in done.stderr
 
 
 def test_every_variable_is_a_setting_or_a_secret_that_must_be_given() -> None:
@@ -93,24 +125,27 @@ def test_every_default_is_that_of_the_setting() -> None:
         assert given == str(Settings.model_fields[name.lower()].default)
 
 
-def test_no_secret_is_written_down(services: dict[str, Json]) -> None:
-    for service in services.values():
+def test_no_secret_is_written_down() -> None:
+    for service in SERVICES.values():
         for name, value in service["environment"].items():
-            if re.search("PASSWORD|SECRET|TOKEN|KEY", name):
+            if re.search("PASSWORD|SECRET|TOKEN|KEY|SALT", name):
                 assert value is None or str(value).startswith("${"), name
             elif "://" in str(value) and "@" in str(value):
                 assert re.search(r"//\w+:\$\{POSTGRES_PASSWORD:\?", value), name
 
 
-def test_airflow_is_given_every_setting_and_nothing_that_it_does_not_know(
-    services: dict[str, Json],
+@pytest.mark.parametrize("service", ["airflow", "throughline"])
+def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_know(
+    service: str,
 ) -> None:
-    given = set(services["airflow"]["environment"])
-    settings = _names(load_settings())
-    assert settings - given == set()
+    given = set(SERVICES[service]["environment"])
+    settings = {name.upper() for name in Settings.model_fields}
+    ports = {"AIRFLOW_PORT"} if service == "throughline" else set()
+    assert settings - given == ports
+    known = {setting.variable for setting in THROUGHLINE_SETTINGS}
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
-    assert DATABASE_VARIABLE in airflow
-    assert given - settings - airflow - AWS_CREDENTIALS == set()
+    assert given - settings - AWS_CREDENTIALS == (given & known) - settings | airflow
+    assert set(DATABASES.values()) & given
     options = _airflow_options()
     for name in airflow:
         section, option = name.lower().split("__")[1:]
@@ -126,62 +161,138 @@ def _airflow_options() -> Json:
     return options
 
 
-def test_the_lineage_server_is_given_settings_that_it_has(services: dict[str, Json]) -> None:
-    given = services["throughline"]["environment"]
-    assert set(given) <= {setting.variable for setting in THROUGHLINE_SETTINGS}
+def test_the_lineage_server_asks_for_a_key_and_lets_airflow_show_its_page() -> None:
+    given = SERVICES["throughline"]["environment"]
     assert given["THROUGHLINE_HOST"] == "0.0.0.0"
-    airflow = services["airflow"]["environment"]["AIRFLOW_PORT"]
-    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow}"
     assert given["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
+    airflow = SERVICES["airflow"]["environment"]["AIRFLOW_PORT"]
+    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow}"
 
 
-def test_the_lineage_server_reads_the_spool_that_airflow_writes(
-    services: dict[str, Json],
-) -> None:
-    airflow, throughline = services["airflow"], services["throughline"]
+def test_the_lineage_server_reads_the_spool_that_airflow_writes() -> None:
+    airflow, throughline = SERVICES["airflow"], SERVICES["throughline"]
     spool = load_settings(state_dir=airflow["environment"]["STATE_DIR"]).spool_dir
     assert throughline["environment"]["THROUGHLINE_SPOOL"] == str(spool)
     assert "state:/state" in airflow["volumes"]
     assert "state:/state" in throughline["volumes"]
 
 
-def test_ports_can_be_reached_from_this_machine_only(services: dict[str, Json]) -> None:
-    ports = [port for service in services.values() for port in service.get("ports", [])]
-    assert len(ports) == 2
-    assert all(port.startswith("127.0.0.1:") for port in ports)
+def _published(service: Json, environ: dict[str, str]) -> list[str]:
+    def value(found: re.Match[str]) -> str:
+        return environ.get(found[1], found[3])
+
+    return [VARIABLE.sub(value, port) for port in service.get("ports", [])]
 
 
-def test_every_path_and_volume_exists(services: dict[str, Json]) -> None:
-    declared = set(yaml.safe_load(TEXT)["volumes"])
-    used = set()
-    for service in services.values():
-        for volume in service["volumes"]:
-            source = volume.split(":")[0]
-            if source.startswith("."):
-                assert (COMPOSE_FILE.parent / source).is_file(), source
-            else:
-                used.add(source)
-        if "build" in service:
-            context = COMPOSE_FILE.parent / service["build"]["context"]
-            assert (context / service["build"]["dockerfile"]).is_file()
-            assert (context / "uv.lock").is_file()
-    assert used == declared
-
-
-def test_who_waits_for_a_healthy_service_waits_for_one_that_checks_its_health(
-    services: dict[str, Json],
+@pytest.mark.parametrize("chosen", PROFILES, ids=",".join)
+def test_no_two_containers_publish_one_port_and_each_on_this_machine_only(
+    chosen: tuple[str, ...],
 ) -> None:
+    inside = in_container(load_settings(lineage_backend=",".join(("embedded", *chosen))))
+    started = [
+        each for each in SERVICES.values() if set(each.get("profiles", chosen)) <= set(chosen)
+    ]
+    ports = [port for each in started for port in _published(each, inside.environ())]
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    outside = [port.split(":")[1] for port in ports]
+    assert len(set(outside)) == len(outside) >= 2 + len(chosen), outside
+    assert str(inside.throughline_port) in outside
+    assert all(f":{port}" in README for port in outside)
+
+
+def test_a_backend_is_reached_at_the_port_of_its_setting_inside_and_outside() -> None:
+    for name, backend in HOSTED.items():
+        inside, outside = (
+            urlsplit(url) for url in (backend.url, Settings.model_fields[backend.setting].default)
+        )
+        assert inside.hostname in yaml.safe_load(TEXTS[f"{name}.yaml"])["services"]
+        ports = _published(SERVICES[str(inside.hostname)], {})
+        assert ports == [f"127.0.0.1:{outside.port}:{inside.port}"]
+        page = urlsplit(backend.page.split()[0]).port
+        assert f"127.0.0.1:{page}:{page}" in _published(SERVICES[backend.last], {})
+
+
+def test_every_host_that_is_named_is_a_service() -> None:
+    named = re.compile(r"(?:(?<=//)|(?<=@)|(?<![\w.:/-]))([a-z][a-z-]+)(?=:\d+\b|/\w)")
+    checked = 0
+    for service in SERVICES.values():
+        for name, value in service["environment"].items():
+            hosts = {value} if name.endswith("_HOST") else set()
+            if "://" in str(value) or re.search(r":\d{4,5}\b", str(value)):
+                hosts |= set(named.findall(str(value)))
+            for host in hosts - {"localhost", "0.0.0.0", "datahub"}:
+                assert host.split(":")[0] in SERVICES, (name, value)
+                checked += 1
+    assert checked > 20
+
+
+def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
+    seen: set[str] = set()
+    for text in TEXTS.values():
+        parsed = yaml.safe_load(text)
+        declared, used = set(parsed["volumes"]), set()
+        for service in parsed["services"].values():
+            for volume in service.get("volumes", []):
+                source = volume.split(":")[0]
+                if source.startswith("."):
+                    assert volume.endswith(":ro"), volume
+                    assert (FOLDER / source).is_file(), source
+                else:
+                    used.add(source)
+            if "build" in service:
+                context = FOLDER / service["build"]["context"]
+                assert (context / service["build"]["dockerfile"]).is_file()
+                assert (context / "uv.lock").is_file()
+        assert used == declared
+        assert not seen & declared
+        seen |= declared
+
+
+def test_who_waits_for_a_service_waits_for_one_that_says_when_it_is_ready() -> None:
     waits = 0
-    for service in services.values():
+    for service in SERVICES.values():
         for name, wait in service.get("depends_on", {}).items():
-            assert wait["condition"] == "service_healthy"
-            assert services[name]["healthcheck"]["test"]
+            if wait["condition"] == "service_healthy":
+                assert SERVICES[name]["healthcheck"]["test"]
+            else:
+                assert wait["condition"] == "service_completed_successfully"
+                assert "restart" not in SERVICES[name], "it would never be over"
             waits += 1
-    assert waits == 3
+    assert waits > 10
 
 
-def test_the_databases_are_those_that_postgresql_makes(services: dict[str, Json]) -> None:
-    script = (COMPOSE_FILE.parent / "postgres.sql").read_text()
-    made = {services["postgres"]["environment"]["POSTGRES_DB"]}
+def test_every_image_is_pinned_and_named_in_the_readme() -> None:
+    images = {service["image"] for service in SERVICES.values() if "build" not in service}
+    assert len(images) > 8
+    for image in images:
+        assert re.search(r":v?\d", image), image
+        assert f"`{image}`" in README, image
+
+
+def test_every_command_that_is_named_exists() -> None:
+    known = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
+    for text in (*TEXTS.values(), README):
+        for command in re.findall(r"\./run ([a-z][a-z-]+)", text):
+            assert command in known, command
+
+
+def test_the_databases_are_those_that_postgresql_makes() -> None:
+    script = (FOLDER / "postgres.sql").read_text()
+    made = {SERVICES["postgres"]["environment"]["POSTGRES_DB"]}
     made |= set(re.findall(r"CREATE DATABASE (\w+);", script))
-    assert set(re.findall(r"@postgres/(\w+)", TEXT)) == made
+    assert set(re.findall(r"@postgres/(\w+)", TEXTS["compose.yaml"])) == made
+
+
+def test_marquez_s_configuration_names_what_its_compose_file_has() -> None:
+    database, server = SERVICES["marquez-database"]["environment"], SERVICES["marquez"]
+    config = yaml.safe_load((FOLDER / "marquez.config.yml").read_text())
+    url = f"jdbc:postgresql://marquez-database:5432/{database['POSTGRES_DB']}"
+    assert (config["db"]["url"], config["db"]["user"]) == (url, database["POSTGRES_USER"])
+    assert config["db"]["password"] == "${MARQUEZ_PASSWORD}"
+    assert server["environment"]["MARQUEZ_PASSWORD"] == database["POSTGRES_PASSWORD"]
+    mounted = f"./marquez.config.yml:{server['environment']['MARQUEZ_CONFIG']}:ro"
+    assert server["volumes"] == [mounted]
+    (api,) = config["server"]["applicationConnectors"]
+    (admin,) = config["server"]["adminConnectors"]
+    assert _published(server, {}) == [f"127.0.0.1:{api['port']}:{api['port']}"]
+    assert f":{admin['port']}/" in server["healthcheck"]["test"][1]

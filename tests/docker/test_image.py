@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 
 import yaml
 
+from commands.containers import DATABASES, serve
 from commands.docker import COMPOSE_FILE
 from commands.page import BUILT, WEB, ensure_page
 from lakehouse.settings import REPOSITORY, Settings
@@ -73,7 +72,7 @@ def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
 def test_the_image_runs_as_a_user_of_its_own() -> None:
     last_stage = DOCKERFILE.rsplit("\nFROM ", 1)[1]
     users = re.findall(r"^USER (\w+)$", last_stage, re.MULTILINE)
-    assert users == ["pipeline"]
+    assert users == ["10001"]
     assert "useradd --create-home --uid 10001 pipeline" in last_stage
 
 
@@ -109,9 +108,11 @@ def test_the_commands_of_the_containers_exist() -> None:
     assert command is not None
     services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
     assert json.loads(command[1]) == services["airflow"]["command"]
-    assert find_spec(services["airflow"]["command"][-1]) is not None
-    program = services["throughline"]["command"][0]
-    assert [script.name for script in entry_points(group="console_scripts", name=program)]
+    for service, container in (("airflow", "airflow"), ("throughline", "lineage")):
+        *program, named = services[service]["command"]
+        assert program == ["python", "-m", serve.__module__]
+        assert named == container
+        assert named in DATABASES
 
 
 def test_the_image_s_health_check_is_a_program_that_python_takes() -> None:

@@ -52,6 +52,27 @@ def test_a_child_process_gets_the_same_settings_from_the_environment(
 
 
 @pytest.mark.parametrize(
+    ("given", "port"),
+    [
+        ({"lineage_backend": "embedded, datahub"}, 9003),
+        ({"lineage_backend": "datahub", "throughline_port": 9100}, 9100),
+        ({"lineage_backend": "datahub", "datahub_url": "https://datahub.example.com"}, 9002),
+        ({"lineage_backend": "marquez"}, 9002),
+    ],
+)
+def test_the_lineage_server_makes_room_for_the_page_of_a_datahub_of_this_machine(
+    given: dict[str, str], port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings(**given)
+    assert settings.throughline_port == port
+    rows = {name: (value, source) for name, value, source, _ in sources(settings)}
+    source = "argument" if "throughline_port" in given else "default"
+    assert rows["throughline_port"] == (str(port), source)
+    monkeypatch.setenv("THROUGHLINE_PORT", settings.environ()["THROUGHLINE_PORT"])
+    assert load_settings().throughline_port == port
+
+
+@pytest.mark.parametrize(
     ("name", "value"), [("AIRFLOW_PORT", "99999"), ("LAKEHOUSE", "swamp"), ("MONTHS_BACK", "x")]
 )
 def test_a_value_that_is_not_allowed_is_named_with_what_was_received(
