@@ -159,6 +159,16 @@ def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no pre
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
     """throughline's command line, on this server: serve, tree, search, impact, columns, diff ..."""
+    _throughline(context.args)
+
+
+@app.command(context_settings=PASS_ON)
+def harvest(context: typer.Context) -> None:
+    """Bring in lineage that nobody sent: spark-logs, airflow-logs ...; the same as lineage harvest."""
+    _throughline(["harvest", *context.args])
+
+
+def _throughline(arguments: list[str]) -> NoReturn:
     from commands.environment import script
     from commands.services import deliver_environ, throughline_environ
 
@@ -170,7 +180,7 @@ def lineage(context: typer.Context) -> None:
         "THROUGHLINE_URL": settings.throughline_url,
         "THROUGHLINE_START_HINT": "./run lineage serve",
     }
-    become([script("throughline"), *context.args], environ | os.environ)
+    become([script("throughline"), *arguments], environ | os.environ)
 
 
 @app.command("proxy-local")

@@ -91,6 +91,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_PORT": str(settings.throughline_port),
         "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
         "THROUGHLINE_SPOOL": str(settings.spool_dir),
+        "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
         "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",
     }

@@ -27,6 +27,7 @@ _ROOMS = (
     "api",
     "collect",
     "wrap",
+    "harvest",
     "cli",
 )
 _ANYWHERE = {"errors", "config", "wire", "words"}

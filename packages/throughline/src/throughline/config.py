@@ -60,6 +60,7 @@ SETTINGS = (
     Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
     Setting("longest_query", "30", "seconds that a question over HTTP may take"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
+    Setting("harvests", "", "folder of how far harvests came; empty: in the user's data folder"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
     Setting("url", "http://localhost:9002", "server that the reading commands ask"),
     Setting("program", "throughline", "what help and messages call this command line"),
@@ -85,6 +86,7 @@ class Settings:
     url: str
     program: str
     start_hint: str
+    harvests: Path
     frame_origins: tuple[str, ...]
     api_key: str | None = field(repr=False)
 
@@ -116,6 +118,7 @@ def resolve(
         url=_url(values["url"]),
         program=values["program"],
         start_hint=values["start_hint"],
+        harvests=_path(values["harvests"]) or _data_folder(source) / "harvests",
         frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
         api_key=values["api_key"] or None,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 
 import orjson
 from rich.console import Console
@@ -18,6 +18,11 @@ from throughline.log import EventLog, use_rules
 from throughline.projection.live import Batch, Live
 from throughline.spec import oddities
 
+Store = Callable[[Lines], tuple[int, int]]
+"""Takes lines in; answers how many events were taken, and how many were there."""
+
+_LARGEST_ARRAY = 8 * 1024 * 1024  # characters
+
 
 def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> bool:
     """Take all events of the files and say what became of them; on a terminal also meanwhile.
@@ -27,21 +32,18 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
     use_rules(settings.redact)
     counts = Counter(taken=0, repeated=0, odd=0, refused=0)
     refused: list[str] = []
-    log = EventLog(settings.database) if is_local else None
     console = Console(stderr=True)
-    try:
-        store = _into_log(Live(log)) if log else _into_server(settings)
-        with console.status("") if console.is_terminal else nullcontext() as status:
-            for source, lines in read_files(paths):
-                new, old = store(lines)
-                odd = sum(_is_odd(entry.body) for entry in lines.entries)
-                counts.update(taken=new, repeated=old, odd=odd, refused=len(lines.refusals))
-                refused += [f"{item.source}: {item.reason}" for item in lines.refusals]
-                if status is not None:
-                    status.update(Text(f"{_summary(counts)}  {source}"))
-    finally:
-        if log:
-            log.close()
+    with (
+        opened_store(settings, is_local=is_local) as store,
+        console.status("") if console.is_terminal else nullcontext() as status,
+    ):
+        for source, lines in read_files(paths):
+            new, old = store(lines)
+            odd = sum(_is_odd(entry.body) for entry in lines.entries)
+            counts.update(taken=new, repeated=old, odd=odd, refused=len(lines.refusals))
+            refused += [f"{item.source}: {item.reason}" for item in lines.refusals]
+            if status is not None:
+                status.update(Text(f"{_summary(counts)}  {source}"))
     print_line(_summary(counts))
     for line in refused[:20]:
         print_line(f"  {line}", is_error=True)
@@ -58,7 +60,17 @@ def _is_odd(body: str) -> bool:
     return any(True for _ in oddities(orjson.loads(body)))
 
 
-def _into_log(live: Live) -> Callable[[Lines], tuple[int, int]]:
+@contextmanager
+def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
+    """What takes events into the log of the settings, or into their server."""
+    if not is_local:
+        yield _into_server(settings)
+        return
+    with closing(EventLog(settings.database)) as log:
+        yield _into_log(Live(log))
+
+
+def _into_log(live: Live) -> Store:
     def store(lines: Lines) -> tuple[int, int]:
         receipt = live.take(Batch(lines.entries, lines.refusals))
         return receipt.taken, receipt.repeated
@@ -66,12 +78,27 @@ def _into_log(live: Live) -> Callable[[Lines], tuple[int, int]]:
     return store
 
 
-def _into_server(settings: Settings) -> Callable[[Lines], tuple[int, int]]:
+def _into_server(settings: Settings) -> Store:
     def store(lines: Lines) -> tuple[int, int]:
-        if not lines.entries:
-            return 0, 0
-        body = "[" + ",".join(entry.body for entry in lines.entries) + "]"
-        answer = request(settings, "/api/v1/lineage", body.encode())
-        return answer["taken"], answer["repeated"]
+        taken = repeated = 0
+        for bodies in _portions(entry.body for entry in lines.entries):
+            body = "[" + ",".join(bodies) + "]"
+            answer = request(settings, "/api/v1/lineage", body.encode())
+            taken, repeated = taken + answer["taken"], repeated + answer["repeated"]
+        return taken, repeated
 
     return store
+
+
+def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
+    """Bodies in arrays that a server takes: it refuses large ones."""
+    portion: list[str] = []
+    size = 0
+    for body in bodies:
+        if portion and size + len(body) > _LARGEST_ARRAY:
+            yield portion
+            portion, size = [], 0
+        portion.append(body)
+        size += len(body)
+    if portion:
+        yield portion

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli import backends, compare, keys
+from throughline.cli import backends, compare, harvest, keys
 from throughline.cli.ask import (
     Ask,
     Condition,
@@ -25,6 +25,7 @@ from throughline.config import resolve
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.add_typer(backends.app, name="backends", rich_help_panel=OPERATE)
+app.add_typer(harvest.app, name="harvest", rich_help_panel=COLLECT)
 app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
 
 

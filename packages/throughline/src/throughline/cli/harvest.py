@@ -1,0 +1,191 @@
+"""`throughline harvest`: bring in lineage that nobody sent, by one command for each source."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from throughline.cli.ask import Database, Key, Url, moment
+from throughline.cli.render import new_console, print_line
+from throughline.config import resolve
+from throughline.errors import ConfigError
+from throughline.spec import from_micros, parse_time
+
+if TYPE_CHECKING:
+    from throughline.harvest import Harvester, Summary
+
+app = typer.Typer(
+    help="""Bring in lineage that nobody sent.
+
+    Example: throughline harvest spark-logs logs/ --dry-run
+    """,
+    no_args_is_help=True,
+)
+
+Paths = Annotated[list[Path], typer.Argument(help="Files, or folders with such in them.")]
+Region = Annotated[str | None, typer.Option(help="AWS region. [boto3's]")]
+Profile = Annotated[str | None, typer.Option(help="AWS profile. [boto3's]")]
+
+_ROWS, _NAMES = 40, 3
+
+_OPTIONS = {
+    "since": (
+        Annotated[str | None, typer.Option(help="Only what happened from this time on.")],
+        None,
+    ),
+    "anew": (
+        Annotated[bool, typer.Option("--anew", help="From the start, not from the last time on.")],
+        False,
+    ),
+    "yes": (Annotated[bool, typer.Option("--yes", help="Do not ask.")], False),
+    "dry_run": (Annotated[bool, typer.Option("--dry-run", help="Only show.")], False),
+    "url": (Url, None),
+    "database": (Database, None),
+    "api_key": (Key, None),
+}
+
+
+def _harvests(command: Callable[..., Harvester]) -> Callable[..., None]:
+    """Make a command of a function that makes a harvester: it has the options of every harvest."""
+    hints = get_type_hints(command, localns={"Harvester": Any}, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name])
+        for each in inspect.signature(command).parameters.values()
+    ]
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in _OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        options = {name: values.pop(name) for name in _OPTIONS}
+        _run(lambda: command(**values), **options)
+
+    run.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
+    app.command()(run)
+    return run
+
+
+@_harvests
+def spark_logs(paths: Paths) -> Harvester:
+    """What Spark's console transport wrote into log files: stdout, stderr, *.log, also with .gz.
+
+    Example: throughline harvest spark-logs logs/ --yes
+    """
+    from throughline.harvest.logs import LogFiles
+
+    return LogFiles("spark-logs", paths)
+
+
+@_harvests
+def airflow_logs(paths: Paths) -> Harvester:
+    """What the console transport wrote into the logs of Airflow's tasks.
+
+    Example: throughline harvest airflow-logs logs/ --since 2026-11-01 --dry-run
+    """
+    from throughline.harvest.logs import LogFiles
+
+    return LogFiles("airflow-logs", paths)
+
+
+def _run(
+    make: Callable[[], Harvester],
+    *,
+    since: str | None,
+    anew: bool,
+    yes: bool,
+    dry_run: bool,
+    url: str | None,
+    database: str | None,
+    api_key: str | None,
+) -> None:
+    from throughline.harvest import Harvest, State
+    from throughline.log import use_rules
+
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise ConfigError(
+            "harvest asks before it stores, and this is no terminal: give --yes, or --dry-run"
+        )
+    settings = resolve({"url": url, "database": database, "api_key": api_key})
+    use_rules(settings.redact)
+    is_local = database is not None
+    harvester = make()
+    target = settings.database if is_local else settings.url
+    state = State.of(settings.harvests, harvester.source, target, is_anew=anew)
+    harvest = Harvest(harvester, state, _time(since))
+    if dry_run:
+        _show(harvest.look())
+        return
+    from throughline.cli.ingest import opened_store
+
+    if yes:
+        with opened_store(settings, is_local=is_local) as store:
+            harvest.store(store)
+        _show(harvest.summary)
+    else:
+        with tempfile.TemporaryFile() as aside:
+            _show(harvest.look(aside))
+            if harvest.summary.new and not typer.confirm(f"Store what is new at {target}?"):
+                return
+            with opened_store(settings, is_local=is_local) as store:
+                harvest.store_from(aside, store)
+    stored = harvest.summary.stored
+    print_line(f"taken {stored['taken']}, repeated {stored['repeated']}")
+
+
+def _show(summary: Summary) -> None:
+    """A table of what was found, and what was not understood."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
+    if found:
+        table = Table(box=box.SIMPLE)
+        for heading in ("job", "runs", "inputs", "outputs", "when", "events", "new"):
+            table.add_column(heading, overflow="fold")
+        for (_, name), each in found[:_ROWS]:
+            numbers = str(each.events), str(each.new)
+            sides = _names(each.inputs), _names(each.outputs)
+            when = f"{_local(each.first)}\n{_local(each.last)}"
+            job = name or "(datasets alone)"
+            table.add_row(*map(Text, (job, str(len(each.runs)), *sides, when, *numbers)))
+        new_console().print(table)
+    if len(found) > _ROWS:
+        print_line(f"and {len(found) - _ROWS} more jobs")
+    events = sum(each.events for _, each in found)
+    print_line(f"events {events}, new {summary.new}, not understood {summary.refused}")
+    for reason in summary.reasons:
+        print_line(f"  {reason}", is_error=True)
+
+
+def _names(names: set[str]) -> str:
+    """The first of the names, by their last parts, and how many more there are."""
+    shown = sorted(name.rstrip("/").rpartition("/")[2] for name in names)
+    more = [f"and {len(shown) - _NAMES} more"] if len(shown) > _NAMES else []
+    return "\n".join(shown[:_NAMES] + more)
+
+
+def _local(micros: int) -> str:
+    return f"{from_micros(micros).astimezone():%y-%m-%d %H:%M}"
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return parse_time(moment(text))
+    except (ValueError, OverflowError):
+        raise ConfigError(
+            f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"
+        ) from None

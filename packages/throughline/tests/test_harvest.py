@@ -1,0 +1,251 @@
+"""`throughline harvest`: what all sources have in common, and events in log files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from throughline.collect.logs import events_in
+from throughline.harvest import Joiner
+from throughline.log import EventLog
+
+from .conftest import Call
+from .servers import Command, Server, until
+
+_THROUGHLINE = str(Path(sys.executable).with_name("throughline"))
+_NOISE = (
+    "26/11/21 08:00:00 INFO SparkContext: Running {x} \"y",
+    "[2026-11-21T08:00:00.000+0000] {taskinstance.py:1} INFO - {\"a\": 1}",
+    '{"timestamp": "2026-11-21T08:00:00Z", "level": "info", "event": "so {far"}',
+)  # fmt: skip
+
+
+def _event(build: Any, number: int, name: str = 'tägliche {Fährten"') -> dict[str, Any]:
+    time = f"{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}"
+    return build.run("COMPLETE", f"r{number}", f"j{number % 5}", time, reads=(f"db|{name}",))
+
+
+def _line(event: dict[str, Any]) -> str:
+    body = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return f"26/11/21 08:00:00 INFO ConsoleTransport: {body}"
+
+
+def _bodies(database: Path) -> set[str]:
+    log = EventLog(str(database), must_exist=True)
+    try:
+        return {body for _, body in log.read()}
+    finally:
+        log.close()
+
+
+def _joined(lines: list[bytes]) -> list[Any]:
+    joiner: Joiner[int] = Joiner()
+    whole = [text for at, line in enumerate(lines) for _, text in joiner.feed(at, line)]
+    whole += [text for _, text in joiner.close()]
+    return [json.loads(event) for line in whole for event in events_in(line)]
+
+
+@given(data=st.data())
+def test_an_event_in_pieces_is_whole_again_whatever_comes_in_between(
+    data: st.DataObject, build: Any
+) -> None:
+    events = [_event(build, number) for number in range(3)]
+    lines: list[bytes] = []
+    for event in events:
+        raw = _line(event).encode()
+        inside = st.integers(raw.index(b"{") + 1, len(raw) - 1)
+        cuts = data.draw(st.lists(inside, max_size=4, unique=True))
+        ends = [0, *sorted(cuts), len(raw)]
+        for start, end in zip(ends, ends[1:], strict=False):
+            lines.append(raw[start:end])
+            lines += [
+                each.encode() for each in data.draw(st.lists(st.sampled_from(_NOISE), max_size=2))
+            ]
+    assert _joined(lines) == events
+
+
+def test_a_piece_that_never_ends_takes_no_later_event_with_it(build: Any) -> None:
+    torn, whole = _line(_event(build, 1)).encode()[:90], _line(_event(build, 2)).encode()
+    joiner: Joiner[int] = Joiner()
+    told = [
+        *joiner.feed(1, torn),
+        *joiner.feed(2, b"\tat org.apache.spark.X"),
+        *joiner.feed(3, whole),
+    ]
+    assert joiner.open_since == 1
+    assert told == [(3, whole)]
+    assert [at for at, _ in joiner.close()] == [1, 2]
+    bare = json.dumps(_event(build, 3)).encode()
+    assert [at for at, _ in (*joiner.feed(1, torn), *joiner.feed(2, bare))] == [2]
+    passed = [text for _ in range(100) for _, text in joiner.feed(3, b"INFO x")]
+    assert passed[-2:] == [torn, b"INFO x"]
+
+
+def test_a_character_that_a_log_lost_is_not_made_up(build: Any) -> None:
+    raw = _line(_event(build, 1)).encode()
+    cut = raw.index("ä".encode()) + 1
+    first, second = (piece.decode(errors="replace").encode() for piece in (raw[:cut], raw[cut:]))
+    joiner: Joiner[int] = Joiner()
+    assert [*joiner.feed(1, first), *joiner.feed(2, second)] == [(1, first), (2, second)]
+    whole = [*joiner.feed(1, raw[:cut]), *joiner.feed(2, raw[cut:])]
+    assert whole == [(1, raw)]
+
+
+def test_what_is_harvested_in_parts_and_twice_is_what_is_harvested_at_once(
+    call: Call, tmp_path: Path, build: Any
+) -> None:
+    logs = tmp_path / "logs"
+    (logs / "application_1").mkdir(parents=True)
+    parts, once = tmp_path / "parts.db", tmp_path / "once.db"
+    lines = [_line(_event(build, number)) for number in range(40)]
+    text = ("\n".join(lines) + "\n").encode()
+
+    def harvest(database: Path) -> str:
+        return call("harvest", "spark-logs", str(logs), "--yes", "--database", str(database)).stdout
+
+    middle = text.index(b"\n", len(text) // 2) - 30  # in the middle of an event
+    log = logs / "application_1" / "stderr"
+    log.write_bytes(text[:middle])
+    whole = text[:middle].count(b"\n")
+    assert f"events {whole}, new {whole}, not understood 1\n" in harvest(parts)
+    with log.open("ab") as file:
+        file.write(text[middle:])
+    (logs / "stdout.1.gz").write_bytes(gzip.compress(_line(_event(build, 99)).encode()))
+    (logs / "app.jar").write_text(_line(_event(build, 100)))
+    assert f"not understood 0\ntaken {41 - whole}, repeated 0\n" in harvest(parts)
+    assert harvest(parts).endswith("new 0, not understood 0\ntaken 0, repeated 0\n")
+    assert harvest(once).endswith("events 41, new 41, not understood 0\ntaken 41, repeated 0\n")
+    assert len(_bodies(once)) == 41
+    assert _bodies(parts) == _bodies(once)
+
+    old = tmp_path / "old.log"
+    old.write_text(_line(_event(build, 98)) + "\n")
+    os.utime(old, (0, 0))
+    shutil.copy2(old, logs / "copied.log")  # keeps the time of long ago
+    assert ", new 1," in harvest(parts)
+    log.write_bytes(text[:middle])  # another file under the same name
+    assert "new 0, not understood 1\n" in harvest(parts)
+
+
+def test_a_task_s_log_of_airflow_is_read_and_since_leaves_out_what_is_older(
+    call: Call, tmp_path: Path, build: Any
+) -> None:
+    told = [
+        {"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(_event(build, n))}
+        for n in (60, 7200)
+    ]
+    (tmp_path / "attempt=1.log").write_text("".join(json.dumps(each) + "\n" for each in told))
+    database = tmp_path / "log.db"
+    found = call("harvest", "airflow-logs", str(tmp_path), "--yes", "--database", str(database),
+                 "--since", "2025-11-21T01:00:00+00:00")  # fmt: skip
+    assert found.stdout.endswith("events 1, new 1, not understood 0\ntaken 1, repeated 0\n")
+    assert "tägliche" in found.stdout
+
+
+def test_what_is_not_understood_is_told_with_its_place(
+    call: Call, tmp_path: Path, build: Any
+) -> None:
+    log = tmp_path / "driver.log"
+    lines = [_line(_event(build, 1)), 'x {"eventTime": 1, "run": {}}', _line(_event(build, 2))[:80]]
+    log.write_text("\n".join(lines) + "\n")
+    torn = tmp_path / "stderr.gz"
+    torn.write_bytes(gzip.compress(_line(_event(build, 3)).encode())[:-9])
+    found = call("harvest", "spark-logs", str(tmp_path), "--dry-run", "--database", "/no/such")
+    assert "new 1, not understood 3\n" in found.stdout
+    assert (
+        f"{log}@{len(lines[0].encode()) + 1}: eventTime: received 1, expected an ISO"
+        in found.stderr
+    )
+    assert f"{torn}: it is no whole gzip file" in found.stderr
+    assert found.returncode == 0
+
+
+def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> None:
+    for arguments, message in (
+        ((str(tmp_path),), "this is no terminal: give --yes, or --dry-run"),
+        ((str(tmp_path / "no"), "--dry-run"), "expected a file or a folder of logs"),
+        (
+            (str(tmp_path), "--dry-run", "--since", "soon"),
+            "--since: received 'soon', expected a time",
+        ),
+    ):
+        found = call("harvest", "spark-logs", *arguments)
+        assert (found.returncode, message in found.stderr) == (2, True), found.stderr
+
+
+def test_a_state_that_cannot_be_read_is_not_taken_for_none(
+    call: Call, tmp_path: Path, build: Any
+) -> None:
+    (tmp_path / "a.log").write_text(_line(_event(build, 1)))
+    where = (
+        "harvest",
+        "spark-logs",
+        str(tmp_path / "a.log"),
+        "--yes",
+        "--database",
+        str(tmp_path / "x"),
+    )
+    assert "taken 1," in call(*where).stdout
+    (state,) = (tmp_path / "data-home" / "throughline" / "harvests").iterdir()
+    state.write_text("{")
+    found = call(*where)
+    assert (found.returncode, "or read all of it with --anew" in found.stderr) == (3, True)
+    assert call(*where, "--anew").stdout.endswith("taken 0, repeated 1\n")
+
+
+@pytest.mark.server
+def test_on_a_terminal_it_asks_and_stores_in_a_server(
+    tmp_path: Path, build: Any, serve: Any
+) -> None:
+    server: Server = serve(tmp_path / "log.db")
+    (tmp_path / "a.log").write_text(_line(_event(build, 1)) + "\n")
+    command = [_THROUGHLINE, "harvest", "spark-logs", str(tmp_path / "a.log"), "--url", server.url]
+
+    def answer(word: bytes) -> str:
+        terminal, end = pty.openpty()
+        with os.fdopen(terminal, "wb", 0) as typed:
+            typed.write(word)
+            done = subprocess.run(command, stdin=end, capture_output=True, text=True, timeout=60)
+            os.close(end)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "Store what is new at http" in answer(b"n\n")
+    assert server.get("/api/v1/jobs")["totalCount"] == 0
+    assert answer(b"y\n").endswith("taken 1, repeated 0\n")
+    assert server.get("/api/v1/jobs")["totalCount"] == 1
+    assert answer(b"").endswith("taken 0, repeated 0\n")
+
+
+@pytest.mark.server
+def test_what_is_killed_in_the_middle_goes_on_and_loses_nothing(
+    call: Call, tmp_path: Path, build: Any
+) -> None:
+    logs, database = tmp_path / "logs", tmp_path / "log.db"
+    logs.mkdir()
+    count = 6_000
+    for part in range(3):
+        lines = (_line(_event(build, n)) for n in range(part, count, 3))
+        (logs / f"{part}.log").write_text("\n".join(lines) + "\n")
+    arguments = ("harvest", "spark-logs", str(logs), "--yes", "--database", str(database))
+    state = tmp_path / "data-home" / "throughline" / "harvests"
+    state.mkdir(parents=True)
+    command = Command(*arguments)
+    until(lambda: any(state.glob("*.json")), 60)
+    assert command.stop(9) == -9
+    taken = len(_bodies(database))
+    assert 0 < taken < count
+    rest = call(*arguments).stdout
+    assert int(rest.partition("\ntaken ")[2].partition(",")[0]) == count - taken
+    assert len(_bodies(database)) == count
