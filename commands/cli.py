@@ -164,7 +164,7 @@ def lineage(context: typer.Context) -> None:
 
 @app.command(context_settings=PASS_ON)
 def harvest(context: typer.Context) -> None:
-    """Bring in lineage that nobody sent: spark-logs, airflow-logs ...; the same as lineage harvest."""
+    """Bring in lineage that nobody sent; the same as `lineage harvest`."""
     _throughline(["harvest", *context.args])
 
 

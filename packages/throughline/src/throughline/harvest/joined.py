@@ -31,6 +31,9 @@ _BEGINS = re.compile(
     rb"|\[?(TRACE|DEBUG|INFO|WARN|ERROR)\b)"
 )
 
+# What a line of JSON has that is not by chance a whole object of an event in pieces.
+_OF_LOGS = {"eventTime", "timestamp", "@timestamp", "time", "ts", "level", "log"}
+
 
 class Joiner(Generic[Where]):
     """Joins the lines of one stream; each has a `where`, and a joined one that of its first."""
@@ -82,10 +85,9 @@ def _is_own(line: bytes) -> bool:
     if not line.startswith(b"{"):
         return False
     try:
-        orjson.loads(line)
+        return not _OF_LOGS.isdisjoint(orjson.loads(line))
     except orjson.JSONDecodeError:
         return False
-    return True
 
 
 def _is_open(text: bytes) -> bool:
