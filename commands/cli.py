@@ -208,19 +208,30 @@ def proxy_package(
     typer.echo(package_proxy(load_settings(), names))
 
 
+@app.command("emr-package")
+def emr_package(profile: Profile = None) -> None:
+    """What the Spark jobs need on EMR Serverless, made and put into the bucket."""
+    from commands.emr import emr_package as package
+
+    package(load_settings(), profile)
+
+
 @app.command("create-infra")
 def create_infra(
     profile: Profile = None,
     dry_run: DryRun = False,
     yes: Yes = False,
-    trusted_principal: Annotated[
-        str, typer.Option(help="ARN that may assume the role; by default this account's.")
+    with_: Annotated[
+        str, typer.Option("--with", help="Also datazone, emr-serverless; separated by commas.")
     ] = "",
+    parameter: Annotated[
+        list[str] | None, typer.Option(help="A parameter of a template: NAME=VALUE; repeatable.")
+    ] = None,
 ) -> None:
     """Make or update the bucket, the Glue database and the role on AWS."""
     from commands.infra import create_infra as create
 
-    create(load_settings(), profile, dry_run, yes, trusted_principal)
+    create(load_settings(), profile, dry_run, yes, with_, parameter or [])
 
 
 @app.command("destroy-infra")
@@ -229,6 +240,15 @@ def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = F
     from commands.infra import destroy_infra as destroy
 
     destroy(load_settings(), profile, dry_run, yes)
+
+
+@app.command("infra-status")
+def infra_status(profile: Profile = None) -> None:
+    """What there is on AWS, what differs from here, what is missing; 0 nothing, 1 something, 2
+    unknown."""
+    from commands.infra import infra_status as status
+
+    raise typer.Exit(status(load_settings(), profile))
 
 
 @app.command("airflow-docker")

@@ -1,4 +1,4 @@
-"""`./run create-infra` and `./run destroy-infra`."""
+"""`./run create-infra`, `./run infra-status` and `./run destroy-infra`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 from infra.aws import Dialogue, connect, explained
 from infra.destroy import destroy_stack
 from infra.errors import InfraError
+from infra.parts import LAKEHOUSE, OPTIONAL, PARTS, Part
 from infra.stack import apply_stack
+from infra.status import Status, part_status
 from lakehouse.settings import Settings
 
 
@@ -18,34 +20,93 @@ def create_infra(
     profile: str | None,
     dry_run: bool,
     yes: bool,
-    trusted_principal: str = "",
+    with_: str = "",
+    given: list[str] | None = None,
 ) -> None:
-    """Make or update the bucket, the Glue database and the role; say how to use them."""
+    """Make or update the lakehouse and the named further parts; say how to use them.
+
+    Raises:
+        InfraError: a part or a parameter has no such name, or AWS refuses.
+    """
+    parts = [LAKEHOUSE, *_named(with_)]
+    chosen = _parameters(parts, given or [])
     aws = connect(settings, profile)
-    with explained():
-        outputs = apply_stack(
-            aws, _dialogue(yes), dry_run=dry_run, trusted_principal=trusted_principal
-        )
-    if not outputs or dry_run:
-        return
-    typer.echo(
-        f"""
-Role for jobs: {outputs["RoleArn"]}
+    lines = []
+    for part in parts:
+        with explained():
+            outputs = apply_stack(
+                aws,
+                _dialogue(yes),
+                part=part,
+                dry_run=dry_run,
+                given={name: value for name, value in chosen.items() if name in part.defaults},
+            )
+        if outputs is None and not dry_run:
+            return  # the answer was no: nothing to build the next on
+        if part is LAKEHOUSE:
+            lines += ["lakehouse: glue", f'aws_account: "{aws.account}"']
+            lines += [f"aws_region: {aws.region}"]
+        lines += [f"{name}: {(outputs or {}).get(key)}" for name, key in part.settings.items()]
+        for name, value in (outputs or {}).items():
+            typer.echo(f"  {name}  {value}")
+    if not dry_run:
+        typer.echo("\n".join(["", "To use it, put this into settings.yaml:", "", *lines]))
 
-To use the lakehouse, put this into settings.yaml:
 
-lakehouse: glue
-bucket: {outputs["BucketName"]}
-aws_account: "{aws.account}"
-aws_region: {aws.region}"""
-    )
+def infra_status(settings: Settings, profile: str | None) -> int:
+    """Print how each part is; 0 if all is as here, 1 if something is not, 2 if AWS does not say."""
+    try:
+        aws = connect(settings, profile)
+        with explained():
+            found = [part_status(aws, settings, part) for part in PARTS]
+    except InfraError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        return 2
+    for each in found:
+        _print(each)
+    return int(any(each.problems for each in found))
+
+
+def _print(status: Status) -> None:
+    part = status.part
+    optional = f"not there; {part.command} makes it"
+    typer.echo(f"{part.name}  {status.state or optional}")
+    for each in status.resources:
+        line = (each["ResourceType"], each["LogicalResourceId"], each.get("PhysicalResourceId", ""))
+        typer.echo(f"  {each['ResourceStatus']:<16} {'  '.join(line)}")
+    for name, value in status.outputs.items():
+        typer.echo(f"  {name} = {value}")
+    if status.state:
+        typer.echo(f"  when nothing runs it costs {part.idle}")
+    for problem in status.problems:
+        typer.echo(f"  ! {problem}")
 
 
 def destroy_infra(settings: Settings, profile: str | None, dry_run: bool, yes: bool) -> None:
-    """Delete the stack with all data in it, after listing what that is."""
+    """Delete the stacks with all data in them, after listing what that is."""
     aws = connect(settings, profile)
     with explained():
         destroy_stack(aws, _dialogue(yes), dry_run=dry_run)
+
+
+def _named(with_: str) -> list[Part]:
+    names = [name.strip() for name in with_.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in OPTIONAL]:
+        raise InfraError(
+            f"--with got {', '.join(unknown)}; allowed: {', '.join(OPTIONAL)}, separated by commas."
+        )
+    return [part for name, part in OPTIONAL.items() if name in names]
+
+
+def _parameters(parts: list[Part], given: list[str]) -> dict[str, str]:
+    allowed = sorted({n for part in parts for n in part.defaults} - {"BucketName", "DatabaseName"})
+    chosen = dict(each.partition("=")[::2] for each in given)
+    if unknown := [each for each in given if "=" not in each or each.split("=")[0] not in allowed]:
+        raise InfraError(
+            f"--parameter got {', '.join(unknown)}; what is made takes NAME=VALUE with one of the "
+            f"names {', '.join(allowed)}."
+        )
+    return chosen
 
 
 def _dialogue(yes: bool) -> Dialogue:

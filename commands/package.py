@@ -1,4 +1,4 @@
-"""`./run proxy-package`: the code of the proxy's Lambdas as one zip, made of uv.lock."""
+"""Code for AWS as one zip, made of uv.lock: `./run proxy-package`, and what EMR's jobs run."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY, Settings
 
 PYTHON, PLATFORM = "3.11", "x86_64-manylinux_2_28"
-"""What the functions of infra/templates/openlineage-proxy.yaml run on."""
+"""What the functions of infra/templates/openlineage-proxy.yaml run on, and EMR's drivers."""
 
 _PACKAGES = ("packages/throughline", "packages/throughline-aws")
 _UNUSED = ("fastapi", "httptools", "rich", "typer", "uvicorn", "uvloop")
 """What throughline needs as a server and a command, and no handler imports."""
+_PRUNED = [word for name in _UNUSED for word in ("--prune", name)]
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -33,26 +35,29 @@ def package_proxy(settings: Settings, names: Path | None = None) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
         tree = Path(work, "tree")
-        _install(tree)
+        install(tree, ["--package", "throughline-aws", *_PRUNED], _PACKAGES)
         if names is not None:
             shutil.copy(names, tree / "names.yaml")
         made = Path(work, target.name)
-        _zip(tree, made)
+        zip_tree(tree, made)
         made.replace(target)
     return target
 
 
-def _install(tree: Path) -> None:
-    """Put everything that the handlers import into a folder, as it is for Lambda's Python."""
-    exported = ["export", "--frozen", "--no-dev", "--package", "throughline-aws"]
-    unused = [word for name in _UNUSED for word in ("--prune", name)]
-    locked = _uv(*exported, "--no-emit-workspace", *unused)
+def install(tree: Path, exported: Sequence[str], packages: Sequence[str] = ()) -> None:
+    """Put what uv.lock has of an export, and packages of ours, into a folder for AWS's Python.
+
+    Raises:
+        SetupError: uv could not bring them.
+    """
+    locked = _uv("export", "--frozen", "--no-dev", "--no-emit-workspace", *exported)
     requirements = tree.with_name("requirements.txt")
     requirements.write_text(locked)
     install = ["pip", "install", "--quiet", "--target", str(tree), "--python-version", PYTHON]
     binary = ["--python-platform", PLATFORM, "--only-binary", ":all:"]
     _uv(*install, *binary, "--require-hashes", "-r", str(requirements))
-    _uv(*install, "--no-deps", *(str(REPOSITORY / each) for each in _PACKAGES))
+    if packages:
+        _uv(*install, "--no-deps", *(str(REPOSITORY / each) for each in packages))
 
 
 def _uv(*arguments: str) -> str:
@@ -65,7 +70,7 @@ def _uv(*arguments: str) -> str:
     return done.stdout
 
 
-def _zip(tree: Path, target: Path) -> None:
+def zip_tree(tree: Path, target: Path) -> None:
     """Zip a folder so that equal folders give equal files."""
     with zipfile.ZipFile(target, "w") as archive:
         for path in sorted(tree.rglob("*")):

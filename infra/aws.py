@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from boto3 import Session
     from botocore.exceptions import ClientError
     from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_emr_serverless import EMRServerlessClient
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
 
@@ -46,6 +47,7 @@ class Aws:
     cloudformation: CloudFormationClient
     s3: S3Client
     glue: GlueClient
+    emr: EMRServerlessClient
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def connect(settings: Settings, profile: str | None) -> Aws:
         cloudformation=session.client("cloudformation", endpoint_url=endpoint, config=config),
         s3=session.client("s3", endpoint_url=endpoint, config=config),
         glue=session.client("glue", endpoint_url=endpoint, config=config),
+        emr=session.client("emr-serverless", endpoint_url=endpoint, config=config),
     )
 
 

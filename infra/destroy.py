@@ -1,19 +1,23 @@
-"""Take the stack away: say what will be lost, ask, empty the bucket and the database, delete."""
+"""Take the stacks away: say what will be lost, ask, empty bucket and database, delete."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from infra.aws import Aws, Dialogue
 from infra.errors import StackFailed
-from infra.names import STACK
-from infra.stack import find_stack, follow, seen_events
+from infra.parts import EMR_SERVERLESS, LAKEHOUSE, PARTS
+from infra.stack import POLL_SECONDS, find_stack, follow, outputs, seen_events
 
 if TYPE_CHECKING:
+    from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_s3.type_defs import ListObjectVersionsOutputTypeDef, ObjectIdentifierTypeDef
 
+ACTIVE: tuple[JobRunStateType, ...] = ("SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING")
+"""States of a job of EMR Serverless that is still to be done."""
 BATCH_TABLES = 100
 """As many tables as Glue deletes in one call."""
 
@@ -33,17 +37,20 @@ class Inventory:
 
 
 def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> None:
-    """Delete the stack with everything in it; a stack that does not exist is fine.
+    """Delete every stack with everything in it; stacks that do not exist are fine.
 
     Raises:
         StackFailed: something could not be deleted.
     """
-    stack = find_stack(aws, STACK)
-    if stack is None:
-        dialogue.say(f"There is no stack {STACK} in {aws.account}, {aws.region}: nothing to do.")
+    found = [(part, find_stack(aws, part.stack)) for part in reversed(PARTS)]
+    stacks = [(part, stack) for part, stack in found if stack]
+    if not stacks:
+        dialogue.say(
+            f"There is no stack {LAKEHOUSE.stack} in {aws.account}, {aws.region}: nothing to do."
+        )
         return
-    inventory = take_inventory(aws)
-    for line in _losses(aws, inventory):
+    inventory = take_inventory(aws) if stacks[-1][0] is LAKEHOUSE else Inventory()
+    for line in _losses(aws, inventory, [part.stack for part, _ in stacks]):
         dialogue.say(line)
     if dry_run:
         dialogue.say("Dry run: nothing was deleted.")
@@ -57,16 +64,33 @@ def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> Non
     if inventory.tables:
         _delete_tables(aws, inventory)
         dialogue.say(f"  {len(inventory.tables)} tables deleted")
-    stack_id = stack["StackId"]
-    seen = seen_events(aws, stack_id)
-    aws.cloudformation.delete_stack(StackName=stack_id)
-    follow(aws, dialogue, stack_id, seen)
-    dialogue.say(f"The stack {STACK} is deleted.")
+    for part, stack in stacks:
+        stack_id = stack["StackId"]
+        if part is EMR_SERVERLESS:
+            _stop_application(aws, (outputs(stack) or {}).get("ApplicationId", ""))
+        seen = seen_events(aws, stack_id)
+        aws.cloudformation.delete_stack(StackName=stack_id)
+        follow(aws, dialogue, stack_id, seen)
+        dialogue.say(f"The stack {part.stack} is deleted.")
+
+
+def _stop_application(aws: Aws, application: str) -> None:
+    """Stop it, because EMR deletes none that runs; it ends the jobs that still run in it."""
+    while application:
+        state = aws.emr.get_application(applicationId=application)["application"]["state"]
+        if state in ("CREATED", "STOPPED", "TERMINATED"):
+            return
+        jobs = aws.emr.list_job_runs(applicationId=application, states=[*ACTIVE])["jobRuns"]
+        for job in jobs:
+            aws.emr.cancel_job_run(applicationId=application, jobRunId=job["id"])
+        if state == "STARTED" and not jobs:
+            aws.emr.stop_application(applicationId=application)
+        time.sleep(POLL_SECONDS)  # between two looks at the application
 
 
 def take_inventory(aws: Aws) -> Inventory:
     """What the stack's bucket and database hold; without what is not there (any more)."""
-    found = aws.cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    found = aws.cloudformation.describe_stack_resources(StackName=LAKEHOUSE.stack)["StackResources"]
     ids = {r["LogicalResourceId"]: r.get("PhysicalResourceId", "") for r in found}
     bucket = _existing_bucket(aws, ids.get("Bucket", ""))
     database, tables = _existing_tables(aws, ids.get("Database", ""))
@@ -149,8 +173,8 @@ def _delete_tables(aws: Aws, inventory: Inventory) -> None:
             )
 
 
-def _losses(aws: Aws, inventory: Inventory) -> Iterator[str]:
-    yield f"This will be lost in {aws.account}, {aws.region}, with the stack {STACK}:"
+def _losses(aws: Aws, inventory: Inventory, stacks: list[str]) -> Iterator[str]:
+    yield f"This will be lost in {aws.account}, {aws.region}, with the stack {', '.join(stacks)}:"
     if inventory.bucket:
         yield (
             f"  bucket {inventory.bucket}: {inventory.objects:,} objects, "
@@ -161,4 +185,4 @@ def _losses(aws: Aws, inventory: Inventory) -> Iterator[str]:
         yield f"  database {inventory.database}: {len(inventory.tables)} tables"
         for table in inventory.tables:
             yield f"    {table}"
-    yield "  the IAM role of the stack"
+    yield "  everything else that these stacks made: IAM roles, applications, logs, the domain"

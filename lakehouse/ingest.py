@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lakehouse.catalog import load_table, loaded_sources
-from lakehouse.download import LandedFile, fetch
+from lakehouse.catalog import load_table, loaded_sources, properties
+from lakehouse.download import CHUNK_BYTES, LandedFile, fetch
 from lakehouse.errors import NotPublished
 from lakehouse.names import Table
 from lakehouse.settings import Settings
@@ -50,6 +50,9 @@ def land(settings: Settings, source: Source, months: list[str]) -> Landing:
         if slice_.source_hash in loaded_sources(raw, slice_.name):
             skipped.append(f"{slice_.name} is loaded already and has not changed.")
             continue
+        if settings.spark == "emr-serverless":
+            landed = [_uploaded(settings, source, file) for file in landed]
+            slice_ = _slice(source, month, landed)
         files += landed
         slices.append(slice_)
     return Landing(tuple(slices), tuple(files), tuple(skipped))
@@ -81,6 +84,18 @@ def _fetch(file: SourceFile, landing: Path) -> LandedFile:
         with suppress(NotPublished):
             return fetch(file.preliminary, landing)
         raise reason from None
+
+
+def _uploaded(settings: Settings, source: Source, file: LandedFile) -> LandedFile:
+    """The file in the bucket, because EMR's jobs read nothing of this machine."""
+    from pyiceberg.io import load_file_io
+
+    url = f"s3://{settings.bucket}/landing/{source.name}/{Path(file.path).name}"
+    io = load_file_io(properties(settings), url)
+    with Path(file.path).open("rb") as landed, io.new_output(url).create(overwrite=True) as out:
+        while chunk := landed.read(CHUNK_BYTES):
+            out.write(chunk)
+    return replace(file, path=url)
 
 
 def _slice(source: Source, month: str, files: list[LandedFile]) -> Slice:

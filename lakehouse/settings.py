@@ -84,6 +84,23 @@ class Settings(BaseSettings):
         365, ge=1, description="Days for which a training run can be done again."
     )
 
+    spark: Literal["local", "emr-serverless"] = Field(
+        "local", description="Where the DAGs' Spark jobs run: at SPARK_MASTER, or docs/emr.md."
+    )
+    emr_application_id: str = Field("", description="EMR Serverless application.")
+    emr_role_arn: str = Field("", description="Role that its jobs run as.")
+    emr_prefix: str = Field(
+        "emr", min_length=1, description="Where in the bucket emr-package puts the jobs' code."
+    )
+    emr_lineage_url: str = Field(
+        "",
+        description="The lineage server as EMR's jobs reach it; empty: their events are in the "
+        "drivers' logs.",
+    )
+    emr_lineage_secret: str = Field(
+        "", description="Id of the secret in Secrets Manager that is the key for it."
+    )
+
     spark_master: str = Field(
         "local[2]", description="Spark master: local[N] or spark://host:port."
     )
@@ -159,6 +176,22 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"LAKEHOUSE=glue needs {' and '.join(n.upper() for n in missing)} too; "
                 "./run create-infra prints them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _emr_is_complete(self) -> Self:
+        if self.spark != "emr-serverless":
+            return self
+        if self.lakehouse != "glue":
+            raise ValueError(
+                f"SPARK=emr-serverless needs LAKEHOUSE=glue, not {self.lakehouse}: its jobs reach "
+                "no table on this machine"
+            )
+        if missing := [n for n in ("emr_application_id", "emr_role_arn") if not getattr(self, n)]:
+            raise ValueError(
+                f"SPARK=emr-serverless needs {' and '.join(n.upper() for n in missing)} too; "
+                "./run create-infra --with emr-serverless prints them"
             )
         return self
 

@@ -42,8 +42,13 @@ def main(argv: list[str]) -> None:
         spark.stop()
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """The program: its arguments, and an error meant for people without a traceback."""
     try:
         main(sys.argv[1:])
     except PipelineError as error:
         sys.exit(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    run()

@@ -25,6 +25,12 @@ JARS = {
     "sqlite-jdbc": ("org.xerial", "3.54.1.0"),
 }
 AWS_JARS = {"iceberg-aws-bundle": ("org.apache.iceberg", "1.12.0")}
+EMR_JARS = {
+    # EMR's newest Spark is 4.0, for which Iceberg 1.11 was the last.
+    "iceberg-spark-runtime-4.0_2.13": ("org.apache.iceberg", "1.11.0"),
+    "iceberg-aws-bundle": ("org.apache.iceberg", "1.11.0"),
+    "openlineage-spark_2.13": JARS["openlineage-spark_2.13"],
+}
 
 EMBEDDED_JAVA = """#!/bin/sh
 # Spark 4.1 always asks for a module that this smaller Java does not have.

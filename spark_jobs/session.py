@@ -122,12 +122,12 @@ def open_session(
     """
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("JAVA_HOME", str(java_home(settings)))
     os.environ.setdefault("AWS_REGION", settings.aws_region)  # the listener's source of it
     settings.spool_dir.mkdir(parents=True, exist_ok=True)
     spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
     builder = SparkSession.builder.appName(app_name)
-    if "SPARK_ENV_LOADED" not in os.environ:  # not under spark-submit: this process starts the JVM
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # no JVM of spark-submit's: one is started here
+        os.environ.setdefault("JAVA_HOME", str(java_home(settings)))
         builder = builder.master(settings.spark_master)
         builder = _configured(builder, submit_conf(settings))
     return _configured(builder, session_conf(settings, spool_name) | (conf or {})).getOrCreate()

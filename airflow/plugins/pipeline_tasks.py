@@ -27,7 +27,12 @@ from lakehouse.ingest import Landing, land
 from lakehouse.names import DatasetName, Table, file_dataset
 from lakehouse.settings import REPOSITORY, ForecastModel, load_settings
 from lakehouse.sources import WEATHER, Source, months_before, parse_months
+from spark_jobs import emr
 from spark_jobs.session import submit_conf
+
+EMR_POLL_SECONDS = 10
+EMR_HOURS = 12
+"""After so long EMR Serverless itself ends a job."""
 
 
 def asset(table: Table) -> Asset:
@@ -125,8 +130,8 @@ class DownloadOperator(BaseOperator):
         )
 
 
-class SparkJobOperator(SparkSubmitOperator):
-    """spark-submit of one of the repository's jobs, with the tables it reads and writes."""
+class TableOperator(BaseOperator):
+    """A task with the tables it reads and writes."""
 
     def __init__(self, *, reads: Sequence[Table], writes: Sequence[Table], **kwargs: Any):
         super().__init__(**kwargs)
@@ -144,6 +149,10 @@ class SparkJobOperator(SparkSubmitOperator):
         )
 
 
+class SparkJobOperator(TableOperator, SparkSubmitOperator):
+    """spark-submit of one of the repository's jobs."""
+
+
 def spark_task(
     task_id: str,
     *,
@@ -155,18 +164,37 @@ def spark_task(
 ) -> BaseOperator:
     """A task that runs a Spark job: the one seam between the DAGs and where Spark runs.
 
-    `job` is the source and the job of `spark_jobs/run.py`. SPARK_MASTER says where: this
-    machine or a standalone cluster. The provider hands the driver its lineage parent.
+    `job` is the source and the job of `spark_jobs/run.py`. SPARK says where: at SPARK_MASTER
+    (this machine or a standalone cluster) or on EMR Serverless. The provider hands the driver its
+    lineage parent.
     """
+    settings = load_settings()
+    common: dict[str, Any] = {
+        "task_id": task_id,
+        "name": ".".join(job),
+        "reads": reads,
+        "writes": writes,
+        **kwargs,
+    }
+    if settings.spark == "emr-serverless":
+        from emr_tasks import EmrJobOperator
+
+        return EmrJobOperator(
+            application_id=settings.emr_application_id,
+            execution_role_arn=settings.emr_role_arn,
+            job_driver=emr.job_driver(settings, [*job, *args]),
+            configuration_overrides=emr.configuration(settings),
+            aws_conn_id=None,  # credentials as any AWS tool finds them
+            region_name=settings.aws_region,
+            waiter_delay=EMR_POLL_SECONDS,
+            waiter_max_attempts=EMR_HOURS * 3600 // EMR_POLL_SECONDS,
+            **common,
+        )
     return SparkJobOperator(
-        task_id=task_id,
         application=str(REPOSITORY / "spark_jobs" / "run.py"),
         application_args=[*job, *args],
-        conf=submit_conf(load_settings()),
-        name=".".join(job),
-        reads=reads,
-        writes=writes,
-        **kwargs,
+        conf=submit_conf(settings),
+        **common,
     )
 
 

@@ -1,191 +1,25 @@
-"""An AWS stand-in: moto's server, taught the resources that its CloudFormation skips.
+"""An AWS stand-in: moto's server with the resources of `stand_in_resources`.
 
-moto's CloudFormation knows no Glue database and no bucket policy, says CREATE_COMPLETE all the
-same, and of a bucket it takes the name and encryption only; it deletes a bucket that is not
-empty, which AWS does not; and a change set leaves the stack without outputs.
+A change set of moto's leaves the stack without outputs.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
 
 import httpx
 import pytest
 from moto.cloudformation import parsing
 from moto.cloudformation.models import ChangeSet
-from moto.core.common_models import CloudFormationModel
-from moto.glue.models import glue_backends
-from moto.s3.models import FakeBucket, S3Backend, s3_backends
 from moto.server import ThreadedMotoServer
 
 from infra.aws import Aws, Dialogue, connect
 from infra.names import bucket_name
 from infra.stack import apply_stack
 from lakehouse.settings import Settings, load_settings
-
-Json = dict[str, Any]
-
-
-def _s3(account: str) -> S3Backend:
-    return s3_backends[account]["aws"]
-
-
-def _lifecycle_rule(rule: Json) -> Json:
-    """A rule of CloudFormation's as S3's own API words it."""
-    rule = rule | {"ID": rule["Id"], "Filter": {"Prefix": ""}}
-    if rule.pop("ExpiredObjectDeleteMarker", False):
-        rule["Expiration"] = {"ExpiredObjectDeleteMarker": "true"}
-    return rule
-
-
-class Resource:
-    """What the resources below have in common; moto only finds direct subclasses of its model."""
-
-    def __init__(self, physical_resource_id: str) -> None:
-        self.physical_resource_id = physical_resource_id
-
-    @staticmethod
-    def cloudformation_name_type() -> str:
-        return ""
-
-    @classmethod
-    def has_cfn_attr(cls, attr: str) -> bool:
-        return False
-
-    @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: Self,
-        new_resource_name: str,
-        cloudformation_json: Json,
-        account_id: str,
-        region_name: str,
-    ) -> Self:
-        return original_resource
-
-    def is_created(self) -> bool:
-        return True
-
-
-class Bucket(Resource, CloudFormationModel):
-    """A bucket with every property of ours, which is only deleted when it is empty."""
-
-    @staticmethod
-    def cloudformation_name_type() -> str:
-        return "BucketName"
-
-    @staticmethod
-    def cloudformation_type() -> str:
-        return "AWS::S3::Bucket"
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: Json,
-        account_id: str,
-        region_name: str,
-        **kwargs: Any,
-    ) -> Bucket:
-        FakeBucket.create_from_cloudformation_json(
-            resource_name, cloudformation_json, account_id, region_name
-        )
-        cls._configure(resource_name, cloudformation_json, account_id)
-        return cls(resource_name)
-
-    @classmethod
-    def _configure(cls, name: str, cloudformation_json: Json, account_id: str) -> None:
-        given, s3 = cloudformation_json["Properties"], _s3(account_id)
-        s3.put_bucket_versioning(name, given["VersioningConfiguration"]["Status"])
-        s3.put_public_access_block(name, given["PublicAccessBlockConfiguration"])
-        s3.put_bucket_ownership_controls(
-            name, given["OwnershipControls"]["Rules"][0]["ObjectOwnership"]
-        )
-        s3.put_bucket_lifecycle(
-            name,
-            [_lifecycle_rule(rule) for rule in given["LifecycleConfiguration"]["Rules"]],
-        )
-
-    @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: Bucket,
-        new_resource_name: str,
-        cloudformation_json: Json,
-        account_id: str,
-        region_name: str,
-    ) -> Bucket:
-        cls._configure(original_resource.physical_resource_id, cloudformation_json, account_id)
-        return original_resource
-
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
-    ) -> None:
-        if _s3(account_id).delete_bucket(resource_name) is None:
-            raise ValueError(f"The bucket {resource_name} is not empty")
-
-
-class BucketPolicy(Resource, CloudFormationModel):
-    """A bucket's policy."""
-
-    @staticmethod
-    def cloudformation_type() -> str:
-        return "AWS::S3::BucketPolicy"
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: Json,
-        account_id: str,
-        region_name: str,
-        **kwargs: Any,
-    ) -> BucketPolicy:
-        given = cloudformation_json["Properties"]
-        _s3(account_id).put_bucket_policy(
-            given["Bucket"], json.dumps(given["PolicyDocument"]).encode()
-        )
-        return cls(given["Bucket"])
-
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
-    ) -> None:
-        if resource_name in _s3(account_id).buckets:
-            _s3(account_id).delete_bucket_policy(resource_name)
-
-
-class Database(Resource, CloudFormationModel):
-    """A Glue database."""
-
-    @staticmethod
-    def cloudformation_type() -> str:
-        return "AWS::Glue::Database"
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: Json,
-        account_id: str,
-        region_name: str,
-        **kwargs: Any,
-    ) -> Database:
-        given = cloudformation_json["Properties"]["DatabaseInput"]
-        glue_backends[account_id][region_name].create_database(given["Name"], given)
-        return cls(given["Name"])
-
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
-    ) -> None:
-        glue_backends[account_id][region_name].delete_database(resource_name)
-
+from tests.infra import stand_in_resources
 
 _apply = ChangeSet.apply
 
@@ -229,6 +63,7 @@ def stand_in() -> Iterator[str]:
 def endpoint(stand_in: str) -> str:
     """URL of the stand-in, which holds nothing."""
     httpx.post(f"{stand_in}/moto-api/reset").raise_for_status()
+    stand_in_resources.DATAZONE.clear()
     return stand_in
 
 
@@ -252,5 +87,5 @@ def bucket(aws: Aws) -> str:
     """
     apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     name = bucket_name(aws.account, aws.region)
-    _s3(aws.account).delete_bucket_policy(name)
+    stand_in_resources.s3_of(aws.account).delete_bucket_policy(name)
     return name

@@ -15,7 +15,7 @@ from moto.cloudformation.models import Stack
 
 import throughline_aws
 from commands.package import PLATFORM, PYTHON
-from infra.stack import TEMPLATE
+from infra.parts import TEMPLATES
 from throughline_aws.clients import CONNECT_SECONDS, READ_SECONDS
 from throughline_aws.local.mapping import BATCH
 from throughline_aws.receiver import LARGEST_MESSAGE
@@ -28,7 +28,7 @@ QUEUES = ("Queue", "DeadLetters")
 @pytest.fixture(scope="module")
 def template() -> Json:
     """The template with its short forms (!Sub) written out."""
-    parsed: Json = Stack.parse_template(TEMPLATE.with_name("openlineage-proxy.yaml").read_text())
+    parsed: Json = Stack.parse_template((TEMPLATES / "openlineage-proxy.yaml").read_text())
     return parsed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from commands.infra import create_infra
 from infra.aws import Aws, Dialogue, connect
 from infra.errors import InfraError, StackFailed
 from infra.names import STACK, bucket_name
-from infra.stack import TEMPLATE, apply_stack, find_stack, follow
+from infra.parts import LAKEHOUSE, Part
+from infra.stack import apply_stack, find_stack, follow
 from lakehouse.settings import Settings
 
 pytestmark = pytest.mark.server
@@ -115,19 +117,21 @@ def test_create_makes_a_role_for_this_bucket_and_this_database_only(
 
 
 @pytest.fixture
-def earlier_template(tmp_path: Path) -> Path:
+def earlier_template(tmp_path: Path) -> Part:
     """The template as it was when old versions were kept for a week only."""
     path = tmp_path / "earlier.yaml"
-    path.write_text(TEMPLATE.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7"))
-    return path
+    path.write_text(
+        LAKEHOUSE.template.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7")
+    )
+    return replace(LAKEHOUSE, template=path)
 
 
 def test_who_may_assume_the_role_can_be_named_and_stays_through_an_update(
-    aws: Aws, settings: Settings, earlier_template: Path
+    aws: Aws, settings: Settings, earlier_template: Part
 ) -> None:
     someone = "arn:aws:iam::222222222222:role/airflow"
     outputs = apply_stack(
-        aws, Talk().dialogue, trusted_principal=someone, template=earlier_template
+        aws, Talk().dialogue, given={"TrustedPrincipal": someone}, part=earlier_template
     )
     assert outputs is not None
     assert _role(settings, outputs)[0]["Statement"][0]["Principal"] == {"AWS": someone}
@@ -164,9 +168,9 @@ def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry
 
 
 def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
-    aws: Aws, earlier_template: Path
+    aws: Aws, earlier_template: Part
 ) -> None:
-    apply_stack(aws, Talk().dialogue, template=earlier_template)
+    apply_stack(aws, Talk().dialogue, part=earlier_template)
     talk = Talk()
     apply_stack(aws, talk.dialogue)
     assert "Modify  AWS::S3::Bucket  Bucket" in talk.text
@@ -176,8 +180,8 @@ def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
     assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
 
 
-def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template: Path) -> None:
-    apply_stack(aws, Talk().dialogue, template=earlier_template)
+def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template: Part) -> None:
+    apply_stack(aws, Talk().dialogue, part=earlier_template)
     proposals = len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"])
     talk = Talk()
     apply_stack(aws, talk.dialogue, dry_run=True)
@@ -246,7 +250,7 @@ def test_the_command_prints_the_settings_to_use(
     said = capsys.readouterr().out
     bucket = bucket_name("123456789012", "us-east-1")
     assert (
-        f'lakehouse: glue\nbucket: {bucket}\naws_account: "123456789012"\naws_region: us-east-1\n'
+        f'lakehouse: glue\naws_account: "123456789012"\naws_region: us-east-1\nbucket: {bucket}\n'
     ) in said
 
 

@@ -1,4 +1,4 @@
-"""The template by itself: cfn-lint, and a role that is allowed no more than it needs."""
+"""The templates by themselves: cfn-lint, and roles of jobs that are allowed no more than needed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ import pytest
 from moto.cloudformation.models import Stack
 
 from infra.names import bucket_name
-from infra.stack import TEMPLATE
+from infra.parts import EMR_SERVERLESS, LAKEHOUSE, TEMPLATES, Part
 
 Json = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def template() -> Json:
+@pytest.fixture(params=[LAKEHOUSE, EMR_SERVERLESS], ids=lambda part: part.name)
+def part(request: pytest.FixtureRequest) -> Part:
+    return request.param
+
+
+@pytest.fixture
+def template(part: Part) -> Json:
     """The template with its short forms (!Sub) written out."""
-    return Stack.parse_template(TEMPLATE.read_text())
+    return Stack.parse_template(part.template.read_text())
 
 
 def test_cfn_lint_finds_nothing() -> None:
     linted = subprocess.run(
-        [Path(sys.executable).with_name("cfn-lint"), *sorted(TEMPLATE.parent.glob("*.yaml"))],
+        [Path(sys.executable).with_name("cfn-lint"), *sorted(TEMPLATES.glob("*.yaml"))],
         capture_output=True,
         text=True,
     )
@@ -37,23 +42,37 @@ def test_the_role_is_allowed_no_action_by_wildcard(template: Json) -> None:
     actions = [action for statement in statements for action in statement["Action"]]
     assert len(actions) > 10
     assert [action for action in actions if "*" in action] == []
-    assert {action.split(":")[0] for action in actions} == {"s3", "glue"}
+    services = {action.split(":")[0] for action in actions}
+    assert {"s3", "glue"} <= services <= {"s3", "glue", "logs", "secretsmanager"}
 
 
 def test_the_role_reaches_nothing_outside_the_bucket_and_the_database(template: Json) -> None:
     for statement in _statements(template):
         assert statement["Effect"] == "Allow"
+        if statement["Sid"] in ("Log", "FindLog", "LineageKey"):
+            continue
         named = statement["Resource"]
         for resource in named if isinstance(named, list) else [named]:
             arn = resource["Fn::Sub"]
-            assert "${Bucket}" in arn or "${DatabaseName}" in arn or arn.endswith(":catalog"), arn
+            own = ("${Bucket}", "${BucketName}", "${DatabaseName}")
+            assert any(each in arn for each in own) or arn.endswith(":catalog"), arn
+
+
+def test_the_role_of_emr_reaches_no_log_and_no_secret_but_its_own() -> None:
+    template = Stack.parse_template(EMR_SERVERLESS.template.read_text())
+    by_sid = {each["Sid"]: each for each in _statements(template)}
+    assert by_sid["Log"]["Resource"] == {"Fn::GetAtt": ["Log", "Arn"]}
+    assert by_sid["FindLog"]["Action"] == ["logs:DescribeLogGroups"]
+    assert by_sid["LineageKey"]["Resource"] == {"Ref": "LineageSecretArn"}
 
 
 def test_the_role_can_be_assumed_by_nobody_in_general(template: Json) -> None:
     role = template["Resources"]["Role"]["Properties"]
     for statement in role["AssumeRolePolicyDocument"]["Statement"]:
-        assert set(statement["Principal"]) == {"AWS"}
+        assert set(statement["Principal"]) <= {"AWS", "Service"}
         assert "*" not in str(statement["Principal"])
+        if "Service" in statement["Principal"]:  # not on behalf of another account
+            assert "aws:SourceAccount" in statement["Condition"]["StringEquals"]
 
 
 def test_a_bucket_s_name_depends_on_account_and_region_and_is_allowed_by_s3() -> None:
@@ -70,7 +89,7 @@ def test_a_bucket_s_name_depends_on_account_and_region_and_is_allowed_by_s3() ->
 def _statements(template: Json) -> list[Json]:
     role = template["Resources"]["Role"]["Properties"]
     return [
-        statement
+        statement["Fn::If"][1] if "Fn::If" in statement else statement
         for policy in role["Policies"]
         for statement in policy["PolicyDocument"]["Statement"]
     ]

@@ -1,0 +1,55 @@
+"""`./run emr-package`: what the Spark jobs need on EMR Serverless, made and put into the bucket."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import typer
+
+from commands.package import install, zip_tree
+from infra.aws import connect, explained
+from infra.names import bucket_name
+from lakehouse.settings import REPOSITORY, Settings
+from spark_jobs.emr import CODE, ENTRY, code_url, jar_names
+from spark_jobs.runtime import EMR_JARS, download
+
+_CODE = ("lakehouse", "spark_jobs")
+
+
+def emr_package(settings: Settings, profile: str | None) -> None:
+    """Make the package and upload it.
+
+    Raises:
+        SetupError: packages or jars could not be brought.
+        InfraError: AWS refuses.
+    """
+    aws = connect(settings, profile)
+    if not settings.bucket:
+        bucket = bucket_name(aws.account, aws.region)
+        settings = settings.model_copy(update={"bucket": bucket})
+    with explained():
+        aws.s3.head_bucket(Bucket=settings.bucket)  # before anything is made
+        for path in make_package(settings):
+            key = f"{settings.emr_prefix.strip('/')}/{path.name}"
+            aws.s3.upload_file(str(path), settings.bucket, key)
+            typer.echo(f"{code_url(settings)}/{path.name}  {path.stat().st_size:,} bytes")
+
+
+def make_package(settings: Settings) -> list[Path]:
+    """The jobs' code with what it imports, its entry point, and the jars."""
+    folder = settings.state_dir / "emr"
+    folder.mkdir(parents=True, exist_ok=True)
+    jars = [folder / name for name in jar_names()]
+    if missing := {n: v for n, v in EMR_JARS.items() if not (folder / f"{n}-{v[1]}.jar").exists()}:
+        download(settings, missing, folder)
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        tree = Path(work, "tree")
+        install(tree, ["--only-group", "emr"])
+        for name in _CODE:
+            shutil.copytree(REPOSITORY / name, tree / name)
+        zip_tree(tree, Path(work, CODE))
+        Path(work, CODE).replace(folder / CODE)
+    shutil.copy(REPOSITORY / "spark_jobs" / "emr_main.py", folder / ENTRY)
+    return [folder / CODE, folder / ENTRY, *jars]

@@ -1,0 +1,76 @@
+"""What EMR Serverless is told of a job: where its code is, and the settings of its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import SecretStr
+
+from lakehouse.settings import Settings
+from spark_jobs.runtime import EMR_JARS
+
+RELEASE = "emr-spark-8.0.0"
+"""Spark 4.0 on Java 17, with a Python 3.11: the newest that EMR has."""
+PYTHON = "/usr/bin/python3.11"
+CODE, ENTRY = "code.zip", "main.py"
+STATE_DIR = "/tmp/lakehouse"
+
+NOT_HANDED_OVER = ("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_")
+"""Beginnings of the names of settings that are not the driver's."""
+
+
+def code_url(settings: Settings) -> str:
+    """Where `./run emr-package` puts what the jobs need."""
+    return f"s3://{settings.bucket}/{settings.emr_prefix.strip('/')}"
+
+
+def jar_names() -> list[str]:
+    """The jars that the jobs need and EMR does not bring."""
+    return [f"{name}-{version}.jar" for name, (_, version) in EMR_JARS.items()]
+
+
+def job_driver(settings: Settings, arguments: Sequence[str]) -> dict[str, Any]:
+    """StartJobRun's `jobDriver` of `spark_jobs/run.py` with these arguments."""
+    return {
+        "sparkSubmit": {
+            "entryPoint": f"{code_url(settings)}/{ENTRY}",
+            "entryPointArguments": list(arguments),
+        }
+    }
+
+
+def configuration(settings: Settings) -> dict[str, Any]:
+    """StartJobRun's `configurationOverrides`; the provider adds the lineage parent to it.
+
+    No secret is in it: of the key of the lineage server, EMR is told the id only.
+    """
+    at = code_url(settings)
+    properties = {
+        "spark.jars": ",".join(f"{at}/{jar}" for jar in jar_names()),
+        "spark.archives": f"{at}/{CODE}#code",  # unpacked to ./code, see emr_main.py
+        "spark.executorEnv.PYSPARK_PYTHON": PYTHON,
+    }
+    environ = {"PYSPARK_PYTHON": PYTHON, "PYSPARK_DRIVER_PYTHON": PYTHON, **_environ(settings)}
+    properties |= {f"spark.emr-serverless.driverEnv.{k}": v for k, v in environ.items()}
+    return {
+        "applicationConfiguration": [{"classification": "spark-defaults", "properties": properties}]
+    }
+
+
+def _environ(settings: Settings) -> dict[str, str]:
+    """The settings as the driver's environment.
+
+    Lineage goes from the driver to the server's URL, or into the driver's log: no other machine
+    sees its disk.
+    """
+    given = {
+        name: value
+        for name, value in settings.environ().items()
+        if not name.lower().startswith(NOT_HANDED_OVER)
+        and not isinstance(getattr(settings, name.lower()), SecretStr)
+    }
+    lineage = {"LINEAGE_BACKEND": settings.emr_lineage_url or "console"}
+    if settings.emr_lineage_url and settings.emr_lineage_secret:
+        lineage["LINEAGE_URL_API_KEY"] = f"EMR.secret@{settings.emr_lineage_secret}"
+    return given | lineage | {"LINEAGE_DELIVERY": "direct", "STATE_DIR": STATE_DIR}

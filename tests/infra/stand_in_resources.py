@@ -1,0 +1,293 @@
+"""Resources that moto's CloudFormation skips, or takes only the half of.
+
+moto's CloudFormation knows no Glue database, bucket policy or application of EMR Serverless, and
+nothing of DataZone; it says CREATE_COMPLETE all the same. Of a bucket it takes the name and
+encryption only, and it deletes one that is not empty, which AWS does not.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self
+
+from moto.core.common_models import CloudFormationModel
+from moto.emrserverless import models as emr
+from moto.glue.models import glue_backends
+from moto.s3.models import FakeBucket, S3Backend, s3_backends
+
+Json = dict[str, Any]
+
+
+def s3_of(account: str) -> S3Backend:
+    """The account's S3."""
+    return s3_backends[account]["aws"]
+
+
+def _lifecycle_rule(rule: Json) -> Json:
+    """A rule of CloudFormation's as S3's own API words it."""
+    rule = rule | {"ID": rule["Id"], "Filter": {"Prefix": ""}}
+    if rule.pop("ExpiredObjectDeleteMarker", False):
+        rule["Expiration"] = {"ExpiredObjectDeleteMarker": "true"}
+    return rule
+
+
+class Resource:
+    """What the resources below have in common; moto only finds direct subclasses of its model."""
+
+    def __init__(self, physical_resource_id: str) -> None:
+        self.physical_resource_id = physical_resource_id
+
+    @staticmethod
+    def cloudformation_name_type() -> str:
+        return ""
+
+    @classmethod
+    def has_cfn_attr(cls, attr: str) -> bool:
+        return False
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: Self,
+        new_resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+    ) -> Self:
+        return original_resource
+
+    def is_created(self) -> bool:
+        return True
+
+
+class Bucket(Resource, CloudFormationModel):
+    """A bucket with every property of ours, which is only deleted when it is empty."""
+
+    @staticmethod
+    def cloudformation_name_type() -> str:
+        return "BucketName"
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::S3::Bucket"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+        **kwargs: Any,
+    ) -> Bucket:
+        FakeBucket.create_from_cloudformation_json(
+            resource_name, cloudformation_json, account_id, region_name
+        )
+        cls._configure(resource_name, cloudformation_json, account_id)
+        return cls(resource_name)
+
+    @classmethod
+    def _configure(cls, name: str, cloudformation_json: Json, account_id: str) -> None:
+        given, s3 = cloudformation_json["Properties"], s3_of(account_id)
+        s3.put_bucket_versioning(name, given["VersioningConfiguration"]["Status"])
+        s3.put_public_access_block(name, given["PublicAccessBlockConfiguration"])
+        s3.put_bucket_ownership_controls(
+            name, given["OwnershipControls"]["Rules"][0]["ObjectOwnership"]
+        )
+        s3.put_bucket_lifecycle(
+            name,
+            [_lifecycle_rule(rule) for rule in given["LifecycleConfiguration"]["Rules"]],
+        )
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: Bucket,
+        new_resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+    ) -> Bucket:
+        cls._configure(original_resource.physical_resource_id, cloudformation_json, account_id)
+        return original_resource
+
+    @classmethod
+    def delete_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
+    ) -> None:
+        if s3_of(account_id).delete_bucket(resource_name) is None:
+            raise ValueError(f"The bucket {resource_name} is not empty")
+
+
+class BucketPolicy(Resource, CloudFormationModel):
+    """A bucket's policy."""
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::S3::BucketPolicy"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+        **kwargs: Any,
+    ) -> BucketPolicy:
+        given = cloudformation_json["Properties"]
+        s3_of(account_id).put_bucket_policy(
+            given["Bucket"], json.dumps(given["PolicyDocument"]).encode()
+        )
+        return cls(given["Bucket"])
+
+    @classmethod
+    def delete_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
+    ) -> None:
+        if resource_name in s3_of(account_id).buckets:
+            s3_of(account_id).delete_bucket_policy(resource_name)
+
+
+class Database(Resource, CloudFormationModel):
+    """A Glue database."""
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::Glue::Database"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+        **kwargs: Any,
+    ) -> Database:
+        given = cloudformation_json["Properties"]["DatabaseInput"]
+        glue_backends[account_id][region_name].create_database(given["Name"], given)
+        return cls(given["Name"])
+
+    @classmethod
+    def delete_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
+    ) -> None:
+        glue_backends[account_id][region_name].delete_database(resource_name)
+
+
+class Application(Resource, CloudFormationModel):
+    """An application of EMR Serverless."""
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::EMRServerless::Application"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+        **kwargs: Any,
+    ) -> Application:
+        given = cloudformation_json["Properties"]
+        made = emr.Application(
+            name=given["Name"],
+            release_label=given["ReleaseLabel"],
+            application_type=given["Type"],
+            client_token="",
+            account_id=account_id,
+            region_name=region_name,
+            initial_capacity="",
+            maximum_capacity=_camel(given["MaximumCapacity"]),
+            tags={},
+            auto_start_configuration=_camel(given["AutoStartConfiguration"]),
+            auto_stop_configuration=_camel(given["AutoStopConfiguration"]),
+            network_configuration=_camel(given.get("NetworkConfiguration")),
+        )
+        made.initial_capacity = None  # type: ignore[assignment]
+        backend = emr.emrserverless_backends[account_id][region_name]
+        backend.applications[made.id], backend.job_runs[made.id] = made, []
+        return cls(made.id)
+
+    @classmethod
+    def delete_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
+    ) -> None:
+        emr.emrserverless_backends[account_id][region_name].delete_application(resource_name)
+
+
+def _camel(given: Any) -> Any:
+    """CloudFormation's names as the service's own API has them."""
+    if not isinstance(given, dict):
+        return given
+    return {name[0].lower() + name[1:]: _camel(value) for name, value in given.items()}
+
+
+DATAZONE: dict[str, Json] = {}
+"""What of DataZone was made and not deleted, by id."""
+
+
+class DataZone(Resource):
+    """A resource of DataZone's: kept in `DATAZONE` with what it was given."""
+
+    prefix = ""
+
+    @classmethod
+    def has_cfn_attr(cls, attr: str) -> bool:
+        return attr in ("Id", "PortalUrl")
+
+    def get_cfn_attribute(self, attribute_name: str) -> str:
+        own = self.physical_resource_id
+        return own if attribute_name == "Id" else f"https://{own}.datazone.us-east-1.on.aws"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: Json,
+        account_id: str,
+        region_name: str,
+        **kwargs: Any,
+    ) -> Self:
+        made = f"{cls.prefix}{len(DATAZONE)}"
+        DATAZONE[made] = cloudformation_json["Properties"]
+        return cls(made)
+
+    @classmethod
+    def delete_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
+    ) -> None:
+        del DATAZONE[resource_name]
+
+
+class Domain(DataZone, CloudFormationModel):
+    """A domain."""
+
+    prefix = "dzd_standin"
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::DataZone::Domain"
+
+
+class Project(DataZone, CloudFormationModel):
+    """A project."""
+
+    prefix = "project"
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::DataZone::Project"
+
+
+class DataSource(DataZone, CloudFormationModel):
+    """A data source."""
+
+    prefix = "datasource"
+
+    @staticmethod
+    def cloudformation_type() -> str:
+        return "AWS::DataZone::DataSource"

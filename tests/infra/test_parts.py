@@ -1,0 +1,184 @@
+"""What may be added to the lakehouse: made, looked at and taken away by the same commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import boto3
+import pytest
+
+import infra.status
+from commands.infra import create_infra, destroy_infra, infra_status
+from infra.aws import Aws
+from infra.errors import InfraError
+from infra.parts import DATAZONE, EMR_SERVERLESS, LAKEHOUSE, PARTS
+from infra.stack import find_stack, held_parameters, outputs
+from lakehouse.errors import SettingsError
+from lakehouse.settings import Settings, load_settings
+from tests.infra import stand_in_resources
+
+pytestmark = pytest.mark.server
+
+BOTH = "datazone,emr-serverless"
+
+
+def _create(settings: Settings, *given: str, with_: str = BOTH) -> None:
+    create_infra(settings, None, dry_run=False, yes=True, with_=with_, given=list(given))
+
+
+def _as_printed(settings: Settings, said: str) -> Settings:
+    """The settings with what create-infra says to put into settings.yaml."""
+    lines = said.rpartition("settings.yaml:")[2].strip().splitlines()
+    given = {name: value.strip('"') for name, value in (line.split(": ") for line in lines)}
+    return load_settings(
+        **given, state_dir=settings.state_dir, aws_endpoint_url=settings.aws_endpoint_url
+    )
+
+
+def test_an_application_stops_by_itself_and_is_limited(aws: Aws, settings: Settings) -> None:
+    _create(settings, with_="emr-serverless")
+    given = outputs(find_stack(aws, EMR_SERVERLESS.stack)) or {}
+    made = aws.emr.get_application(applicationId=given["ApplicationId"])["application"]
+    assert made["releaseLabel"] == "emr-spark-8.0.0"
+    assert made["autoStopConfiguration"] == {"enabled": True, "idleTimeoutMinutes": 5}
+    assert made["maximumCapacity"]["cpu"] == "16 vCPU"
+    assert "networkConfiguration" not in made
+    assert find_stack(aws, DATAZONE.stack) is None
+
+
+def test_what_is_printed_are_settings_that_are_complete(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _create(settings)
+    printed = _as_printed(settings, capsys.readouterr().out)
+    ready = printed.model_copy(update={"spark": "emr-serverless"})
+    assert load_settings(**{n: getattr(ready, n) for n in ready.model_fields_set | {"spark"}})
+    assert printed.datazone_domain_id.startswith("dzd_")
+    assert infra_status(printed, None) == 0
+
+
+def test_a_parameter_goes_to_its_template_and_stays(aws: Aws, settings: Settings) -> None:
+    _create(settings, "EnvironmentId=abc123")
+    _create(settings)
+    assert held_parameters(find_stack(aws, DATAZONE.stack))["EnvironmentId"] == "abc123"
+    sources = [d for d in stand_in_resources.DATAZONE.values() if "EnvironmentIdentifier" in d]
+    assert [each["EnvironmentIdentifier"] for each in sources] == ["abc123"]
+    filters = sources[0]["Configuration"]["GlueRunConfiguration"]["RelationalFilterConfigurations"]
+    assert filters[0]["DatabaseName"] == "nyc_taxi"
+
+
+@pytest.mark.parametrize(
+    ("with_", "given", "message"),
+    [
+        ("emr", (), r"--with got emr; allowed: emr-serverless, datazone"),
+        ("", ("EnvironmentId=a",), r"got EnvironmentId=a; .*TrustedPrincipal"),
+        (BOTH, ("EnvironmentId",), r"got EnvironmentId; .*NAME=VALUE"),
+        (BOTH, ("BucketName=mine",), r"got BucketName=mine"),
+    ],
+)
+def test_what_is_not_known_is_refused_before_anything_is_made(
+    aws: Aws, settings: Settings, with_: str, given: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InfraError, match=message):
+        _create(settings, *given, with_=with_)
+    assert find_stack(aws, LAKEHOUSE.stack) is None
+
+
+def test_destroy_leaves_nothing_of_any_part(
+    aws: Aws, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _create(settings)
+    capsys.readouterr()
+    destroy_infra(settings, None, dry_run=False, yes=True)  # also of an application that runs
+    deleted = [line for line in capsys.readouterr().out.splitlines() if "is deleted." in line]
+    assert deleted == [f"The stack {part.stack} is deleted." for part in reversed(PARTS)]
+    assert stand_in_resources.DATAZONE == {}
+    assert {a["state"] for a in aws.emr.list_applications()["applications"]} <= {"TERMINATED"}
+    region, endpoint = settings.aws_region, settings.aws_endpoint_url
+    iam = boto3.client("iam", endpoint_url=endpoint, region_name=region)
+    assert iam.list_roles()["Roles"] == []
+    logs = boto3.client("logs", endpoint_url=endpoint, region_name=region)
+    assert logs.describe_log_groups()["logGroups"] == []
+
+
+def test_a_further_part_goes_where_the_lakehouse_is_gone_already(
+    aws: Aws, settings: Settings
+) -> None:
+    _create(settings)
+    aws.cloudformation.delete_stack(StackName=LAKEHOUSE.stack)
+    destroy_infra(settings, None, dry_run=False, yes=True)
+    assert [find_stack(aws, part.stack) for part in PARTS] == [None, None, None]
+
+
+def _status(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    capsys.readouterr()
+    code = infra_status(settings, None)
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+def test_status_of_nothing_says_what_makes_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = _status(settings, capsys)
+    assert code == 1
+    assert "! it is not there: ./run create-infra" in said
+    assert "datazone  not there; ./run create-infra --with datazone makes it" in said
+
+
+def test_status_shows_resources_outputs_and_settings_that_are_other(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _create(settings, with_="emr-serverless")
+    code, said = _status(settings, capsys)
+    assert code == 1
+    assert "AWS::EMRServerless::Application  Application" in said
+    assert "LogGroup = " in said
+    assert "when nothing runs it costs nothing but the logs kept" in said
+    assert "! the setting emr_application_id is not set; its own is " in said
+    gone = settings.model_copy(update={"datazone_domain_id": "dzd_gone"})
+    assert (
+        "datazone_domain_id is 'dzd_gone', and there is no such stack" in _status(gone, capsys)[1]
+    )
+
+
+def test_status_tells_a_template_and_a_parameter_that_are_other_than_here(
+    aws: Aws, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _create(settings, with_="")
+    here = infra.status.part_status(aws, settings, LAKEHOUSE)
+    assert [each for each in here.problems if "template" in each or "parameter" in each] == []
+    path = tmp_path / "lakehouse.yaml"
+    path.write_text(
+        LAKEHOUSE.template.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 9")
+    )
+    monkeypatch.setattr("infra.stack.DATABASE", "other")
+    there = infra.status.part_status(aws, settings, replace(LAKEHOUSE, template=path))
+    assert "its template is not lakehouse.yaml as it is here: ./run create-infra" in there.problems
+    assert any("parameter DatabaseName is 'nyc_taxi' and not 'other'" in p for p in there.problems)
+
+
+def test_status_without_credentials_is_told_from_nothing_being_there(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    code, said = _status(settings, capsys)
+    assert code == 2
+    assert said.startswith("NoCredentials: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "SPARK=emr-serverless needs LAKEHOUSE=glue, not local"),
+        (
+            {"lakehouse": "glue", "bucket": "b", "aws_account": "1", "emr_role_arn": "arn:x"},
+            "SPARK=emr-serverless needs EMR_APPLICATION_ID too; .* --with emr-serverless",
+        ),
+    ],
+)
+def test_emr_needs_its_settings(given: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_settings(spark="emr-serverless", **given)
