@@ -71,3 +71,21 @@ def test_on_a_phone_what_was_searched_for_can_be_read(look: Look) -> None:
     hits = page.get_by_role("listbox").bounding_box()
     assert hits is not None
     assert hits["width"] > 300
+
+
+_BEYOND = """() => [...document.querySelectorAll(".sheet *")]
+    .filter((each) => !each.closest(".hidden, svg") && each.tagName !== "OPTION")
+    .filter((each) => {
+        const box = each.getBoundingClientRect();
+        return box.width > 1 && (box.left < 0 || box.right > innerWidth || each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== "visible");
+    }).map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_provenance_is_whole(theme: str, look: Look) -> None:
+    table = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
+    page = look(f"/provenance?node={table}", theme, width=390, height=800)
+    expect(page.get_by_role("combobox", name="Version").locator("option")).to_have_count(15)
+    expect(page.locator(".origin").last).to_be_attached()
+    assert page.evaluate(_BEYOND) == []
+    assert axe_finds(page) == []

@@ -47,7 +47,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
-        <ul>
+        <ul className="makers">
           {by.map((each) => (
             <MakerItem key={each.job} maker={each} at={at} />
           ))}
@@ -116,7 +116,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
       </div>
       {entries.length > 1 && <More text={`All ${plural(entries.length, "run")}`} items={entries.map((each, place) => <Run key={each.run?.runId ?? place} entry={each} at={at} />)} />}
       {inputs.length > 0 && (
-        <ul>
+        <ul className="read">
           {inputs.map((each) => (
             <OriginItem key={each.key} origin={each} at={at} />
           ))}
