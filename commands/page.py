@@ -26,7 +26,7 @@ BUILT = WEB.parent / "src" / "throughline" / "api" / "built"
 TYPES = WEB / "src" / "api" / "schema.ts"
 LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}
-_ASKED = ("graph", "node", "search", "runs", "runs/{run_id}", "runtree", "health", "history",
+_ASKED = ("graph", "node", "search", "newest", "runs", "runs/{run_id}", "runtree", "health", "history",
           "drift", "diff", "lateness", "column", "impact", "provenance", "timeline",
           "events")  # fmt: skip
 

@@ -102,6 +102,18 @@ def test_from_a_moment_without_the_node_the_timeline_leads_back(look: Look) -> N
     expect(_node(page, "prepare_training_data")).to_be_visible()
 
 
+@pytest.mark.parametrize("time", ["at", "from"])
+def test_a_time_that_is_none_is_refused_by_name_and_leads_to_the_present(
+    time: str, look: Look
+) -> None:
+    page = look(_at(PREPARE, **{time: "yesterday"}))
+    refusal = page.get_by_role("alert")
+    expect(refusal).to_contain_text("received 'yesterday', expected a time such as 2026-")
+    refusal.get_by_role("button", name="Look at the present").click()
+    expect(_node(page, "prepare_training_data")).to_be_visible()
+    expect(refusal).to_be_hidden()
+
+
 _BEFORE = _days_ago(11)
 _STAGING = f"{_LAKE}yellow_taxi_staging"
 _COLUMNS = _at(RAW, up="2", down="0", columns=RAW, **{"from": _BEFORE})

@@ -202,6 +202,21 @@ def test_the_page_survives_a_restart_of_the_server(look: Look, lineage: Lineage)
     expect(page.get_by_role("tab", name="About")).to_be_visible()
 
 
+@pytest.mark.parametrize("path", ["/", "/search?text=none"])
+def test_the_search_says_that_the_server_is_away_and_comes_back(
+    path: str, look: Look, lineage: Lineage
+) -> None:
+    page = look(path)
+    expect(page.get_by_text("Live")).to_be_visible()
+    lineage.stop()
+    page.get_by_role("combobox").fill("hourly_act")
+    silence = page.locator(".hits").get_by_text("The server does not answer")
+    expect(silence).to_be_visible()
+    lineage.start()
+    expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
+    expect(silence).to_be_hidden()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +20,7 @@ VIEWS = {
     "sample": "/sample/",
     "sample graph": "/sample/lineage?node=weather_raw&open=dataset:hive://lake:9083:nyc_taxi.weather_raw",
     "not found": "/lineages",
+    "no node": "/provenance",
     "unknown run": f"/run?job={quote('job:nyc_taxi:TrainForecastModelFlow')}&id=manual__1",
 }
 
@@ -59,6 +61,43 @@ def test_an_address_that_is_none_is_said_to_be_and_leads_on(look: Look) -> None:
     expect(page.get_by_role("combobox")).to_be_focused()
     page.get_by_role("link", name="start page", exact=True).click()
     expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
+BEGINNINGS = {
+    "/lineage": "What is it made of, and what is made of it?",
+    "/provenance": "Which versions does it come from?",
+    "/impact": "What would a change reach?",
+    "/search": "Where is it?",
+}
+
+
+@pytest.mark.parametrize("path", BEGINNINGS)
+def test_a_view_of_nothing_says_what_it_answers_and_where_to_begin(path: str, look: Look) -> None:
+    page = look(path)
+    expect(page.get_by_role("heading", name=BEGINNINGS[path])).to_be_visible()
+    newest = page.get_by_role("list", name="Written last")
+    expect(newest.get_by_role("listitem").filter(has_text="model")).to_be_visible()
+    newest.get_by_role("link", name=re.compile("yellow_rides_hourly_forecast")).click()
+    expect(newest).to_be_hidden()
+    assert "node=dataset" in page.url
+    expect(page.locator(".waiting")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/lineage", "/provenance", "/impact"])
+def test_a_node_that_is_not_known_is_said_to_be_and_others_are_offered(
+    path: str, look: Look
+) -> None:
+    page = look(f"{path}?node=qqqq")
+    expect(page.get_by_role("alert")).to_contain_text("'qqqq'")
+    page.get_by_role("list", name="Written last").get_by_role("link").first.click()
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_view_of_nothing_of_an_empty_server_offers_the_search(empty: Look) -> None:
+    page = empty("/impact")
+    expect(page.get_by_text("Search for it above")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox")).to_be_focused()
 
 
 def test_a_run_that_is_not_known_yet_is_opened_once_it_tells_something(

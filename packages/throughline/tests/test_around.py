@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import generations_of, graph_answer, node_answer, runs_answer
+from throughline.graph.answers import (
+    generations_of,
+    graph_answer,
+    newest_answer,
+    node_answer,
+    runs_answer,
+)
 from throughline.graph.runs import run_answer
 
 from .graphs import DAG, TASK, two_orchestrators
@@ -175,3 +181,14 @@ def test_a_run_tells_those_above_it_the_nearest_first_and_roots_are_those_with_n
         "d",
     ]
     assert [run["runId"] for run in runs_answer(state, roots=True)["items"]] == ["d"]
+
+
+def test_the_newest_tables_and_models_come_first_and_files_do_not_count(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:10:00", reads=("file|/in",), writes=("db|old",)),
+        build.run("COMPLETE", "2", "save", "08:20:00", writes=("file|/out", "db|new")),
+        build.run("COMPLETE", "3", "both", "08:30:00", writes=("db|newest", "db|old")),
+    )
+    newest = newest_answer(state)["items"]
+    assert [each["name"] for each in newest] == ["newest", "old", "new"]
+    assert [each["name"] for each in newest_answer(state, limit=1)["items"]] == ["newest"]

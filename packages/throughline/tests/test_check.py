@@ -168,3 +168,10 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     assert '"kind": "unexpected"' in call("check", str(file), "--json", *there).stdout
     file.write_text("jobs: [")
     assert call("check", str(file), *there).returncode == 2
+
+
+def test_without_a_file_it_says_how_one_is_made(tmp_path: Path, call: Call) -> None:
+    answer = call("check", "none.yaml", "--database", str(tmp_path / "log.db"))
+    assert answer.returncode == 2
+    assert "none.yaml: there is no such file" in answer.stderr
+    assert "throughline check --write" in answer.stderr

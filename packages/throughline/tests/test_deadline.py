@@ -44,6 +44,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "runs": [{}, {"job": "often"}, {"counting": "task"}, {"own_id": "dag_41"}],
     "runtree": [{"run": "top"}, {"run": "dag_41"}],
     "search": [{"text": "d1"}, {"text": "dd11"}],
+    "newest": [{}],
     "aliases": [{}],
     "export": [{}],
     "health": [{}],

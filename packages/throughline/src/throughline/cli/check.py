@@ -28,8 +28,13 @@ _HEAD = (
 
 def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
     """Compare and print, or write; whether all is as declared."""
+    if not file.exists() and not write:
+        raise ConfigError(
+            f"{file}: there is no such file; give the contract's, or have "
+            "`throughline check --write` make it of what jobs read and write now"
+        )
     try:
-        contract = contract_of(read_yaml(file)) if file.exists() or not write else None
+        contract = contract_of(read_yaml(file)) if file.exists() else None
     except ConfigError as error:
         raise named(file, error) from None
     level = contract.level if contract else "task"

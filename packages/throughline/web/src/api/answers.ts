@@ -32,6 +32,11 @@ export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | nul
   });
 }
 
+/** What keeps an answer away: a refusal, or silence while nothing of it is there. */
+export function troubleOf({ error, data, isPlaceholderData, failureReason }: UseQueryResult): Error | null {
+  return error ?? (data === undefined || isPlaceholderData ? failureReason : null);
+}
+
 export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
   return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
 }

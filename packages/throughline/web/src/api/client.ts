@@ -21,6 +21,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether nothing has the name that was asked for. */
+export function isUnknown(error: Error): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 /** Ask the API; what is null or undefined is left out. */
 export async function ask<Q extends Question>(question: Q, query: Query<Q>, signal?: AbortSignal): Promise<Answer<Q>> {
   return get<Answer<Q>>(`/api/v2/${question}`, query, signal);

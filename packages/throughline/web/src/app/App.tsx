@@ -1,6 +1,7 @@
 import { lazy, Suspense, type ReactNode } from "react";
 import { BASE } from "../api/base";
 import { useLive } from "../api/live";
+import { beginningAt } from "../features/lost/Begin";
 import { NotFound } from "../features/lost/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
@@ -16,12 +17,13 @@ const ProvenancePage = lazy(() => import("../features/provenance/ProvenancePage"
 
 export function App(): ReactNode {
   const isLive = useLive();
-  const { pathname } = useAddress();
+  const address = useAddress();
+  const { pathname } = address;
   return (
     <>
       {BASE && <SampleBanner />}
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
-      <Suspense fallback={<p className="waiting">Opening …</p>}>{viewAt(pathname)}</Suspense>
+      <Suspense fallback={<p className="waiting">Opening …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
     </>
   );
 }

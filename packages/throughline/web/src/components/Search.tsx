@@ -1,6 +1,6 @@
 import "./search.css";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import { useAnswer } from "../api/answers";
+import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
 import { addressOfHit, PLACES, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
@@ -9,6 +9,7 @@ import { wantFocus } from "./focus";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
 import { Tags } from "./Tags";
+import { Trouble } from "./Trouble";
 
 const PAUSE_MS = 120;
 
@@ -34,9 +35,12 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     window.addEventListener("keydown", focus);
     return () => window.removeEventListener("keydown", focus);
   }, []);
-  const { data, isFetching } = useAnswer("search", asked ? { text: asked, limit: 12 } : null);
-  const hits = asked && text.trim() ? (data?.items ?? []) : [];
-  const isShown = isOpen && asked !== "" && text.trim() !== "" && data !== undefined;
+  const found = useAnswer("search", asked ? { text: asked, limit: 12 } : null);
+  const { data, isFetching } = found;
+  const trouble = troubleOf(found);
+  const isAsked = asked !== "" && text.trim() !== "";
+  const hits = isAsked && !trouble ? (data?.items ?? []) : [];
+  const isShown = isOpen && isAsked && (data !== undefined || trouble !== null);
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     setOpen(false);
@@ -76,8 +80,9 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       />
       <kbd aria-hidden="true">/</kbd>
       <div className="hits" hidden={!isShown}>
+        {trouble && <Trouble error={trouble} />}
         {hits[0]?.isFuzzy && <p className="hits-note">Nothing has “{asked}” in it. These are like it:</p>}
-        {hits.length === 0 && !isFetching && <p className="hits-note">Nothing is like “{asked}”. Parts of names, columns, tags, owners and SQL can be found.</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">Nothing is like “{asked}”. Parts of names, columns, tags, owners and SQL can be found.</p>}
         <ul id={id} role="listbox" aria-label="Found">
           {hits.map((hit, place) => {
             const { title, above } = parts(hit.name, hit.type === "job" ? "job" : "dataset");

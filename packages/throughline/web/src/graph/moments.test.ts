@@ -2,18 +2,20 @@ import { expect, test } from "vitest";
 import { closing, momentOf, moving, nameOf, NOW, tabsOf, timesOf } from "./moments";
 import { NEW_VIEW, type View } from "./view";
 
-const [EARLY, LATE] = ["2026-11-09T14:00:00Z", "2026-11-10T14:00:00Z"];
+const NOVEMBER = Date.parse("2026-11-22T00:00:00Z");
+const [LAST, EARLY, LATE] = ["2025-12-31T23:59:00Z", "2026-11-09T14:00:00Z", "2026-11-10T14:00:00Z"];
 
 test.each([
   [NOW, { at: null, from: null }, "Now"],
   [LATE, { at: LATE, from: null }, "10 Nov, 14:00 UTC"],
-  [`${EARLY}~${LATE}`, { at: LATE, from: EARLY }, "9 Nov, 14:00 to 10 Nov, 14:00 UTC"],
+  [`${EARLY}~${LATE}`, { at: LATE, from: EARLY }, "9 Nov, 14:00 UTC to 10 Nov, 14:00 UTC"],
+  [`${LAST}~${LATE}`, { at: LATE, from: LAST }, "31 Dec 2025, 23:59 UTC to 10 Nov, 14:00 UTC"],
   [`${EARLY}~now`, { at: null, from: EARLY }, "9 Nov, 14:00 UTC to now"],
-  ["a-run", { at: "a-run", from: null }, "a-run UTC"],
+  ["a-run", { at: "a-run", from: null }, "a-run"],
 ])("%s is a moment with a name", (moment, times, name) => {
   expect(timesOf(moment)).toEqual(times);
   expect(momentOf(times)).toBe(moment);
-  expect(nameOf(moment)).toBe(name);
+  expect(nameOf(moment, NOVEMBER)).toBe(name);
 });
 
 function after(view: View, ...changes: Partial<View>[]): View {

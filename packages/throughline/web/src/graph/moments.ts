@@ -17,19 +17,22 @@ export function timesOf(moment: Moment): Times {
   return { from, at: at === NOW ? null : at };
 }
 
-const SHORT = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const SHORT = { timeZone: "UTC", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+const THIS_YEAR = new Intl.DateTimeFormat("en-GB", SHORT);
+const OTHER_YEAR = new Intl.DateTimeFormat("en-GB", { ...SHORT, year: "numeric" });
 
-/** 10 Nov, 14:00 UTC; or 9 Nov, 14:00 to 10 Nov, 14:00 UTC. */
-export function nameOf(moment: Moment): string {
+/** 10 Nov, 14:00 UTC; 10 Nov 2025, 14:00 UTC in another year; or from 9 Nov, 14:00 UTC to now. What is no time is said as it is. */
+export function nameOf(moment: Moment, now = Date.now()): string {
   const { from, at } = timesOf(moment);
-  const end = at === null ? "now" : `${said(at)} UTC`;
-  if (from === null) return at === null ? "Now" : end;
-  return `${said(from)}${at === null ? " UTC" : ""} to ${end}`;
+  if (from === null) return at === null ? "Now" : said(at, now);
+  return `${said(from, now)} to ${at === null ? "now" : said(at, now)}`;
 }
 
-function said(at: string): string {
+function said(at: string, now: number): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? at : SHORT.format(date);
+  if (Number.isNaN(date.getTime())) return at;
+  const isThisYear = date.getUTCFullYear() === new Date(now).getUTCFullYear();
+  return `${(isThisYear ? THIS_YEAR : OTHER_YEAR).format(date)} UTC`;
 }
 
 /** The moments that are open, the present first; the one that is looked at is among them. */

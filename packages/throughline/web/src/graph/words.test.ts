@@ -23,6 +23,7 @@ test("a time ago is told in its largest unit", () => {
 
 test("a moment is told in UTC to the second", () => {
   expect(moment("2026-01-02T03:04:05.678Z")).toBe("2026-01-02 03:04:05 UTC");
+  expect(moment("yesterday")).toBe("yesterday");
 });
 
 test.each([

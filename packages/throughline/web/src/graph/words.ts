@@ -29,8 +29,9 @@ export function ago(at: string, now: number): string {
   return ms < 5_000 ? "just now" : `${pair(ms)[0]} ago`;
 }
 
-/** A moment in UTC, to the second. */
+/** A moment in UTC, to the second; what is no time is said as it is. */
 export function moment(at: string): string {
+  if (Number.isNaN(Date.parse(at))) return at;
   return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 }
 

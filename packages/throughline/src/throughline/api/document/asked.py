@@ -160,6 +160,7 @@ def _own() -> Asked:
             {"text": "team:shop"},
             {"text": "ordres"},
         ],
+        "/api/v2/newest": [{}],
         "/api/v2/path": [{"from_": _RAW, "to": _TABLE}],
         "/api/v2/provenance": [
             {"node": _REPORT},

@@ -1,7 +1,7 @@
 import "./found.css";
 import { useState, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
-import { useAnswer } from "../../api/answers";
+import { troubleOf, useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Command } from "../../components/Copy";
 import { Icon, type IconName } from "../../components/Icon";
@@ -21,16 +21,17 @@ export default function FoundPage(): ReactNode {
   const told = useAddress().searchParams;
   const [text, kind] = [told.get("text") ?? "", told.get("in")];
   const [limit, setLimit] = useState(PAGE);
-  const { data, error, isPlaceholderData } = useAnswer("search", text.trim() ? { text, limit } : null);
+  const answer = useAnswer("search", text.trim() ? { text, limit } : null);
+  const { data, isPlaceholderData } = answer;
+  const trouble = troubleOf(answer);
   const counts = Object.entries(data?.counts ?? {}).filter(([, count]) => count > 0);
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
   const shown = (data?.items ?? []).filter((hit) => kind === null || hit.matched === kind);
   const isFuzzy = data?.items[0]?.isFuzzy ?? false;
   return (
     <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Where <code>{text}</code> is</>} isBusy={isPlaceholderData}>
-      {error && <Trouble error={error} />}
-      {!text.trim() && <p className="sheet-line">Nothing is searched for: type into the field above.</p>}
-      {data && (
+      {trouble && <Trouble error={trouble} />}
+      {data && !trouble && (
         <>
           <p className="sheet-line" role="status">
             {all === 0 ? `Nothing has “${text}” in it. Parts of names, columns, tags, owners, descriptions and SQL can be found.` : isFuzzy ? `Nothing has “${text}” in it. These are like it.` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}

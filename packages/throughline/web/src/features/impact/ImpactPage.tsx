@@ -1,5 +1,6 @@
 import { useMemo, type ReactNode } from "react";
-import { useAnswer } from "../../api/answers";
+import { troubleOf, useAnswer } from "../../api/answers";
+import { isUnknown } from "../../api/client";
 import { go, useAddress } from "../../app/address";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
@@ -11,6 +12,7 @@ import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../grap
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
 import { parts, plural, quoted } from "../../graph/words";
+import { Newest } from "../lost/Begin";
 import { Owners } from "./Owners";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -20,7 +22,9 @@ export default function ImpactPage(): ReactNode {
   const view = parseImpact(useAddress().searchParams);
   const { node, field, at, text } = view;
   const level = (LEVELS as readonly string[]).includes(view.level) ? (view.level as Level) : "task";
-  const { data, error, isPlaceholderData } = useAnswer("impact", { node, field, asOf: at, level, depth: DEEPEST });
+  const answer = useAnswer("impact", { node, field, asOf: at, level, depth: DEEPEST });
+  const { data, isPlaceholderData } = answer;
+  const trouble = troubleOf(answer);
   const { data: about } = useAnswer("node", { node, asOf: at });
   const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
   const untold = useMemo(() => reachedOf(data?.untold ?? []), [data]);
@@ -52,8 +56,11 @@ export default function ImpactPage(): ReactNode {
       }
     >
       <AsOf at={at} now={impactOf(node, { ...view, at: null })} />
-      {error ? (
-        <Trouble error={error} />
+      {trouble ? (
+        <>
+          <Trouble error={trouble} />
+          {isUnknown(trouble) && at === null && <Newest leadsTo={impactOf} />}
+        </>
       ) : (
         <>
           <div className="sheet-tools">

@@ -1,10 +1,12 @@
 import { useState, type ReactNode } from "react";
+import { isUnknown } from "../../api/client";
 import { Icon } from "../../components/Icon";
 import { Trouble } from "../../components/Trouble";
 import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, timesOf, type Moment } from "../../graph/moments";
 import type { NodeId } from "../../graph/types";
-import type { View } from "../../graph/view";
+import { addressOf, type View } from "../../graph/view";
+import { Newest } from "../lost/Begin";
 import { Canvas, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
@@ -30,12 +32,13 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
     return (
       <div className="trouble">
         <Trouble error={trouble}>
-          {view.at && (
-            <button type="button" className="link" onClick={() => change({ at: null, from: null })}>
+          {(view.at ?? view.from) && (
+            <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
               Look at the present
             </button>
           )}
         </Trouble>
+        {isUnknown(trouble) && !view.at && !view.from && <Newest leadsTo={addressOf} />}
       </div>
     );
   }

@@ -1,7 +1,8 @@
 import "./provenance.css";
 import { useMemo, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
-import { useAnswer } from "../../api/answers";
+import { troubleOf, useAnswer } from "../../api/answers";
+import { isUnknown } from "../../api/client";
 import { go, useAddress } from "../../app/address";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
@@ -12,6 +13,7 @@ import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
 import { moment, parts, quoted } from "../../graph/words";
+import { Newest } from "../lost/Begin";
 import { OriginTree } from "./OriginTree";
 
 const SHOWN = 200;
@@ -20,7 +22,9 @@ const SHOWN = 200;
 export default function ProvenancePage(): ReactNode {
   const view = parseProvenance(useAddress().searchParams);
   const { node, version, at } = view;
-  const { data, error, isPlaceholderData } = useAnswer("provenance", { node, version, asOf: at });
+  const answer = useAnswer("provenance", { node, version, asOf: at });
+  const { data, isPlaceholderData } = answer;
+  const trouble = troubleOf(answer);
   const id = data?.node ?? node;
   const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
   const versions = useMemo(() => (history?.items ?? []).filter((each) => each.done === "wrote" && each.version), [history]);
@@ -49,8 +53,11 @@ export default function ProvenancePage(): ReactNode {
       }
     >
       <AsOf at={at} now={provenanceOf(node, { version })} />
-      {error ? (
-        <Trouble error={error} />
+      {trouble ? (
+        <>
+          <Trouble error={trouble} />
+          {isUnknown(trouble) && at === null && <Newest leadsTo={provenanceOf} />}
+        </>
       ) : !data || !tree ? (
         <p className="waiting">Asking …</p>
       ) : (

@@ -1,5 +1,5 @@
 import { useEffect, type ReactNode } from "react";
-import { useAnswer } from "../../api/answers";
+import { troubleOf, useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
 import { Trouble } from "../../components/Trouble";
@@ -10,17 +10,19 @@ import { NotFound } from "../lost/NotFound";
 export function RunPage(): ReactNode {
   const told = useAddress().searchParams;
   const [job, ownId] = [told.get("job"), told.get("id")];
-  const { data, error } = useAnswer("runs", job && ownId ? { job, ownId, limit: 1 } : null);
+  const answer = useAnswer("runs", job && ownId ? { job, ownId, limit: 1 } : null);
+  const { data } = answer;
+  const trouble = troubleOf(answer);
   const run = data?.items[0];
   useEffect(() => {
     if (job && run) go(addressOf(job, { open: `run:${run.runId}` }), true);
   }, [job, run]);
   if (!job || !ownId) return <NotFound />;
-  if (run || (!data && !error)) return <p className="waiting">Looking for the run …</p>;
+  if (run || (!data && !trouble)) return <p className="waiting">Looking for the run …</p>;
   return (
     <main className="lost">
-      {error ? (
-        <Trouble error={error} />
+      {trouble ? (
+        <Trouble error={trouble} />
       ) : (
         <>
           <h1>This run has told nothing yet</h1>

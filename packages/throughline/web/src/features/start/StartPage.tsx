@@ -1,7 +1,7 @@
 import "./start.css";
 import type { ReactNode } from "react";
 import { BASE } from "../../api/base";
-import { useAnswer } from "../../api/answers";
+import { troubleOf, useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
@@ -16,10 +16,11 @@ import { Wrong } from "./Wrong";
 /** Search, what just ran, and what is wrong. */
 export function StartPage(): ReactNode {
   const now = useNow(HOUR);
-  const { data: health, error, failureReason } = useAnswer("health", {});
+  const answer = useAnswer("health", {});
+  const { data: health } = answer;
+  const trouble = troubleOf(answer);
   const counts = health?.counts;
   const isEmpty = counts && counts.jobs + counts.datasets === 0;
-  const trouble = error ?? (health ? null : failureReason);
   return (
     <main className="start">
       <div className="start-head">

@@ -135,9 +135,9 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
   );
 }
 
-/** Where on the line the graph is looked at; a moment before it is not drawn. */
+/** Where on the line the graph is looked at; a moment before it, or that is none, is not drawn. */
 function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
-  if (at !== null && Date.parse(at) < line.from) return null;
+  if (at !== null && !(Date.parse(at) >= line.from)) return null;
   return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;
 }
 

@@ -1,0 +1,104 @@
+import "./lost.css";
+import type { ReactNode } from "react";
+import { troubleOf, useAnswer } from "../../api/answers";
+import { Ago } from "../../components/Ago";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { Sheet } from "../../components/Sheet";
+import { Trouble } from "../../components/Trouble";
+import { impactOf, provenanceOf } from "../../graph/places";
+import { addressOf } from "../../graph/view";
+import { parts } from "../../graph/words";
+
+interface Beginning {
+  icon: IconName;
+  kind: string;
+  asks: string;
+  about: string;
+  /** What in the address says what the view is about. */
+  needs: readonly string[];
+  leadsTo: (node: string) => string;
+}
+
+const VIEWS: Record<string, Beginning> = {
+  "/lineage": {
+    icon: "pipeline",
+    kind: "Graph",
+    asks: "What is it made of, and what is made of it?",
+    about: "The graph shows the jobs and data around a table, a model or a job, now or at any moment.",
+    needs: ["node", "from"],
+    leadsTo: addressOf,
+  },
+  "/provenance": {
+    icon: "origin",
+    kind: "Provenance",
+    asks: "Which versions does it come from?",
+    about: "Provenance lists every version, run and commit that a table or a model comes from, down to the files.",
+    needs: ["node"],
+    leadsTo: provenanceOf,
+  },
+  "/impact": {
+    icon: "impact",
+    kind: "Impact",
+    asks: "What would a change reach?",
+    about: "Impact lists all that is made of a table, of one of its columns or by a job, by who owns it.",
+    needs: ["node"],
+    leadsTo: impactOf,
+  },
+  "/search": {
+    icon: "search",
+    kind: "Search",
+    asks: "Where is it?",
+    about: "Search lists every place that has a text: names, columns, tags, owners, descriptions and SQL.",
+    needs: ["text"],
+    leadsTo: addressOf,
+  },
+};
+
+/** The beginning of a view whose address does not say what it is about; none where it does. */
+export function beginningAt({ pathname, searchParams }: URL): ReactNode {
+  const view = VIEWS[pathname];
+  if (!view || view.needs.some((each) => searchParams.get(each)?.trim())) return null;
+  return (
+    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.asks} about={view.about}>
+      <Newest leadsTo={view.leadsTo} />
+    </Sheet>
+  );
+}
+
+/** Where to begin: the search, and what was written last. */
+export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
+  const answer = useAnswer("newest", {});
+  const { data } = answer;
+  const trouble = troubleOf(answer);
+  return (
+    <>
+      <p className="sheet-line">
+        <span>
+          Search for it above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or begin with what was written last:" : "."}
+        </span>
+      </p>
+      {trouble && <Trouble error={trouble} />}
+      {data && data.items.length > 0 && (
+        <ul className="card rows newest" aria-label="Written last">
+          {data.items.map((each) => {
+            const { title, above } = parts(each.name, "dataset");
+            return (
+              <li key={each.id}>
+                <Link href={leadsTo(each.id)} className="row">
+                  <Icon name={each.kind as IconName} />
+                  <span className="row-name clip" title={each.name}>
+                    {title} <span className="muted">{above || each.namespace}</span>
+                  </span>
+                  <span className="row-number muted">
+                    <Ago at={each.writtenAt} />
+                  </span>
+                </Link>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </>
+  );
+}
