@@ -74,10 +74,12 @@ def test_on_a_phone_what_was_searched_for_can_be_read(look: Look) -> None:
 
 
 _BEYOND = """() => [...document.querySelectorAll(".sheet *")]
-    .filter((each) => !each.closest(".hidden, svg") && each.tagName !== "OPTION")
+    .filter((each) => !each.closest(".hidden, svg, option"))
     .filter((each) => {
-        const box = each.getBoundingClientRect();
-        return box.width > 1 && (box.left < 0 || box.right > innerWidth || each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== "visible");
+        const { left, right, width } = each.getBoundingClientRect();
+        const isClipped = getComputedStyle(each).overflowX !== "visible"
+            && each.scrollWidth > each.clientWidth + 1;
+        return width > 1 && (left < 0 || right > innerWidth || isClipped);
     }).map((each) => each.outerHTML.slice(0, 120))"""
 
 
