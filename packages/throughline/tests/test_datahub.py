@@ -260,6 +260,57 @@ def test_elements_of_one_task_have_their_datasets_there_together(
     assert store.edges() == {"dag.load": ({"in0", "in1", "in2"}, set())}
 
 
+def test_what_is_sent_of_a_task_of_many_elements_does_not_grow_with_their_square(
+    live: Live, build: Any
+) -> None:
+    elements = 300
+    store, sizes = Store(), []
+
+    def answer(body: Json, nth: int) -> Answer:
+        sizes.append(len(body["inputs"]))
+        return store.answer(body, nth)
+
+    with _delivering(live, answer, emitter=False) as forwarder:
+        for n in range(elements):
+            time = f"08:{n // 60:02}:{n % 60:02}"
+            reads = ("x|shared", f"x|in{n}")
+            run = build.run("COMPLETE", f"e{n}", "dag.load", time, parent=("d", "dag"), reads=reads)
+            _fill(live, build, [run])
+            forwarder.drain()
+    assert max(sizes) == 102
+    newest = {f"in{n}" for n in range(elements - 101, elements)}
+    assert store.edges() == {"dag.load": ({"shared", *newest}, set())}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_columns_of_a_table_come_from_all_jobs_that_made_its_contents(
+    order: tuple[int, ...], build: Any
+) -> None:
+    def run(name: str, job: str, time: str, source: str) -> Json:
+        made = build.run("COMPLETE", name, job, time, reads=(f"x|{source}",), writes=("x|t",))
+        field = {"namespace": "x", "name": source, "field": "a"}
+        made["outputs"][0]["facets"] = {
+            "columnLineage": {"fields": {"c": {"inputFields": [field]}}}
+        }
+        return made
+
+    events = [
+        run("1", "f.first", "08:00:00", "old"),
+        run("2", "f.first", "09:00:00", "left"),
+        run("3", "f.second", "08:30:00", "right"),
+    ]
+    store, fresh = Store(), Live(EventLog("sqlite://"))
+    with _delivering(fresh, store.answer) as forwarder:
+        for at in order:
+            _fill(fresh, build, [events[at]])
+            forwarder.drain()
+    fresh.log.close()
+    (lineage,) = store.of("upstreamLineage").values()
+    assert {each["dataset"].split(",")[1] for each in lineage["upstreams"]} == {"left", "right"}
+    columns = {up for each in lineage["fineGrainedLineages"] for up in each["upstreams"]}
+    assert {column.split(",")[1] for column in columns} == {"left", "right"}
+
+
 def test_what_openlineage_cannot_carry_there_is_emitted(live: Live, build: Any) -> None:
     store = Store()
     with _delivering(live, store.answer) as forwarder:

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import orjson
 
 from throughline.deliver import Delivery
-from throughline.deliver.known import Body, Known
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known
 from throughline.deliver.rewrite.datazone import DATAZONE, client_token
 from throughline.deliver.rewritten import bodies
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
@@ -28,6 +29,9 @@ _DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
 _ACCOUNT = re.compile(r"\d{12}")
 _BUSY = frozenset({401, 408, 429, 502, 503, 504})
 """Statuses that say nothing about the event: 401 is a matter of credentials, which get renewed."""
+_DOUBTFUL = frozenset({402, 403, 404})
+"""Statuses of which a full quota, a missing permission or a wrong domain may be the cause, and then
+it is of every event; so is all of 5xx."""
 _EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
 
 
@@ -136,6 +140,6 @@ def _explained(error: Any) -> DeliveryError:
     if status in _BUSY or code in _EXPIRED:
         asked = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
         return UnavailableError(reason, float(asked) if asked.isdecimal() else 0)
-    if status >= 500:
+    if status in _DOUBTFUL or status >= 500:
         return UnavailableError(reason, is_doubtful=True)
     return DeliveryError(reason)

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Formatter
 
 from throughline.config import filled, read_yaml
-from throughline.deliver.known import Body, named
+from throughline.deliver.datasets import Body, named
 from throughline.errors import ConfigError
 
 BUILT_IN = Path(__file__).with_name("names.yaml")

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Any
 
+from throughline.deliver.datasets import Body, dataset_of, datasets_of
+from throughline.graph.answers import generations_of
 from throughline.graph.levels import Level, Levels
-from throughline.identity import DatasetName, canonical_name, is_location
-from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, start_of, unpack
+from throughline.projection import Run, RunKey, State, start_of
 from throughline.projection.derived import children_of, lineage_of
 from throughline.spec import EventType, Facets, JobRef, RunEvent, shown_time
 
-Body = dict[str, Any]
-"""An event, a dataset or a facet as JSON, decoded."""
-
-_OF_RUN = {
-    "columnLineage",
-    "dataQualityAssertions",
-    "dataQualityMetrics",
-    "lifecycleStateChange",
-    "version",
-}
-"""Facets of a dataset that tell what one run did or met; others say what it is, whoever says it."""
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/\S*?(\w+)/?|apache/(airflow)/.*|(trino)db/trino.*)"
 )
 """Producers by which DataHub knows what runs a job."""
 _LOOKED_BACK = 5  # completed runs among which one is looked for that did something
+_MOST_SIBLINGS = 100  # else what is sent of a task of n elements would grow with the square of n
 PLACING = ("parent", "processing_engine", "nominalTime", "jobDependencies")
 """Facets of a run that every event of it should carry."""
 
@@ -52,6 +41,9 @@ class Known:
     """Those of the job that is called as this one is up to the first dot."""
     above: tuple[RunKey, ...] = ()
     """The runs above it, nearest first."""
+    others: tuple[Body, ...] = ()
+    """What other jobs made the present contents of the outputs of: for each output and job a body
+    of that one output, with its columns, and of the job's inputs."""
     engines: Mapping[JobRef, str] = field(default_factory=dict)
     """What runs the jobs above and those that it waits for, in lower case."""
     started: int | None = None
@@ -88,9 +80,10 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     """What is known of a run.
 
     With `done` its inputs and outputs are those of its job, for a backend that keeps no other:
-    those of siblings of the same job (mapped and foreach elements) count as well; as long as the
-    run has not completed with some of its own, those of the newest one that did; and those alone
-    once that is newer. Each run that comes by is noted there, so that all are looked at only once.
+    those of siblings of the same job (mapped and foreach elements, the newest hundred) count as
+    well; as long as the run has not completed with some of its own, those of the newest one that
+    did; and those alone once that is newer. Each run that comes by is noted there, so that all are
+    looked at only once. What other jobs made of the same outputs is told too.
     """
     run = state.runs.get(key)
     if run is None:
@@ -99,12 +92,13 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     flow = state.jobs.get(JobRef(key.job.namespace, key.job.name.split(".")[0]))
     members = _members(state, [run]) if done is None else _generation(state, run, done)
     return Known(
-        inputs=_datasets(state, [run.inputs for run in members], "inputFacets"),
-        outputs=_datasets(state, [run.outputs for run in members], "outputFacets"),
+        inputs=datasets_of(state, [run.inputs for run in members], "inputFacets"),
+        outputs=datasets_of(state, [run.outputs for run in members], "outputFacets"),
         run_facets=run.facets.plain(),
         job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
         flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
+        others=() if done is None else tuple(_others(state, run, members)),
         engines=dict(_engines(state, run, lineage[1:])),
         started=start_of(run),
     )
@@ -191,7 +185,31 @@ def _siblings(state: State, run: Run) -> list[Run]:
         return []
     above = state.runs[run.parent[1]].children or set()
     fewer, others = sorted((above, state.jobs[run.key.job].runs), key=len)
-    return [state.runs[key] for key in fewer if key in others and key != run.key]
+    found = [state.runs[key] for key in fewer if key in others and key != run.key]
+    if len(found) > _MOST_SIBLINGS:
+        found = nlargest(_MOST_SIBLINGS, found, key=lambda each: (_began(each), each.key))
+    return found
+
+
+def _others(state: State, run: Run, members: list[Run]) -> Iterator[Body]:
+    """Of each output, what each other job made it of that counts for its present contents."""
+    generations = generations_of(state)
+    own = generations.levels.owner(run, Level.TASK).key.job
+    names = {state.identity.primary(name) for each in members for name in each.outputs}
+    for name in sorted(names):
+        for made in generations.writing(name):
+            if made.job != own:
+                spelled = (
+                    (use, given) for each in made.runs for given, use in each.outputs.items()
+                )
+                uses = [use for use, given in spelled if state.identity.primary(given) == name]
+                yield {
+                    "inputs": [
+                        dataset_of(state, each, [], "inputFacets")
+                        for each in sorted(made.edges.reads)
+                    ],
+                    "outputs": [dataset_of(state, name, uses, "outputFacets")],
+                }
 
 
 def _members(state: State, runs: list[Run]) -> list[Run]:
@@ -204,70 +222,3 @@ def _members(state: State, runs: list[Run]) -> list[Run]:
                 found[each.key] = each
                 open_.append(each)
     return list(found.values())
-
-
-def _datasets(state: State, sides: Iterable[dict[DatasetName, Use]], io: str) -> tuple[Body, ...]:
-    found: dict[DatasetName, list[Use]] = defaultdict(list)
-    for uses in sides:
-        for name, use in uses.items():
-            found[state.identity.primary(name)].append(use)
-    return tuple(_dataset(state, name, found[name], io) for name in sorted(found))
-
-
-def _dataset(state: State, name: DatasetName, uses: list[Use], io: str) -> Body:
-    names = state.identity.names(name)
-    records = [state.datasets[each] for each in names if each in state.datasets]
-    lasting = _newest(record.facets for record in records)
-    facets = {each: facet for each, facet in lasting.items() if each not in _OF_RUN}
-    facets |= _newest(use.about for use in uses)
-    versions = [use.version for use in uses if use.version]
-    if versions and "version" not in facets:
-        facets["version"] = {"datasetVersion": max(versions)[1]}
-    if "columnLineage" in facets:
-        told = [use.about.get("columnLineage") for use in sorted(uses, key=_told_at)]
-        facets["columnLineage"] = _columns(state, told)
-    facets.pop("symlinks", None)
-    if others := [_symlink(each) for each in names if each != name]:
-        facets["symlinks"] = {"identifiers": others}
-    return {**name._asdict(), "facets": facets, io: _newest(use.facets for use in uses)}
-
-
-def _told_at(use: Use) -> Stamp:
-    return use.about.stamp_of("columnLineage") or Stamp(0, "")
-
-
-def _symlink(name: DatasetName) -> Body:
-    return {**name._asdict(), "type": "LOCATION" if is_location(name) else "TABLE"}
-
-
-def _newest(books: Iterable[FacetBook]) -> Facets:
-    newest: dict[str, tuple[Stamp, bytes]] = {}
-    for book in books:
-        for name, held in book.stamped().items():
-            if name not in newest or held[0] > newest[name][0]:
-                newest[name] = held
-    return {name: unpack(held) for name, (_, held) in sorted(newest.items())}
-
-
-def _columns(state: State, told: list[Body]) -> Body:
-    """Column lineage of several runs in one facet, under the shown names; the last of it counts."""
-    united: Body = {}
-    fields: Body = {}
-    for facet in told:
-        shown = named(facet, lambda *name: state.identity.primary(canonical_name(*name)))
-        fields |= shown.get("fields") or {}
-        united |= shown
-    return {**united, "fields": fields}
-
-
-def named(part: Any, name: Callable[[str, str], tuple[str, str]]) -> Any:
-    """JSON in which every object with a namespace and a name is called as a function says."""
-    if isinstance(part, list):
-        return [named(each, name) for each in part]
-    if not isinstance(part, dict):
-        return part
-    shown = {key: named(value, name) for key, value in part.items()}
-    namespace, own = part.get("namespace"), part.get("name")
-    if isinstance(namespace, str) and isinstance(own, str):
-        shown["namespace"], shown["name"] = name(namespace, own)
-    return shown

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from throughline.deliver.backend import Delivery
-from throughline.deliver.known import Body
+from throughline.deliver.datasets import Body
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
 from throughline.deliver.rewrite.rewriting import Kept, is_run, uuid_of
 from throughline.deliver.rewritten import bodies

@@ -10,7 +10,8 @@ from __future__ import annotations
 import orjson
 
 from throughline.deliver.backend import Delivery
-from throughline.deliver.known import Body, Done, Known, ends_before, known_of
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Done, Known, ends_before, known_of
 from throughline.deliver.rewrite import Rewriting
 from throughline.projection import RunKey
 from throughline.spec import RunEvent

@@ -15,7 +15,8 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from throughline.deliver.known import Body, Known, engine_of
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known, engine_of
 from throughline.deliver.rewrite.rewriting import (
     Kept,
     Rewriting,
@@ -36,16 +37,19 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     """The event of a run, whole, under names that DataHub takes."""
     if not is_run(event):
         return []
-    body = whole(event, known)
-    for side in ("inputs", "outputs"):
-        body[side] = [_dataset(each) for each in body[side]]
-    body = renamed(body, dataset_name)
+    body = under_its_names(whole(event, known))
     if body["eventType"] == "OTHER":
         body["eventType"] = "RUNNING"
     namespace, name = job_name(body["job"]["namespace"], body["job"]["name"])
     body["job"] = {**body["job"], "namespace": namespace, "name": name}
     _set_orchestrator(body)
     return [valid(body, "RunEvent")]
+
+
+def under_its_names(body: Body) -> Body:
+    """A body with datasets as DataHub takes them."""
+    sides = {side: [_dataset(each) for each in body[side]] for side in ("inputs", "outputs")}
+    return renamed(body | sides, dataset_name)
 
 
 def job_name(namespace: str, name: str) -> tuple[str, str]:

@@ -10,8 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from throughline.deliver.known import Body, Known
-from throughline.deliver.rewrite.datahub import UNKNOWN, escaped, job_name, orchestrator
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known
+from throughline.deliver.rewrite.datahub import (
+    UNKNOWN,
+    escaped,
+    job_name,
+    orchestrator,
+    under_its_names,
+)
 from throughline.deliver.rewrite.datahub_urns import (
     dataset_urn,
     field_urn,
@@ -37,7 +44,9 @@ def extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
     for side in ("inputs", "outputs"):
         for dataset in body[side]:
             told += _of_dataset(dataset)
+    others = [under_its_names(each) for each in known.others]
     for dataset in body["outputs"]:
+        told += _lineage_of(dataset, [body, *others], _millis(body))
         told += _of_output(body, dataset)
     return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in told]
 
@@ -96,18 +105,30 @@ def _of_dataset(dataset: Body) -> Iterator[tuple[str, Any]]:
         yield from _tags(field_urn(urn, escaped(field)), {"tags": {"tags": of_field}})
 
 
+def _lineage_of(dataset: Body, makers: list[Body], time: int) -> Iterator[tuple[str, Any]]:
+    """Column lineage of a dataset: of all jobs that made its contents, as each aspect replaces."""
+    from datahub.metadata import schema_classes as dh
+
+    urn = dataset_urn(dataset)
+    made: list[Any] = []
+    upstream: set[str] = set()
+    for body in makers:
+        for each in body["outputs"]:
+            if dataset_urn(each) == urn:
+                made += _fine_grained(urn, each.get("facets", {}).get("columnLineage", {}))
+                upstream |= set(map(dataset_urn, body["inputs"]))
+    if made:
+        stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
+        kind = dh.DatasetLineageTypeClass.TRANSFORMED
+        upstreams = [dh.UpstreamClass(each, kind, stamp) for each in sorted(upstream)]
+        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=made)
+
+
 def _of_output(body: Body, dataset: Body) -> Iterator[tuple[str, Any]]:
     from datahub.metadata import schema_classes as dh
 
     urn, facets, time = dataset_urn(dataset), dataset.get("facets", {}), _millis(body)
     version = facets.get("version", {}).get("datasetVersion")
-    if made := list(_fine_grained(urn, facets.get("columnLineage", {}))):
-        stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
-        upstreams = [
-            dh.UpstreamClass(dataset_urn(each), dh.DatasetLineageTypeClass.TRANSFORMED, stamp)
-            for each in body["inputs"]
-        ]
-        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=made)
     if version is not None and body["eventType"] == "COMPLETE":
         yield (
             urn,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.deliver.known import Body
+from throughline.deliver.datasets import Body
 from throughline.deliver.rewrite.rewriting import glue_table
 
 _STORES = {

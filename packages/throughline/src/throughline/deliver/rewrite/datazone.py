@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
-from throughline.deliver.known import Body, Known
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import (
     Kept,
     Rewriting,

@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from throughline.deliver.known import Body, Known
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import ENDS, Kept, Rewriting, is_run, valid, whole
 from throughline.spec import shown_time
 

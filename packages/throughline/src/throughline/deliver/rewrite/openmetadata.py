@@ -6,7 +6,8 @@ among the output facets only.
 
 from __future__ import annotations
 
-from throughline.deliver.known import Body, Known
+from throughline.deliver.datasets import Body
+from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import (
     Kept,
     Rewriting,

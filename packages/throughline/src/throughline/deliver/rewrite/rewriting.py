@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from throughline.deliver.known import PLACING, Body, Known, named
+from throughline.deliver.datasets import Body, named
+from throughline.deliver.known import PLACING, Known
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"

@@ -1,0 +1,108 @@
+"""What holds for every backend that is posted to, whatever it makes of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from throughline.deliver import Backend, Forwarder, standings_answer
+from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.deliver.datahub import DataHub, DataHubConfig
+from throughline.deliver.forwarder import Backoff
+from throughline.deliver.http import Http, HttpConfig
+from throughline.deliver.settings import BUILT_IN
+from throughline.errors import UnavailableError
+from throughline.projection.live import Batch, Live
+
+from .sinks import Answer, Said, Sink, serving
+
+_BACKENDS: dict[str, Callable[[str], Backend]] = {
+    "http": lambda url: Http(HttpConfig(url)),
+    "marquez": lambda url: Marquez(HttpConfig(url)),
+    "openmetadata": lambda url: OpenMetadata(OpenMetadataConfig(url)),
+    "datahub": lambda url: DataHub(DataHubConfig(url)),
+    "datahub without emitter": lambda url: DataHub(DataHubConfig(url, emitter=False)),
+}
+_RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
+
+
+@pytest.fixture(params=_BACKENDS)
+def forwarding(
+    request: pytest.FixtureRequest, live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Forwarder, Sink]]:
+    """A forwarder with three events before it, and the server that it posts them to."""
+    monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.5)
+    io = {"reads": ("x|in",), "writes": ("x|out",)}
+    runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
+    live.take(Batch([build.entry(run) for run in runs]))
+    with ExitStack() as stack:
+        sink = stack.enter_context(serving(Sink()))
+        backend = _BACKENDS[request.param](sink.url)
+        forwarder = Forwarder("it", backend, live, Backoff(first=0.001, most=0.01))
+        stack.callback(forwarder.stop)
+        yield forwarder, sink
+
+
+def _of(body: Any) -> str | None:
+    """The run of an event; of what else a backend is told, none."""
+    return body["run"]["runId"] if "run" in body else None
+
+
+def _taking(answer: Callable[[str, int], Answer]) -> Callable[[Any, int], Answer]:
+    """Answer events by their run and their place; take all else."""
+    return lambda body, nth: answer(run, nth) if (run := _of(body)) else Said(200, {})
+
+
+def test_every_backend_that_is_posted_to_is_here() -> None:
+    local = {"console", "file"}
+    assert {name.split()[0] for name in _BACKENDS} == BUILT_IN.keys() - local
+
+
+@pytest.mark.parametrize(
+    "trouble", [401, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "slow"]
+)
+def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
+    forwarding: tuple[Forwarder, Sink], trouble: Answer, live: Live
+) -> None:
+    forwarder, sink = forwarding
+    tried: list[str] = []
+
+    def answer(run: str, _nth: int) -> Answer:
+        tried.append(run)
+        return trouble if tried.count(_RUNS[1]) in (1, 2) and run == _RUNS[1] else 201
+
+    sink.answer = _taking(answer)
+    for lag in (2, 2):
+        with pytest.raises(UnavailableError, match="127.0.0.1"):
+            forwarder.drain()
+        assert standings_answer(live.log)[0]["lag"] == lag
+    assert forwarder.drain() == 2
+    assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
+    assert standings_answer(live.log)[0]["deadLetters"] == 0
+
+
+@pytest.mark.parametrize("status", [400, 409, 422])
+def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
+    forwarding: tuple[Forwarder, Sink], status: int, live: Live
+) -> None:
+    forwarder, sink = forwarding
+    sink.answer = _taking(lambda run, _nth: status if run == _RUNS[1] else 201)
+    assert forwarder.drain() == 2
+    assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
+    (letter,) = standings_answer(live.log)[0]["newestDeadLetters"]
+    assert f"answered {status}" in letter["reason"]
+    assert "because" in letter["reason"]
+    assert "hunter2" not in letter["reason"]
+
+
+def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_end(
+    forwarding: tuple[Forwarder, Sink], live: Live
+) -> None:
+    forwarder, sink = forwarding
+    sink.answer = _taking(lambda run, _nth: 500 if run == _RUNS[1] else 201)
+    forwarder.drain_patiently(tries=100)
+    assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
+    assert "(tried 10 times)" in standings_answer(live.log)[0]["newestDeadLetters"][0]["reason"]
