@@ -19,6 +19,7 @@ from commands.progress import Progress
 from lakehouse.backends import deliveries, is_embedded, unanswered
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
+from lakehouse.lineage_server import lineage_server
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
 from spark_jobs.archive import ensure_archive
@@ -86,6 +87,7 @@ def start_throughline(settings: Settings) -> Service:
 
 def throughline_environ(settings: Settings) -> dict[str, str]:
     """What has `throughline serve` serve the lineage of this project."""
+    key = settings.throughline_api_key.get_secret_value()
     return {
         "THROUGHLINE_HOST": "127.0.0.1",
         "THROUGHLINE_PORT": str(settings.throughline_port),
@@ -94,6 +96,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
         "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",
+        **({"THROUGHLINE_API_KEY": key} if key else {}),
     }
 
 
@@ -118,7 +121,8 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
 def lineage_ready(settings: Settings) -> bool:
     """Whether the lineage server answers."""
     try:
-        return httpx.get(f"{settings.throughline_url}/healthz", timeout=5).is_success
+        with lineage_server(settings, timeout=5) as server:
+            return server.get("/healthz").is_success
     except httpx.HTTPError:
         return False
 
@@ -126,7 +130,8 @@ def lineage_ready(settings: Settings) -> bool:
 def lineage_caught_up(settings: Settings) -> bool:
     """Whether the lineage server has taken in everything that is in the spool."""
     try:
-        health = httpx.get(f"{settings.throughline_url}/healthz", timeout=5).json()
+        with lineage_server(settings, timeout=5) as server:
+            health = server.get("/healthz").json()
     except (httpx.HTTPError, ValueError):
         return False
     return bool(health.get("spool", {}).get("lagBytes") == 0)
@@ -149,8 +154,9 @@ def lineage_delivered(settings: Settings) -> bool:
 def _standings(settings: Settings) -> dict[str, Any]:
     """How each backend stands at the lineage server, by name; none where no server answers."""
     try:
-        answer = httpx.get(f"{settings.throughline_url}/api/v2/deliver", timeout=5)
-        return {each["backend"]: each for each in answer.raise_for_status().json()}
+        with lineage_server(settings, timeout=5) as server:
+            answer = server.get("/api/v2/deliver").raise_for_status()
+        return {each["backend"]: each for each in answer.json()}
     except (httpx.HTTPError, ValueError):
         return {}
 

@@ -141,6 +141,13 @@ class Settings(BaseSettings):
         description="Port of the lineage server; by default 9003 where lineage goes to a DataHub "
         "on this machine, whose page has 9002.",
     )
+    throughline_server_url: str = Field(
+        "",
+        description="Where processes reach the lineage server, if not at that port of localhost.",
+    )
+    throughline_api_key: SecretStr = Field(
+        SecretStr(""), description="Key of the lineage server, if it asks for one."
+    )
 
     @field_validator("state_dir")
     @classmethod
@@ -246,7 +253,7 @@ class Settings(BaseSettings):
 
     @property
     def throughline_url(self) -> str:
-        """Where the lineage server of this machine answers."""
+        """Where the lineage server answers people on this machine; see also `lineage_server`."""
         return f"http://localhost:{self.throughline_port}"
 
     def environ(self) -> dict[str, str]:

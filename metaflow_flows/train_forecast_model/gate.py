@@ -10,6 +10,7 @@ from typing import Any
 
 from lakehouse.backends import is_embedded
 from lakehouse.errors import PipelineError
+from lakehouse.lineage_server import lineage_server
 from lakehouse.names import Table
 from lakehouse.settings import Settings
 
@@ -65,14 +66,14 @@ def _violations(settings: Settings, tables: Sequence[Table]) -> list[str]:
         "policy": json.dumps(yaml.safe_load(POLICY.read_text())),
     }
     try:
-        with httpx.Client(base_url=settings.throughline_url, timeout=30) as server:
+        with lineage_server(settings, timeout=30) as server:
             _await_spool(server)
             answer = server.get("/api/v2/gate", params=asked)
             if answer.status_code == httpx.codes.NOT_FOUND:  # unknown data is not vouched for
                 return [f"sources: {answer.json()['message']}"]
             told: dict[str, Any] = answer.raise_for_status().json()
     except (httpx.HTTPError, ValueError, KeyError) as error:
-        raise _NoAnswer(f"{settings.throughline_url}: {error}") from None
+        raise _NoAnswer(f"{server.base_url}: {error}") from None
     found = [each for one in told["datasets"] for each in one["violations"]]
     return [f"{each['rule']}: {each['message']}" for each in found]
 

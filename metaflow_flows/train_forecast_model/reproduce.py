@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakehouse.catalog import SLICE, load_table
 from lakehouse.errors import PipelineError
+from lakehouse.lineage_server import lineage_server
 from lakehouse.names import Table
 from lakehouse.settings import Settings
 
@@ -60,17 +61,19 @@ def read_recipe(settings: Settings, run: str) -> Recipe:
     from metaflow_openlineage import flow_run_id
 
     run_id = flow_run_id(FLOW, run) if run.isdecimal() else run
-    url = f"{settings.throughline_url}/api/v2/runs/{run_id}"
     try:
-        answer = httpx.get(url, timeout=30)
+        with lineage_server(settings, timeout=30) as server:
+            answer = server.get(f"/api/v2/runs/{run_id}")
         told: dict[str, Any] = answer.raise_for_status().json()
-    except httpx.HTTPStatusError:
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.NOT_FOUND:
+            raise NotReproducible(f"The lineage server refuses: {error}") from None
         raise NotReproducible(
             f"Lineage knows no run {run}; `./run lineage runs {FLOW}` lists those it knows."
         ) from None
     except (httpx.HTTPError, ValueError) as error:
         raise NotReproducible(
-            f"The lineage server does not answer at {settings.throughline_url} ({error}); "
+            f"The lineage server does not answer at {server.base_url} ({error}); "
             "`./run airflow` starts it."
         ) from None
     if told["state"] != "COMPLETED":

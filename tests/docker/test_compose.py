@@ -140,8 +140,8 @@ def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_kn
 ) -> None:
     given = set(SERVICES[service]["environment"])
     settings = {name.upper() for name in Settings.model_fields}
-    ports = {"AIRFLOW_PORT"} if service == "throughline" else set()
-    assert settings - given == ports
+    of_others = {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
+    assert settings - given == of_others
     known = {setting.variable for setting in THROUGHLINE_SETTINGS}
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
     assert given - settings - AWS_CREDENTIALS == (given & known) - settings | airflow
@@ -165,8 +165,11 @@ def test_the_lineage_server_asks_for_a_key_and_lets_airflow_show_its_page() -> N
     given = SERVICES["throughline"]["environment"]
     assert given["THROUGHLINE_HOST"] == "0.0.0.0"
     assert given["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
-    airflow = SERVICES["airflow"]["environment"]["AIRFLOW_PORT"]
-    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow}"
+    airflow = SERVICES["airflow"]["environment"]
+    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow['AIRFLOW_PORT']}"
+    assert airflow["THROUGHLINE_API_KEY"] == given["THROUGHLINE_API_KEY"]
+    port = given["THROUGHLINE_PORT"]
+    assert airflow["THROUGHLINE_SERVER_URL"] == f"http://throughline:{port}"
 
 
 def test_the_lineage_server_reads_the_spool_that_airflow_writes() -> None:

@@ -6,11 +6,13 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from commands.environment import script
 from lakehouse.settings import Settings
@@ -23,8 +25,15 @@ RAW = tables.raw("yellow")
 @pytest.fixture
 def lineage(settings: Settings, tmp_path: Path) -> Iterator[Settings]:
     """Settings of a lineage server that knows nothing yet."""
+    with _served(settings, tmp_path) as served:
+        yield served
+
+
+@contextmanager
+def _served(settings: Settings, tmp_path: Path, key: str = "") -> Iterator[Settings]:
     command = [script("throughline"), "serve", "--port", "0"]
     command += ["--database", str(tmp_path / "log.db"), "--spool", str(tmp_path / "spool")]
+    command += ["--api-key", key] if key else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
@@ -95,6 +104,19 @@ def test_what_is_spooled_before_counts(lineage: Settings, tmp_path: Path) -> Non
     (tmp_path / "spool" / "events.jsonl").write_text(json.dumps(event) + "\n")
     with pytest.raises(NotVouched, match="load FAILED"):
         ask_gate(lineage, [RAW], ungated=False, strict=True)
+
+
+def test_a_server_that_asks_for_a_key_is_asked_with_it_wherever_it_is(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with _served(settings, tmp_path, key="secret") as there:
+        key = {"throughline_api_key": SecretStr("secret")}
+        elsewhere = {"throughline_server_url": there.throughline_url, "throughline_port": 1}
+        refused = ask_gate(there, [RAW], ungated=False, strict=False)
+        assert "401" in refused
+        asked = there.model_copy(update=key | elsewhere)
+        with pytest.raises(NotVouched, match="no node has the id"):
+            ask_gate(asked, [RAW], ungated=False, strict=True)
 
 
 def test_where_nobody_answers_training_goes_on_and_says_so_unless_strict(
