@@ -6,7 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -88,3 +90,99 @@ def make_datazone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
             return backend, server
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def _moto() -> Iterator[str]:
+    """URL of moto's server."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(_moto: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Makes clients of an account of AWS, moto's, that holds nothing."""
+    import boto3
+
+    with urlopen(Request(f"{_moto}/moto-api/reset", method="POST"), timeout=20):
+        pass
+    monkeypatch.setenv("AWS_ENDPOINT_URL", _moto)
+    return lambda service: boto3.client(service)  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def harvest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """Runs `throughline harvest` into a log of the test; answers what it prints."""
+    from throughline.cli import main
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+
+    def run(*arguments: str, database: str = "log.db", code: int = 0) -> Any:
+        where = ["--database", str(tmp_path / database)]
+        monkeypatch.setattr("sys.argv", ["throughline", "harvest", *arguments, *where])
+        found = 0
+        try:
+            main()
+        except SystemExit as end:
+            found = int(end.code or 0)
+        told = capsys.readouterr()
+        assert found == code, told
+        return told
+
+    return run
+
+
+@pytest.fixture
+def harvested(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """The events of a log of the test, each valid by the schemas of OpenLineage."""
+    import orjson
+
+    from throughline.log import EventLog
+
+    def read(database: str = "log.db") -> list[dict[str, Any]]:
+        with closing(EventLog(str(tmp_path / database), must_exist=True)) as log:
+            bodies = [orjson.loads(body) for _, body in log.read()]
+        for body in bodies:
+            _check(body)
+        return bodies
+
+    return read
+
+
+def _check(body: dict[str, Any]) -> None:
+    """Have an event and each facet of it be valid, if the schemas are at hand."""
+    import orjson
+    from jsonschema import Draft202012Validator, FormatChecker
+    from referencing import Registry, Resource
+
+    spec = Path(__file__).resolve().parents[4] / "shared" / "spec"
+    if not spec.is_dir():
+        return
+    schemas = [orjson.loads(path.read_bytes()) for path in spec.rglob("*.json")]
+    registry: Any = Registry().with_resources(
+        (each["$id"], Resource.from_contents(each)) for each in schemas if "$id" in each
+    )
+
+    def valid(url: str, value: Any) -> None:
+        validator = Draft202012Validator(
+            {"$ref": url}, registry=registry, format_checker=FormatChecker()
+        )
+        assert not (found := list(validator.iter_errors(value))), found
+
+    valid(body["schemaURL"], body)
+    stack: list[Any] = [body]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if "/facets/" in (url := str(item.get("_schemaURL", ""))) and url.count("$defs"):
+                valid(url, item)
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item

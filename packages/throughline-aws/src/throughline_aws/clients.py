@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from throughline.errors import ConfigError
 
@@ -13,7 +13,13 @@ READ_SECONDS = 8
 
 
 def client(
-    service: str, *, tries: int, region: str | None = None, profile: str | None = None
+    service: str,
+    *,
+    tries: int,
+    mode: Literal["standard", "adaptive"] = "standard",
+    read_seconds: float | None = None,
+    region: str | None = None,
+    profile: str | None = None,
 ) -> Any:
     """A client; endpoint and credentials come from where boto3 looks for them.
 
@@ -25,8 +31,8 @@ def client(
 
     config = Config(
         connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": tries},
+        read_timeout=read_seconds or READ_SECONDS,
+        retries={"mode": mode, "total_max_attempts": tries},
     )
     try:
         session = boto3.Session(profile_name=profile, region_name=region)

@@ -32,6 +32,7 @@ app = typer.Typer(
 
 Paths = Annotated[list[Path], typer.Argument(help="Files, or folders with such in them.")]
 Region = Annotated[str | None, typer.Option(help="AWS region. [boto3's]")]
+Streams = Annotated[str, typer.Option(help="Only log streams whose names begin so.")]
 Profile = Annotated[str | None, typer.Option(help="AWS profile. [boto3's]")]
 
 _ROWS, _NAMES = 40, 3
@@ -96,6 +97,57 @@ def airflow_logs(paths: Paths) -> Harvester:
     from throughline.harvest.logs import LogFiles
 
     return LogFiles("airflow-logs", paths)
+
+
+@_harvests
+def glue_job_logs(
+    log_group: Annotated[
+        str | None, typer.Option(help="Log group. [/aws-glue/jobs/error, which has stderr]")
+    ] = None,
+    streams: Streams = "",
+    region: Region = None,
+    profile: Profile = None,
+) -> Harvester:
+    """What Spark's console transport left of Glue's or EMR's jobs in CloudWatch Logs.
+
+    Example: throughline harvest glue-job-logs --log-group /aws-glue/jobs/logs-v2 --dry-run
+    """
+    return _find("glue-job-logs")(log_group, streams, region, profile)
+
+
+@_harvests
+def mwaa_logs(
+    environment: Annotated[str, typer.Argument(help="Name of the environment.")],
+    streams: Streams = "",
+    region: Region = None,
+    profile: Profile = None,
+) -> Harvester:
+    """What the console transport left of an MWAA environment's tasks in CloudWatch Logs.
+
+    Example: throughline harvest mwaa-logs my-environment --dry-run
+    """
+    return _find("mwaa-logs")(environment, streams, region, profile)
+
+
+@_harvests
+def glue_tables(
+    databases: Annotated[
+        list[str] | None, typer.Argument(help="Names of Glue databases. [all]")
+    ] = None,
+    region: Region = None,
+    profile: Profile = None,
+) -> Harvester:
+    """The tables of the Glue catalog with their columns, and the crawlers that made them.
+
+    Example: throughline harvest glue-tables nyc_taxi --dry-run
+    """
+    return _find("glue-tables")(databases or [], region, profile)
+
+
+def _find(kind: str) -> Callable[..., Harvester]:
+    from throughline.harvest import find_harvester
+
+    return find_harvester(kind)
 
 
 def _run(

@@ -8,7 +8,7 @@ cursors may overlap. One that needs more than throughline does (boto3) is an ent
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import entry_points
@@ -45,11 +45,12 @@ class Harvester(Protocol):
         """
 
 
-def find_harvester(kind: str) -> Any:
-    """The class or function that makes the harvester of a kind. Raises ConfigError."""
+def find_harvester(kind: str) -> Callable[..., Harvester]:
+    """What makes the harvester of a kind. Raises ConfigError."""
     for point in entry_points(group="throughline.harvesters"):
         if point.name == kind:
-            return point.load()
+            make: Callable[..., Harvester] = point.load()
+            return make
     raise ConfigError(
         f"harvest {kind}: it needs the package throughline-aws, which is not installed:"
         " pip install ./packages/throughline-aws, from a clone"

@@ -42,25 +42,25 @@ class CommandRun:
         """Ask git where the declaration lives; from then on events say it."""
         location = git_location(self._declared.path)
         if location:
-            self._code = {"sourceCodeLocation": _facet("1-1-0/SourceCodeLocationJob", **location)}
+            self._code = {"sourceCodeLocation": facet("1-1-0/SourceCodeLocationJob", **location)}
 
     def event(self, type_: str, at: datetime, error: str | None = None) -> dict[str, Any]:
         """The event that something happened to the run."""
         run: dict[str, Any] = {
-            "processing_engine": _facet(
+            "processing_engine": facet(
                 "1-1-1/ProcessingEngineRun", name="throughline", version=_VERSION
             )
         }
         if self._above:
             parent, root = self._above
             told = {**parent.facet(), "root": root.facet()}
-            run["parent"] = _facet("1-2-0/ParentRun", **told)
+            run["parent"] = facet("1-2-0/ParentRun", **told)
         if error is not None:
-            run["errorMessage"] = _facet(
+            run["errorMessage"] = facet(
                 "1-0-1/ErrorMessageRun", message=error, programmingLanguage="unknown"
             )
         # No jobType in it: what started the command, and what it starts, say how coarse it is.
-        kind = _facet("2-0-4/JobTypeJob", processingType="BATCH", integration="THROUGHLINE")
+        kind = facet("2-0-4/JobTypeJob", processingType="BATCH", integration="THROUGHLINE")
         declared = self._declared
         return {
             "eventType": type_,
@@ -122,15 +122,13 @@ def _dataset(about: About) -> dict[str, Any]:
 def _described(about: About, kind: str) -> dict[str, Any]:
     facets: dict[str, Any] = {}
     if about.description:
-        facets["documentation"] = _facet(
-            f"1-1-0/Documentation{kind}", description=about.description
-        )
+        facets["documentation"] = facet(f"1-1-0/Documentation{kind}", description=about.description)
     if about.owners:
         owners = [{"name": name, "type": "MAINTAINER"} for name in about.owners]
-        facets["ownership"] = _facet(f"1-0-1/Ownership{kind}", owners=owners)
+        facets["ownership"] = facet(f"1-0-1/Ownership{kind}", owners=owners)
     if about.classification:
         tags = [_tag(each) for each in about.classification]
-        facets["tags"] = _facet(f"1-0-0/Tags{kind}", tags=tags)
+        facets["tags"] = facet(f"1-0-0/Tags{kind}", tags=tags)
     return facets
 
 
@@ -139,7 +137,8 @@ def _tag(text: str) -> dict[str, str]:
     return {"key": key.strip(), "value": value.strip() or "true", "source": "USER"}
 
 
-def _facet(schema: str, **fields: Any) -> dict[str, Any]:
+def facet(schema: str, **fields: Any) -> dict[str, Any]:
+    """A facet of OpenLineage: its schema as `1-1-0/DocumentationJob`, and what it says."""
     name = schema.rsplit("/", 1)[-1]
     url = f"{_SPEC}/facets/{schema}Facet.json#/$defs/{name}Facet"
     return {"_producer": PRODUCER, "_schemaURL": url, **fields}

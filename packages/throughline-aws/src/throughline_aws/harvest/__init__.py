@@ -1,0 +1,1 @@
+"""Harvesters that need boto3; `throughline harvest` finds them as entry points."""

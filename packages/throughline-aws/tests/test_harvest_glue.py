@@ -1,0 +1,135 @@
+"""The Glue catalog, which moto's server holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Aws = Callable[[str], Any]
+Harvest = Callable[..., Any]
+Harvested = Callable[..., list[dict[str, Any]]]
+
+pytestmark = pytest.mark.server
+
+_CATALOG = "arn:aws:glue:us-east-1:123456789012"
+
+
+def _table(glue: Any, name: str, database: str = "lake", **more: Any) -> None:
+    columns = [
+        {"Name": "id", "Type": "bigint", "Comment": "of a ride"},
+        {"Name": "at", "Type": "date"},
+    ]
+    place = {"Location": f"s3://raw/{name}/", "Columns": columns}
+    glue.create_table(
+        DatabaseName=database,
+        TableInput={"Name": name, "StorageDescriptor": place, "TableType": "EXTERNAL_TABLE"} | more,
+    )
+
+
+@pytest.fixture
+def glue(aws: Aws) -> Any:
+    """A catalog of a table by hand, two of a crawler, which ran, and one of another database."""
+    glue = aws("glue")
+    for database in ("lake", "other"):
+        glue.create_database(DatabaseInput={"Name": database})
+    about = {"Description": "All rides", "Owner": "taxi", "Parameters": {"table_type": "ICEBERG"}}
+    _table(glue, "rides", PartitionKeys=[{"Name": "month", "Type": "string"}], **about)
+    for name in ("zones", "weather"):
+        _table(glue, name, Parameters={"UPDATED_BY_CRAWLER": "nightly", "classification": "csv"})
+    _table(glue, "elsewhere", "other")
+    targets = {"S3Targets": [{"Path": "s3://raw/"}], "JdbcTargets": [{"Path": "shop/%"}]}
+    glue.create_crawler(
+        Name="nightly", Role="r", DatabaseName="lake", Targets=targets, Description="d"
+    )
+    glue.start_crawler(Name="nightly")
+    return glue
+
+
+def _ended(glue: Any) -> str:
+    """Have moto's crawl end: it moves on with each look at it."""
+    for _ in range(20):
+        (crawl,) = glue.list_crawls(CrawlerName="nightly")["Crawls"]
+        if crawl["State"] == "COMPLETED":
+            return str(crawl["CrawlId"])
+    raise AssertionError(crawl)
+
+
+def _datasets(events: list[dict[str, Any]]) -> dict[str, Any]:
+    return {each["dataset"]["name"]: each["dataset"] for each in events if "dataset" in each}
+
+
+def test_a_table_is_described_and_joined_with_where_it_lies(
+    glue: Any, harvest: Harvest, harvested: Harvested
+) -> None:
+    harvest("glue-tables", "lake", "--yes")
+    found = _datasets(harvested())
+    assert set(found) == {"table/lake/rides", "table/lake/zones", "table/lake/weather"}
+    rides = found["table/lake/rides"]
+    assert rides["namespace"] == _CATALOG
+    fields = [(each["name"], each["type"]) for each in rides["facets"]["schema"]["fields"]]
+    assert fields == [("id", "bigint"), ("at", "date"), ("month", "string")]
+    assert rides["facets"]["schema"]["fields"][0]["description"] == "of a ride"
+    (link,) = rides["facets"]["symlinks"]["identifiers"]
+    assert link == {"namespace": "s3://raw", "name": "rides", "type": "LOCATION"}
+    assert rides["facets"]["storage"]["fileFormat"] == "iceberg"
+    assert rides["facets"]["documentation"]["description"] == "All rides"
+    assert rides["facets"]["ownership"]["owners"][0]["name"] == "taxi"
+
+
+def test_a_crawler_s_table_comes_from_its_own_prefix(
+    glue: Any, harvest: Harvest, harvested: Harvested
+) -> None:
+    _ended(glue)
+    told = harvest("glue-tables", "--yes")
+    assert "not understood 1\n" in told.out
+    assert "crawler nightly (JdbcTargets): what is in 'shop/%' has no name here" in told.err
+    events = [each for each in harvested() if "run" in each]
+    assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 3
+    edges = {
+        (each["inputs"][0]["name"], each["job"]["name"], each["outputs"][0]["name"])
+        for each in events
+        if each["inputs"]
+    }
+    assert edges == {
+        (name, f"crawler/nightly.lake.{name}", f"table/lake/{name}")
+        for name in ("zones", "weather")
+    }
+    above = next(each for each in events if each["job"]["name"] == "crawler/nightly")
+    parents = {each["run"]["facets"]["parent"]["run"]["runId"] for each in events if each["inputs"]}
+    assert parents == {above["run"]["runId"]}
+    assert "symlinks" not in _datasets(harvested())["table/lake/zones"]["facets"]
+
+
+def test_what_did_not_change_is_not_told_again(
+    glue: Any, harvest: Harvest, harvested: Harvested
+) -> None:
+    _ended(glue)
+    assert "new 10," in harvest("glue-tables", "--yes").out
+    assert "new 0," in harvest("glue-tables", "--yes").out
+    assert "taken 0, repeated 10" in harvest("glue-tables", "--yes", "--anew").out
+    columns = {"Columns": [{"Name": "id", "Type": "string"}], "Location": "s3://raw/rides"}
+    glue.update_table(
+        DatabaseName="lake", TableInput={"Name": "rides", "StorageDescriptor": columns}
+    )
+    assert "new 1," in harvest("glue-tables", "--yes").out
+    assert len(harvested()) == 11
+
+
+def test_a_resource_link_is_the_table_that_it_stands_for(
+    aws: Aws, harvest: Harvest, harvested: Harvested
+) -> None:
+    glue = aws("glue")
+    glue.create_database(DatabaseInput={"Name": "mine"})
+    target = {"CatalogId": "999988887777", "DatabaseName": "theirs", "Name": "rides"}
+    glue.create_table(DatabaseName="mine", TableInput={"Name": "link", "TargetTable": target})
+    harvest("glue-tables", "--yes")
+    (link,) = _datasets(harvested())["table/mine/link"]["facets"]["symlinks"]["identifiers"]
+    assert link["namespace"] == "arn:aws:glue:us-east-1:999988887777"
+    assert link["name"] == "table/theirs/rides"
+
+
+def test_a_database_that_is_not_there_is_named(aws: Aws, harvest: Harvest) -> None:
+    told = harvest("glue-tables", "nothing", "--dry-run", code=2)
+    assert "the Glue catalog: EntityNotFoundException" in told.err

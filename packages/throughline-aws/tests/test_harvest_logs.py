@@ -1,0 +1,112 @@
+"""Events in CloudWatch Logs, which moto's server holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from throughline.wrap.events import facet
+
+Event = Callable[..., dict[str, Any]]
+Aws = Callable[[str], Any]
+Harvest = Callable[..., Any]
+Harvested = Callable[..., list[dict[str, Any]]]
+
+pytestmark = pytest.mark.server
+
+_GROUP = "/aws-glue/jobs/error"
+_NOW = datetime.now(UTC)
+
+
+def _run(number: int) -> str:
+    return f"0190a5f0-0000-7000-8000-{number:012}"
+
+
+def _line(event: dict[str, Any]) -> str:
+    body = json.dumps(event, ensure_ascii=False)
+    return f"26/11/21 08:00:00 INFO ConsoleTransport: {body}"
+
+
+def _write(
+    logs: Any, stream: str, *messages: str, at: datetime = _NOW, group: str = _GROUP
+) -> None:
+    with suppress(logs.exceptions.ResourceAlreadyExistsException):
+        logs.create_log_group(logGroupName=group)
+    with suppress(logs.exceptions.ResourceAlreadyExistsException):
+        logs.create_log_stream(logGroupName=group, logStreamName=stream)
+    stamp = int(at.timestamp() * 1_000)
+    records = [{"timestamp": stamp + n, "message": each} for n, each in enumerate(messages)]
+    logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=records)
+
+
+def test_events_of_several_streams_are_found_also_one_that_is_over_several_records(
+    aws: Aws, event: Event, harvest: Harvest, harvested: Harvested
+) -> None:
+    logs = aws("logs")
+    events = [event(_run(n), n) for n in range(4)]
+    code = "lange Zeile ä" * 40_000
+    source = facet("1-0-1/SourceCodeJob", language="python", sourceCode=code)
+    events[1]["job"] = {"namespace": "demo", "name": "load", "facets": {"sourceCode": source}}
+    long = _line(events[1])
+    cuts = [0, 200_000, 400_000, len(long)]
+    pieces = [long[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    # Records of two jobs take turns; one record has two lines.
+    _write(logs, "jr_1", f"26/11/21 08:00:00 INFO x\n{_line(events[0])}", *pieces)
+    _write(logs, "jr_2", _line(events[2]), "26/11/21 08:00:00 WARN y {", _line(events[3]))
+    told = harvest("glue-job-logs", "--yes")
+    assert "events 4, new 4, not understood 0\ntaken 4, repeated 0\n" in told.out
+    found = {each["run"]["runId"]: each for each in harvested()}
+    assert found == {each["run"]["runId"]: each for each in events}
+
+
+def test_a_second_harvest_takes_what_came_since_also_what_came_late(
+    aws: Aws, event: Event, harvest: Harvest, harvested: Harvested
+) -> None:
+    logs = aws("logs")
+    _write(logs, "jr_1", *(_line(event(_run(n), n)) for n in range(5)))
+    assert "new 5," in harvest("glue-job-logs", "--yes").out
+    assert "events 5, new 0," in harvest("glue-job-logs", "--yes").out
+    _write(logs, "jr_2", _line(event(_run(9), 9)), at=_NOW - timedelta(minutes=50))
+    assert "events 6, new 1," in harvest("glue-job-logs", "--yes").out
+    harvest("glue-job-logs", "--yes", database="once.db")
+    assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
+
+
+def test_the_first_harvest_goes_a_week_back_or_to_since(
+    aws: Aws, event: Event, harvest: Harvest
+) -> None:
+    _write(aws("logs"), "jr_1", _line(event(_run(1), 1)), at=_NOW - timedelta(days=8))
+    assert "events 0," in harvest("glue-job-logs", "--dry-run").out
+    assert "events 1," in harvest("glue-job-logs", "--dry-run", "--since", "2025-01-01").out
+
+
+def test_tasks_of_mwaa_are_those_of_its_log_group(aws: Aws, event: Event, harvest: Harvest) -> None:
+    told = json.dumps({"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(event(_run(1)))})
+    stream = "dag_id=a/run_id=b/task_id=c/attempt=1.log"
+    for group in ("airflow-prod-Task", "airflow-other-Task"):
+        _write(aws("logs"), stream, told, group=group)
+    assert "events 1," in harvest("mwaa-logs", "prod", "--dry-run").out
+
+
+def test_an_event_that_was_cut_off_is_told_with_its_stream(
+    aws: Aws, event: Event, harvest: Harvest
+) -> None:
+    _write(aws("logs"), "jr_1", _line(event(_run(1)))[:150], _line(event(_run(2))))
+    told = harvest("glue-job-logs", "--dry-run")
+    assert "events 1, new 1, not understood 1" in told.out
+    assert f"{_GROUP}/jr_1@" in told.err
+
+
+def test_a_group_that_is_not_there_and_an_aws_that_is_not_are_told_apart(
+    aws: Aws, harvest: Harvest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)
+    assert "/no in CloudWatch Logs: ResourceNotFoundException" in told.err
+    monkeypatch.setattr("throughline_aws.harvest.aws._TRIES", 1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert "Could not connect" in harvest("glue-job-logs", "--dry-run", code=3).err
