@@ -34,7 +34,11 @@ def glue(aws: Aws) -> Any:
     glue = aws("glue")
     for database in ("lake", "other"):
         glue.create_database(DatabaseInput={"Name": database})
-    about = {"Description": "All rides", "Owner": "taxi", "Parameters": {"table_type": "ICEBERG"}}
+    about: dict[str, Any] = {
+        "Description": "All rides",
+        "Owner": "taxi",
+        "Parameters": {"table_type": "ICEBERG"},
+    }
     _table(glue, "rides", PartitionKeys=[{"Name": "month", "Type": "string"}], **about)
     for name in ("zones", "weather"):
         _table(glue, name, Parameters={"UPDATED_BY_CRAWLER": "nightly", "classification": "csv"})
