@@ -81,7 +81,8 @@ def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:
     }
     found = {each.kind: each for each in losses(map(build.entry, [dataset, job]))}
     assert found["data edges"].arrived["marquez"] == found["data edges"].told == 1
-    assert found["data edges"].arrived["datahub"] == 0
+    assert found["data edges"].arrived["datahub"] == 1
+    assert found["data edges"].arrived["datazone"] == 0
     assert found["dataset schema"].arrived["marquez"] == 1
 
 

@@ -12,6 +12,7 @@ from throughline.deliver.backend import Delivery
 from throughline.deliver.http import Http, HttpConfig, post, raise_refusal
 from throughline.deliver.known import Done
 from throughline.deliver.rewrite.datahub import DATAHUB
+from throughline.deliver.rewrite.rewriting import is_run
 from throughline.deliver.rewritten import rewritten
 from throughline.errors import ConfigError, UnavailableError
 
@@ -32,7 +33,7 @@ class DataHubConfig(HttpConfig):
 
 
 class DataHub(Http):
-    """Posts each event, and then what the endpoint has no place for."""
+    """Posts each event of a run, and then what the endpoint has no place for."""
 
     config_class: ClassVar[type[HttpConfig]] = DataHubConfig
 
@@ -44,11 +45,13 @@ class DataHub(Http):
     def send(self, delivery: Delivery) -> None:
         """Post the bodies of one event and emit what belongs to them."""
         for body, known in rewritten(delivery, DATAHUB, self._done):
-            post(self._client, self._url, orjson.dumps(body), self._url)
+            if is_run(body):
+                post(self._client, self._url, orjson.dumps(body), self._url)
             if self._emitter is not None:
+                from throughline.deliver.rewrite.datahub_declared import declared
                 from throughline.deliver.rewrite.datahub_extras import extras
 
-                self._emit(extras(body, known))
+                self._emit(extras(body, known) if is_run(body) else declared(body, known))
 
     def close(self) -> None:
         """Close the connections."""

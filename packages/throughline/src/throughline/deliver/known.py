@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 
 from throughline.deliver.datasets import Body, dataset_of, datasets_of
 from throughline.graph.answers import generations_of
 from throughline.graph.levels import Level, Levels
-from throughline.projection import Run, RunKey, State, start_of
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import Job, Run, RunKey, State, start_of
 from throughline.projection.derived import children_of, lineage_of
-from throughline.spec import EventType, Facets, JobRef, RunEvent, shown_time
+from throughline.spec import (
+    DatasetEvent,
+    EventType,
+    Facets,
+    JobEvent,
+    JobRef,
+    RunEvent,
+    shown_time,
+)
 
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/\S*?(\w+)/?|apache/(airflow)/.*|(trino)db/trino.*)"
@@ -89,7 +98,7 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     if run is None:
         return Known()
     lineage = list(lineage_of(state, run))
-    flow = state.jobs.get(JobRef(key.job.namespace, key.job.name.split(".")[0]))
+    flow = _flow_of(state, key.job)
     members = _members(state, [run]) if done is None else _generation(state, run, done)
     return Known(
         inputs=datasets_of(state, [run.inputs for run in members], "inputFacets"),
@@ -98,10 +107,43 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
         job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
         flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
-        others=() if done is None else tuple(_others(state, run, members)),
+        others=() if done is None else tuple(_others_of(state, run, members)),
         engines=dict(_engines(state, run, lineage[1:])),
         started=start_of(run),
     )
+
+
+def declared_of(state: State, event: JobEvent | DatasetEvent) -> Known:
+    """What is known of the job or the dataset of an event that is of no run.
+
+    `started` is when a run of the job began, or None if it never ran; `run_facets` are that run's.
+    """
+    if isinstance(event, DatasetEvent):
+        name = state.identity.primary(canonical_name(event.dataset.namespace, event.dataset.name))
+        return Known(
+            outputs=(dataset_of(state, name, [], "outputFacets"),),
+            others=tuple(_others(state, None, {name})),
+        )
+    job = state.jobs.get(event.job)
+    if job is None:
+        return Known()
+    run = state.runs[min(job.runs)] if job.runs else None
+    flow = _flow_of(state, event.job)
+    sides = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
+    inputs, outputs = ({state.identity.primary(name) for name in side} for side in sides)
+    return Known(
+        inputs=tuple(dataset_of(state, name, [], "inputFacets") for name in sorted(inputs)),
+        outputs=tuple(dataset_of(state, name, [], "outputFacets") for name in sorted(outputs)),
+        run_facets=run.facets.plain() if run else {},
+        job_facets=job.facets.plain(),
+        flow_facets=flow.facets.plain() if flow else {},
+        others=tuple(_others(state, event.job, outputs)),
+        started=_began(run) if run else None,
+    )
+
+
+def _flow_of(state: State, ref: JobRef) -> Job | None:
+    return state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
 
 
 def ends_before(state: State, event: RunEvent) -> list[End]:
@@ -191,23 +233,23 @@ def _siblings(state: State, run: Run) -> list[Run]:
     return found
 
 
-def _others(state: State, run: Run, members: list[Run]) -> Iterator[Body]:
-    """Of each output, what each other job made it of that counts for its present contents."""
-    generations = generations_of(state)
-    own = generations.levels.owner(run, Level.TASK).key.job
+def _others_of(state: State, run: Run, members: list[Run]) -> Iterator[Body]:
+    own = generations_of(state).levels.owner(run, Level.TASK).key.job
     names = {state.identity.primary(name) for each in members for name in each.outputs}
+    return _others(state, own, names)
+
+
+def _others(state: State, own: JobRef | None, names: Iterable[DatasetName]) -> Iterator[Body]:
+    """Of each dataset, what each other job made it of that counts for its present contents."""
+    generations = generations_of(state)
     for name in sorted(names):
         for made in generations.writing(name):
             if made.job != own:
-                spelled = (
-                    (use, given) for each in made.runs for given, use in each.outputs.items()
-                )
-                uses = [use for use, given in spelled if state.identity.primary(given) == name]
+                written = (pair for each in made.runs for pair in each.outputs.items())
+                uses = [use for given, use in written if state.identity.primary(given) == name]
+                reads = sorted(made.edges.reads)
                 yield {
-                    "inputs": [
-                        dataset_of(state, each, [], "inputFacets")
-                        for each in sorted(made.edges.reads)
-                    ],
+                    "inputs": [dataset_of(state, each, [], "inputFacets") for each in reads],
                     "outputs": [dataset_of(state, name, uses, "outputFacets")],
                 }
 

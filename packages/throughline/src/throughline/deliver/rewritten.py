@@ -11,7 +11,7 @@ import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Done, Known, ends_before, known_of
+from throughline.deliver.known import Done, Known, declared_of, ends_before, known_of
 from throughline.deliver.rewrite import Rewriting
 from throughline.projection import RunKey
 from throughline.spec import RunEvent
@@ -38,7 +38,9 @@ def rewritten(
         done = {}
     event, raw = delivery.event, orjson.loads(delivery.body)
     if not isinstance(event, RunEvent):
-        return [(body, Known()) for body in rewriting.rewrite(raw, Known())]
+        with delivery.known() as state:
+            known = declared_of(state, event)
+        return [(body, known) for body in rewriting.rewrite(raw, known)]
     with delivery.known() as state:
         noted = done if rewriting.of_job else None
         told = [(raw, known_of(state, RunKey(event.run_id, event.job), noted))]

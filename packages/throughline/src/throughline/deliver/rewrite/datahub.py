@@ -6,7 +6,7 @@
   are errors; a name with a space is dropped, one with a comma makes an invalid URN.
 - A Glue table is one only by a TABLE symlink; any other TABLE symlink would make it one of Hive.
 
-What it has no place for goes by `datahub_extras`.
+What it has no place for goes by `datahub_extras`, events without a run by `datahub_declared`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,48 @@ UNKNOWN = "openlineage"
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
-    """The event of a run, whole, under names that DataHub takes."""
+    """The event of a run, whole, under names that DataHub takes.
+
+    One of a job or a dataset is what `datahub_declared` makes proposals of: it cannot be posted.
+    """
     if not is_run(event):
-        return []
+        return [_declared(event, known)]
     body = under_its_names(whole(event, known))
     if body["eventType"] == "OTHER":
         body["eventType"] = "RUNNING"
-    namespace, name = job_name(body["job"]["namespace"], body["job"]["name"])
-    body["job"] = {**body["job"], "namespace": namespace, "name": name}
+    body["job"] = _named_job(body["job"])
     _set_orchestrator(body)
     return [valid(body, "RunEvent")]
+
+
+def _declared(event: Body, known: Known) -> Body:
+    body = valid(event, "JobEvent" if "job" in event else "DatasetEvent")
+    if "dataset" in body:
+        columns = body["dataset"].get("facets", {}).get("columnLineage")
+        own = known.outputs[0] if known.outputs else body["dataset"]
+        told = {"columnLineage": columns} if columns else {}
+        made_of = [
+            {"namespace": each["namespace"], "name": each["name"]}
+            for field in ((columns or {}).get("fields") or {}).values()
+            for each in field.get("inputFields") or ()
+        ]
+        outputs = [{**own, "facets": own.get("facets", {}) | told}]
+        return under_its_names({**body, "inputs": made_of, "outputs": outputs})
+    sides = {
+        "inputs": list(known.inputs) or body.get("inputs") or [],
+        "outputs": list(known.outputs) or body.get("outputs") or [],
+    }
+    job = {**body["job"], "facets": known.job_facets | body["job"].get("facets", {})}
+    body = under_its_names({**body, **sides})
+    body["run"] = {"facets": dict(known.run_facets)}
+    body["job"] = _named_job(job)
+    _set_orchestrator(body)
+    return body
+
+
+def _named_job(job: Body) -> Body:
+    namespace, name = job_name(job["namespace"], job["name"])
+    return {**job, "namespace": namespace, "name": name}
 
 
 def under_its_names(body: Body) -> Body:
@@ -131,6 +163,7 @@ _BY_ENDPOINT = {
     "run processing_engine",
 }
 _BY_EMITTER = {
+    "dataset documentation",
     "dataset ownership",
     "dataset tags",
     "dataset version",

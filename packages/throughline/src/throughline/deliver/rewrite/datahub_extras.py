@@ -7,33 +7,36 @@ Needs acryl-datahub, whose classes check what is made of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
 from throughline.deliver.rewrite.datahub import (
     UNKNOWN,
-    escaped,
     job_name,
     orchestrator,
     under_its_names,
 )
+from throughline.deliver.rewrite.datahub_aspects import (
+    input_output,
+    lineage_of,
+    millis,
+    of_dataset,
+    ownership,
+    tags,
+)
 from throughline.deliver.rewrite.datahub_urns import (
     dataset_urn,
-    field_urn,
     flow_urn,
     job_urn,
     run_urn,
 )
 from throughline.deliver.rewrite.rewriting import uuid_of
-from throughline.spec import JobRef, parse_time, to_micros
+from throughline.spec import JobRef
 
 if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper
-
-_ACTOR = "urn:li:corpuser:datahub"
-_GROUPS = ("team", "group")
 
 
 def extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
@@ -43,10 +46,10 @@ def extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
     told = [*_of_job(body, known), *_of_run(body, known)]
     for side in ("inputs", "outputs"):
         for dataset in body[side]:
-            told += _of_dataset(dataset)
+            told += of_dataset(dataset)
     others = [under_its_names(each) for each in known.others]
     for dataset in body["outputs"]:
-        told += _lineage_of(dataset, [body, *others], _millis(body))
+        told += lineage_of(dataset, [body, *others], millis(body))
         told += _of_output(body, dataset)
     return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in told]
 
@@ -63,10 +66,10 @@ def _of_job(body: Body, known: Known) -> Iterator[tuple[str, Any]]:
             flow,
             dh.DataFlowInfoClass(name=name, description=text, customProperties=_engine(body)),
         )
-    yield from _ownership(flow, known.flow_facets)
-    yield from _tags(flow, known.flow_facets)
-    yield from _ownership(own, facets)
-    yield from _tags(own, facets)
+    yield from ownership(flow, known.flow_facets)
+    yield from tags(flow, known.flow_facets)
+    yield from ownership(own, facets)
+    yield from tags(own, facets)
     path = [
         dh.BrowsePathEntryClass(id=key.job.name, urn=_other_job(key.job._asdict(), known))
         for key in reversed(known.above)
@@ -74,7 +77,7 @@ def _of_job(body: Body, known: Known) -> Iterator[tuple[str, Any]]:
     yield own, dh.BrowsePathsV2Class(path=path or [dh.BrowsePathEntryClass(id=flow, urn=flow)])
     upstream = [each["job"] for each in _upstream(body)]
     if upstream:
-        yield own, _input_output(body, [_other_job(each, known) for each in upstream])
+        yield own, input_output(body, [_other_job(each, known) for each in upstream])
 
 
 def _of_run(body: Body, known: Known) -> Iterator[tuple[str, Any]]:
@@ -95,39 +98,10 @@ def _of_run(body: Body, known: Known) -> Iterator[tuple[str, Any]]:
     )
 
 
-def _of_dataset(dataset: Body) -> Iterator[tuple[str, Any]]:
-    urn, facets = dataset_urn(dataset), dataset.get("facets", {})
-    yield from _ownership(urn, facets)
-    tags = facets.get("tags", {}).get("tags") or []
-    yield from _tags(urn, {"tags": {"tags": [each for each in tags if not each.get("field")]}})
-    for field in sorted({each["field"] for each in tags if each.get("field")}):
-        of_field = [each for each in tags if each.get("field") == field]
-        yield from _tags(field_urn(urn, escaped(field)), {"tags": {"tags": of_field}})
-
-
-def _lineage_of(dataset: Body, makers: list[Body], time: int) -> Iterator[tuple[str, Any]]:
-    """Column lineage of a dataset: of all jobs that made its contents, as each aspect replaces."""
-    from datahub.metadata import schema_classes as dh
-
-    urn = dataset_urn(dataset)
-    made: list[Any] = []
-    upstream: set[str] = set()
-    for body in makers:
-        for each in body["outputs"]:
-            if dataset_urn(each) == urn:
-                made += _fine_grained(urn, each.get("facets", {}).get("columnLineage", {}))
-                upstream |= set(map(dataset_urn, body["inputs"]))
-    if made:
-        stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
-        kind = dh.DatasetLineageTypeClass.TRANSFORMED
-        upstreams = [dh.UpstreamClass(each, kind, stamp) for each in sorted(upstream)]
-        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=made)
-
-
 def _of_output(body: Body, dataset: Body) -> Iterator[tuple[str, Any]]:
     from datahub.metadata import schema_classes as dh
 
-    urn, facets, time = dataset_urn(dataset), dataset.get("facets", {}), _millis(body)
+    urn, facets, time = dataset_urn(dataset), dataset.get("facets", {}), millis(body)
     version = facets.get("version", {}).get("datasetVersion")
     if version is not None and body["eventType"] == "COMPLETE":
         yield (
@@ -152,86 +126,6 @@ def _of_output(body: Body, dataset: Body) -> Iterator[tuple[str, Any]]:
                 customProperties=_plain(facets),
             ),
         )
-
-
-def _input_output(body: Body, upstream: list[str]) -> Any:
-    """The whole aspect: what the endpoint wrote for the same event, and what the job waits for."""
-    from datahub.metadata import schema_classes as dh
-
-    stamp = dh.AuditStampClass(time=_millis(body), actor=_ACTOR)
-
-    def edges(urns: Iterable[str]) -> list[Any]:
-        return [dh.EdgeClass(destinationUrn=urn, lastModified=stamp) for urn in sorted(set(urns))]
-
-    lineage = [
-        made
-        for each in body["outputs"]
-        for made in _fine_grained(
-            dataset_urn(each), each.get("facets", {}).get("columnLineage", {})
-        )
-    ]
-    return dh.DataJobInputOutputClass(
-        inputDatasets=[],
-        outputDatasets=[],
-        inputDatasetEdges=edges(map(dataset_urn, body["inputs"])),
-        outputDatasetEdges=edges(map(dataset_urn, body["outputs"])),
-        inputDatajobEdges=edges(upstream),
-        fineGrainedLineages=lineage,
-    )
-
-
-def _fine_grained(urn: str, facet: Body) -> Iterator[Any]:
-    """How each column is made, an entry for what it takes its values from; the rest is indirect."""
-    from datahub.metadata import schema_classes as dh
-
-    for field, told in sorted((facet.get("fields") or {}).items()):
-        sources: dict[bool, set[str]] = {True: set(), False: set()}
-        for each in told.get("inputFields") or ():
-            how = each.get("transformations") or ()
-            direct = not how or any(one.get("type") == "DIRECT" for one in how)
-            sources[direct].add(field_urn(dataset_urn(each), each["field"]))
-        for direct, found in sources.items():
-            if found:
-                yield dh.FineGrainedLineageClass(
-                    upstreamType=dh.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
-                    downstreamType=dh.FineGrainedLineageDownstreamTypeClass.FIELD,
-                    upstreams=sorted(found),
-                    downstreams=[field_urn(urn, field)],
-                    transformOperation="DIRECT" if direct else "INDIRECT",
-                    confidenceScore=1.0 if direct else 0.5,
-                )
-
-
-def _ownership(urn: str, facets: Body) -> Iterator[tuple[str, Any]]:
-    from datahub.metadata import schema_classes as dh
-
-    owners = [each for each in facets.get("ownership", {}).get("owners") or () if each.get("name")]
-    if owners:
-        kind = dh.OwnershipTypeClass.TECHNICAL_OWNER
-        told = [dh.OwnerClass(owner=_owner(str(each["name"])), type=kind) for each in owners]
-        yield urn, dh.OwnershipClass(owners=told)
-
-
-def _owner(name: str) -> str:
-    """`team:a` is a group, `user:a` and `a` are a user."""
-    from datahub.metadata.urns import CorpGroupUrn, CorpUserUrn
-
-    kind, _, rest = name.rpartition(":")
-    return str(CorpGroupUrn(rest) if kind in _GROUPS else CorpUserUrn(rest))
-
-
-def _tags(urn: str, facets: Body) -> Iterator[tuple[str, Any]]:
-    from datahub.metadata import schema_classes as dh
-    from datahub.metadata.urns import TagUrn
-
-    found = []
-    for each in facets.get("tags", {}).get("tags") or ():
-        key, value = str(each.get("key")), str(each.get("value"))
-        is_flag = value.lower() == "true" or value == key
-        found.append(str(TagUrn(key if is_flag else f"{key}:{value}")))
-    if found:
-        tags = [dh.TagAssociationClass(tag) for tag in sorted(set(found))]
-        yield urn, dh.GlobalTagsClass(tags=tags)
 
 
 def _plain(facets: Body) -> dict[str, str]:
@@ -266,7 +160,3 @@ def _engine(body: Body) -> dict[str, str]:
         "openlineageAdapterVersion": "openlineageAdapterVersion",
     }
     return {names[key]: str(told[key]) for key in names if key in told}
-
-
-def _millis(body: Body) -> int:
-    return to_micros(parse_time(body["eventTime"])) // 1_000
