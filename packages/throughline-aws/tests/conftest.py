@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.request import Request, urlopen
 
 import pytest
@@ -17,6 +18,8 @@ from throughline_aws.local.datazone import DataZoneServer
 
 Event = Callable[..., dict[str, Any]]
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
+
+Listening = TypeVar("Listening", bound=ThreadingHTTPServer)
 
 DOMAIN = "dzd_stand-in"
 ACCOUNT = "111122223333"
@@ -64,7 +67,7 @@ def event() -> Event:
 
 
 @contextmanager
-def _serving(server: DataZoneServer) -> Iterator[DataZoneServer]:
+def _serving(server: Listening) -> Iterator[Listening]:
     """Have a stand-in listen."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
@@ -74,6 +77,12 @@ def _serving(server: DataZoneServer) -> Iterator[DataZoneServer]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def serve() -> Callable[..., Any]:
+    """Have a stand-in listen as long as a `with` block lasts."""
+    return _serving
 
 
 @pytest.fixture

@@ -144,6 +144,27 @@ def glue_tables(
     return _find("glue-tables")(databases or [], region, profile)
 
 
+@_harvests
+def redshift(
+    of: Annotated[str, typer.Argument(metavar="DATABASE", help="The database in Redshift.")],
+    workgroup: Annotated[str | None, typer.Option(help="Serverless workgroup.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Provisioned cluster.")] = None,
+    db_user: Annotated[str | None, typer.Option(help="User of a cluster's database.")] = None,
+    secret_arn: Annotated[str | None, typer.Option(help="Secret to log in with.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="What tables are under. [by workgroup or cluster]")
+    ] = None,
+    region: Region = None,
+    profile: Profile = None,
+) -> Harvester:
+    """The statements of a Redshift database's history that moved data, down to columns.
+
+    Example: throughline harvest redshift dev --workgroup analytics --dry-run
+    """
+    make = _find("redshift")
+    return make(of, workgroup, cluster, db_user, secret_arn, namespace, region, profile)
+
+
 def _find(kind: str) -> Callable[..., Harvester]:
     from throughline.harvest import find_harvester
 

@@ -49,7 +49,13 @@ def find_harvester(kind: str) -> Callable[..., Harvester]:
     """What makes the harvester of a kind. Raises ConfigError."""
     for point in entry_points(group="throughline.harvesters"):
         if point.name == kind:
-            make: Callable[..., Harvester] = point.load()
+            try:
+                make: Callable[..., Harvester] = point.load()
+            except ModuleNotFoundError as error:
+                raise ConfigError(
+                    f"harvest {kind}: it needs the package {error.name}: pip install"
+                    f" './packages/throughline-aws[{kind}]', from a clone"
+                ) from None
             return make
     raise ConfigError(
         f"harvest {kind}: it needs the package throughline-aws, which is not installed:"

