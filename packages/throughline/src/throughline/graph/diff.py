@@ -7,7 +7,7 @@ from typing import Any
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.nodes import Node, kind_of, node_id
 from throughline.graph.runs import told_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
@@ -24,7 +24,7 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[
     `added` and `removed` are node ids, `edgesAdded` and `edgesRemoved` pairs of them in the
     direction of the data; `schemas` tells fields as `name: type`, `code` the versions of a job.
     `failed` are the runs that failed in between and have none below them that did, the newest
-    first. `nodes` has every node that is named, by its id.
+    first. `nodes` has every node that is named, by its id; the `kind` of a job is null.
     """
     old_edges, new_edges = _edges(old), _edges(new)
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
@@ -35,7 +35,13 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[
     other = {change["node"] for change in (*schemas, *code)}
     named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
-        "nodes": {node_id(node): node._asdict() for node in sorted(named)},
+        "nodes": {
+            node_id(node): {
+                **node._asdict(),
+                "kind": _kind(after if node in new_nodes else before, node),
+            }
+            for node in sorted(named)
+        },
         "added": sorted(map(node_id, new_nodes - old_nodes)),
         "removed": sorted(map(node_id, old_nodes - new_nodes)),
         "edgesAdded": sorted(map(_shown, new_edges - old_edges)),
@@ -44,6 +50,10 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[
         "code": code,
         "failed": _failed(before, after),
     }
+
+
+def _kind(state: State, node: Node) -> str | None:
+    return kind_of(state, node) if node.type == "dataset" else None
 
 
 def _failed(before: State, after: State) -> list[Change]:

@@ -7,9 +7,9 @@ const WRITES = ["job:n:dag.train", "dataset:n:db.model"];
 const TOLD = {
   level: "task",
   nodes: {
-    "dataset:n:db.new": { type: "dataset", namespace: "n", name: "db.new" },
-    "dataset:n:db.weather": { type: "dataset", namespace: "n", name: "db.weather" },
-    "job:n:dag.train": { type: "job", namespace: "n", name: "dag.train" },
+    "dataset:n:db.new": { type: "dataset", namespace: "n", name: "db.new", kind: "model" },
+    "dataset:n:db.weather": { type: "dataset", namespace: "n", name: "db.weather", kind: "table" },
+    "job:n:dag.train": { type: "job", namespace: "n", name: "dag.train", kind: null },
   },
   added: ["dataset:n:db.new"],
   removed: ["dataset:n:db.old"],
@@ -47,17 +47,17 @@ test("column edges of one moment only are marked, where the other moment knew bo
 });
 
 test("the list says each change once, in words", () => {
-  const told = changesOf(TOLD).map((change) => `${change.mark} ${change.text}: ${change.detail}`);
+  const told = changesOf(TOLD).map((change) => `${change.mark} ${change.kind} ${change.text}: ${change.detail}`);
   expect(told).toEqual([
-    "added new: dataset",
-    "removed dataset:n:db.old: ",
-    "added train: now reads weather",
-    "added : now writes ",
-    "removed train: no longer writes dataset:n:db.model",
-    "changed weather: + x: int\n+ z: date\n− y: int\n− z: text\n− bare",
-    "changed train: code 0123456 → abcdefa",
-    "changed job:n:dag.new: code unknown → unknown",
-    "failed load: no disk",
-    "failed load: ",
+    "added model new: model",
+    "removed table dataset:n:db.old: table",
+    "added task train: now reads weather",
+    "added task : now writes ",
+    "removed task train: no longer writes dataset:n:db.model",
+    "changed table weather: + x: int\n+ z: date\n− y: int\n− z: text\n− bare",
+    "changed task train: code 0123456 → abcdefa",
+    "changed task job:n:dag.new: code unknown → unknown",
+    "failed task load: no disk",
+    "failed task load: ",
   ]);
 });

@@ -2,7 +2,7 @@ import type { Answer } from "../api/client";
 import { columnKey, type ColumnKey } from "./lit";
 import { columnEdgeKey } from "./merge";
 import type { GraphAnswer } from "./types";
-import { parts } from "./words";
+import { distinctNames } from "./words";
 
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
@@ -75,6 +75,8 @@ export interface Change {
   key: string;
   mark: Mark | "failed";
   node: string;
+  /** What the node is: table, task, … */
+  kind: string;
   /** The run that failed. */
   run?: string;
   isSchema?: boolean;
@@ -84,13 +86,14 @@ export interface Change {
 
 /** The same as a list: nodes, edges, what is inside of nodes, and runs that failed in between. */
 export function changesOf(told: DiffAnswer): Change[] {
-  const named = told.nodes as Record<string, { name: string; type: string } | undefined>;
-  const name = (id: string) => {
-    const node = named[id];
-    return node ? parts(node.name, node.type === "job" ? "job" : "dataset").title : id;
-  };
-  const nodes = (ids: readonly string[], mark: Mark): Change[] =>
-    ids.map((id) => ({ key: `${mark} ${id}`, mark, node: id, text: name(id), detail: named[id]?.type ?? "" }));
+  const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
+  const listed = Object.entries(told.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
+  const failed = told.failed.map((run): (typeof listed)[number] => [jobOf(run), { ...run.job, type: "job", kind: null }]);
+  const known = new Map([...listed, ...failed]);
+  const names = distinctNames([...known].map(([id, node]) => ({ id, ...node })));
+  const name = (id: string) => names.get(id) ?? id;
+  const about = (id: string) => ({ node: id, kind: known.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : told.level), text: name(id) });
+  const nodes = (ids: readonly string[], mark: Mark): Change[] => ids.map((id) => ({ key: `${mark} ${id}`, mark, ...about(id), detail: about(id).kind }));
   const fresh = new Set([...told.added, ...told.removed]);
   const edges = (pairs: readonly string[][], mark: Mark): Change[] =>
     pairs
@@ -101,7 +104,7 @@ export function changesOf(told: DiffAnswer): Change[] {
         const [job, dataset] = isRead ? [to, from] : [from, to];
         const verb = isRead ? "reads" : "writes";
         const detail = mark === "added" ? `now ${verb} ${name(dataset)}` : `no longer ${verb} ${name(dataset)}`;
-        return { key: `${mark} ${from} ${to}`, mark, node: job, text: name(job), detail };
+        return { key: `${mark} ${from} ${to}`, mark, ...about(job), detail };
       });
   return [
     ...nodes(told.added, "added"),
@@ -111,24 +114,21 @@ export function changesOf(told: DiffAnswer): Change[] {
     ...told.schemas.map((each) => ({
       key: `schema ${each.node}`,
       mark: "changed" as const,
-      node: each.node,
+      ...about(each.node),
       isSchema: true,
-      text: name(each.node),
       detail: [...each.added.map((field) => `+ ${field}`), ...each.removed.map((field) => `− ${field}`)].join("\n"),
     })),
     ...told.code.map((each) => ({
       key: `code ${each.node}`,
       mark: "changed" as const,
-      node: each.node,
-      text: name(each.node),
+      ...about(each.node),
       detail: `code ${(each.from as string | null)?.slice(0, 7) ?? "unknown"} → ${(each.to as string | null)?.slice(0, 7) ?? "unknown"}`,
     })),
     ...told.failed.map((run) => ({
       key: `failed ${run.runId}`,
       mark: "failed" as const,
-      node: `job:${run.job.namespace}:${run.job.name}`,
+      ...about(jobOf(run)),
       run: run.runId,
-      text: parts(run.job.name, "job").title,
       detail: run.error ?? "",
     })),
   ];

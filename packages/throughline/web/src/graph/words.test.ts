@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
+import { ago, called, cardCommand, distinctNames, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -77,4 +77,15 @@ test("a command line calls the program as the server does, and names the server 
   expect(called("throughline tree x", "throughline", "http://localhost:9002/sample")).toBe("throughline tree --url http://localhost:9002/sample x");
   expect(called("throughline tree throughline", "./run lineage", "http://localhost:9003")).toBe("./run lineage tree --url http://localhost:9003 throughline");
   expect(called("python flow.py card view 1", "./run lineage", "http://localhost:9003")).toBe("python flow.py card view 1");
+});
+
+test("names that end alike are told apart by as little as it takes", () => {
+  const named = (...ids: string[]) => [...distinctNames(ids.map((id) => {
+    const [type = "", namespace = "", name = ""] = id.split(":");
+    return { id, type, namespace, name };
+  })).values()];
+  expect(named("dataset:n:db.trips", "job:n:dag.load")).toEqual(["trips", "load"]);
+  expect(named("job:n:taxi.stage", "job:n:weather.stage", "job:n:taxi.check")).toEqual(["taxi.stage", "weather.stage", "check"]);
+  expect(named("dataset:f:/a/x/1.csv", "dataset:f:/b/x/1.csv")).toEqual(["a/x/1.csv", "b/x/1.csv"]);
+  expect(named("dataset:n:db.trips", "dataset:m:db.trips", "dataset:m:trips")).toEqual(["n db.trips", "m db.trips", "m trips"]);
 });

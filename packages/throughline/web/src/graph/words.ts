@@ -85,3 +85,27 @@ export function ending(version: string): string {
 export function within(job: string): string {
   return job.slice(job.indexOf(".") + 1);
 }
+
+interface Named {
+  id: string;
+  namespace: string;
+  name: string;
+  type: string;
+}
+
+/** What to call nodes by their ids: the last part of the name, and where that is another's too as many parts before it as tell them apart. */
+export function distinctNames(nodes: readonly Named[]): Map<string, string> {
+  const titleOf = ({ name, type }: Named) => parts(name, type === "job" ? "job" : "dataset").title;
+  const alike = new Map<string, Named[]>();
+  for (const node of nodes) alike.set(titleOf(node), [...(alike.get(titleOf(node)) ?? []), node]);
+  const found = new Map<string, string>();
+  for (const [title, group] of alike) {
+    const pieces = group.map(({ id, name, namespace }) => [id, [`${namespace} `, ...name.slice(0, name.lastIndexOf(title)).split(/(?<=[./])/)]] as const);
+    const most = Math.max(...pieces.map(([, each]) => each.length));
+    const named = (count: number) => pieces.map(([id, each]) => [id, each.slice(Math.max(0, each.length - count)).join("") + title] as const);
+    let count = 0;
+    while (count < most && new Set(named(count).map(([, name]) => name)).size < group.length) count++;
+    for (const [id, name] of named(count)) found.set(id, name);
+  }
+  return found;
+}

@@ -1,4 +1,5 @@
 import { useMemo, type ReactNode } from "react";
+import { Icon, type IconName } from "../../components/Icon";
 import { changesOf, type Change, type DiffAnswer } from "../../graph/difference";
 import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
@@ -30,8 +31,10 @@ export function Changes({ told, view, change }: { told: DiffAnswer; view: View; 
           <li key={each.key}>
             <button type="button" onClick={() => change(placeOf(each))}>
               <span className={`mark ${each.mark}`}>{WORDS[each.mark]}</span>
-              <span className="clip" title={each.node}>
-                {each.text}
+              <span className="changes-name" title={each.node}>
+                <Icon name={each.kind as IconName} />
+                <span className="hidden">{each.kind}</span>
+                <span className="wrap">{each.text}</span>
               </span>
               {each.detail && <span className="detail">{each.detail}</span>}
             </button>
