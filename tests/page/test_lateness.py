@@ -31,7 +31,7 @@ def test_a_table_names_the_task_that_fails_above_it_and_leads_to_its_run(look: L
     face.click()
     face.click()
     why = page.get_by_role("region", name="Lateness")
-    expect(why).to_contain_text(re.compile("stage fails since .* ago"))
+    expect(why).to_contain_text(re.compile("stage has failed, first .* ago"))
     expect(why).to_contain_text("HTTPError: 503")
     assert axe_finds(page) == []
     why.get_by_role("link").first.click()

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.looking import Look
+from tests.looking import Look, axe_finds
 
 from .conftest import Lineage
-from .test_views import ACTUALS, FORECAST, PREPARE
+from .test_views import _LAKE, ACTUALS, FORECAST, PREPARE
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -116,3 +116,49 @@ def test_datasets_alone_are_a_step_apart_and_one_without_others_says_why(
     expect(notes).to_contain_text("No job was told to make another dataset of it")
     notes.get_by_role("button", name="Show jobs").click()
     expect(page.locator("[data-node]")).to_have_count(2)
+
+
+_UNNAMED = """() => [...document.querySelectorAll("button")]
+    .filter((each) => each.checkVisibility() && !each.innerText.trim())
+    .filter((each) => !each.title || !(each.ariaLabel || each.innerText))
+    .map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_a_button_without_words_does_is_seen_by_mouse_and_by_keyboard(
+    width: int, look: Look
+) -> None:
+    page = look(_at(PREPARE, moment="2026-01-01", open=PREPARE, up="2"), width=width)
+    expect(page.get_by_role("tab", name="About")).to_be_visible()
+    assert page.evaluate(_UNNAMED) == []
+    page.get_by_role("button", name="Close the details").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    tip = page.locator(".tip")
+    expect(tip).to_have_text("Close (Esc)")
+    expect(tip).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_shapes_and_lines_have_a_legend_that_folds(theme: str, look: Look) -> None:
+    page = look(_at(ACTUALS), theme)
+    expect(page.locator("[data-node]").first).to_be_visible()
+    button = page.get_by_role("button", name="Legend")
+    button.click()
+    legend = page.get_by_role("list", name="What shapes and lines mean")
+    expect(legend).to_contain_text("Control: one waits for the other")
+    assert axe_finds(page) == []
+    button.click()
+    expect(legend).to_be_hidden()
+
+
+def test_what_is_written_on_a_dataset_says_what_it_is(look: Look) -> None:
+    page = look(_at(f"{_LAKE}yellow_taxi_staging", up="9"))
+    staging = page.locator(f'[data-node="{_LAKE}yellow_taxi_staging"]')
+    expect(staging).to_contain_text(re.compile(r"version …\d{6}"))
+    expect(staging).to_contain_text("1 check")
+    source = page.locator("[data-node^='dataset:https:']")
+    title = "No run is known to have written it"
+    expect(source.get_by_title(title).first).to_have_text("Source")

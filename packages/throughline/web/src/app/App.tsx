@@ -1,6 +1,7 @@
 import { lazy, Suspense, type ReactNode } from "react";
 import { BASE } from "../api/base";
 import { useLive } from "../api/live";
+import { Tip } from "../components/Tip";
 import { beginningAt } from "../features/lost/Begin";
 import { NotFound } from "../features/lost/NotFound";
 import { RunPage } from "../features/run/RunPage";
@@ -23,6 +24,7 @@ export function App(): ReactNode {
     <>
       {BASE && <SampleBanner />}
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
+      <Tip />
       <Suspense fallback={<p className="waiting">Opening …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
     </>
   );

@@ -9,7 +9,7 @@ export function OutLink({ href, children }: { href: string; children: ReactNode 
     return (
       <span className="out" title={href}>
         {children}
-        <Copy text={href} label="Copy the address" />
+        <Copy text={href} label="Copy the address: this page is in a frame, which cannot open others" />
       </span>
     );
   return (

@@ -10,9 +10,9 @@ import { duration, parts } from "../../graph/words";
 type Reason = Answer<"lateness">["reasons"][number];
 
 const LOOKS: Record<string, readonly [string, IconName, string]> = {
-  failed: ["bad", "fail", "fails since"],
-  lost: ["warn", "lost", "was not heard of again since"],
-  running: ["run", "run", "runs since"],
+  failed: ["bad", "fail", "has failed, first"],
+  lost: ["warn", "lost", "was last heard of"],
+  running: ["run", "run", "still runs; it began"],
   late: ["warn", "clock", "was not started; it was due"],
 };
 

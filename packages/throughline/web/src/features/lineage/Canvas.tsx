@@ -8,6 +8,7 @@ import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
+import { Legend } from "./Legend";
 import { NODE_TYPES } from "./nodes";
 import { boxOf, Overview, WIDE } from "./Overview";
 
@@ -130,6 +131,7 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
           <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
           <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
           <Tool icon="fit" text="Fit everything into the window" onClick={fitAll} />
+          <Legend />
         </Panel>
       </ReactFlow>}
     </div>

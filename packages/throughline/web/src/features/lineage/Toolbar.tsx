@@ -53,7 +53,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
           </button>
         ))}
       </div>
-      <button type="button" className="button more" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="button more" title="Options: how much is shown, and how" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
         <Icon name="more" /> Options
       </button>
       <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
@@ -77,7 +77,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
         <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
           <Icon name="table" /> <span className="wide">Datasets only</span>
         </button>
-        <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Dashed lines: what waits for what, never data">
+        <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control: the dashed lines, which say what waits for what">
           <Icon name="pipeline" /> <span className="wide">Hide control</span>
         </button>
         <Ways view={view} />
@@ -94,11 +94,11 @@ function Depth({ side, text, view, change }: { side: Side; text: string; view: V
   return (
     <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
       <span className="muted">{text}</span>
-      <button type="button" className="button bare square" disabled={depth === 0} onClick={() => set(depth - 1)} aria-label={`One step less ${text.toLowerCase()}`}>
+      <button type="button" className="button bare square" disabled={depth === 0} onClick={() => set(depth - 1)} aria-label={`One step less ${text.toLowerCase()}`} title={`One step less ${text.toLowerCase()}`}>
         <Icon name="minus" />
       </button>
       <span className="count">{depth === DEEPEST ? "all" : depth}</span>
-      <button type="button" className="button bare square" disabled={depth === DEEPEST} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`}>
+      <button type="button" className="button bare square" disabled={depth === DEEPEST} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`} title={`One step more ${text.toLowerCase()}`}>
         <Icon name="plus" />
       </button>
     </span>

@@ -58,7 +58,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
           </span>
           {node.type === "dataset" && node.version && (
             <span className="at-end" title={`Version ${node.version}`}>
-              {ending(node.version)}
+              version {ending(node.version)}
             </span>
           )}
         </span>
@@ -115,13 +115,13 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       {node.failedChecks !== null && node.failedChecks > 0 && (
         <span className="state bad" title={`${plural(node.failedChecks, "check")} of the newest do not hold`}>
           <Icon name="alert" />
-          {node.failedChecks}
+          {plural(node.failedChecks, "check")}
         </span>
       )}
       {node.failedChecks === 0 && (
         <span className="state good" title="Every check of the newest holds">
           <Icon name="done" />
-          <span className="hidden">Checks hold</span>
+          Checks
         </span>
       )}
       {node.rows !== null && <span className="muted">{short(node.rows)} rows</span>}
@@ -130,7 +130,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
         </span>
       )}
-      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : "Only read"}</span>
+      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : <span title="No run is known to have written it">Source</span>}</span>
     </Frame>
   );
 }

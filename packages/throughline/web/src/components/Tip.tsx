@@ -1,0 +1,34 @@
+import "./tip.css";
+import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+
+const MARGIN = 8;
+
+/** What the control that has the focus does, in words: browsers show its title to a mouse only. */
+export function Tip(): ReactNode {
+  const [of, setOf] = useState<Element | null>(null);
+  const bubble = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const hide = () => setOf(null);
+    const show = ({ target }: Event) => setOf(target instanceof Element && target.matches("[title]:focus-visible") ? target : null);
+    const leave = (event: KeyboardEvent) => event.key === "Escape" && hide();
+    const all = [["focusin", show], ["focusout", hide], ["pointerdown", hide], ["scroll", hide], ["keydown", leave]] as [string, EventListener][];
+    for (const [name, act] of all) window.addEventListener(name, act, true);
+    return () => {
+      for (const [name, act] of all) window.removeEventListener(name, act, true);
+    };
+  }, []);
+  useLayoutEffect(() => {
+    if (!of || !bubble.current) return;
+    const { left, width, top, bottom } = of.getBoundingClientRect();
+    const { offsetWidth, offsetHeight, style } = bubble.current;
+    const isBelow = bottom + MARGIN + offsetHeight < innerHeight;
+    style.left = `${Math.max(MARGIN, Math.min(left + width / 2 - offsetWidth / 2, innerWidth - offsetWidth - MARGIN))}px`;
+    style.top = `${isBelow ? bottom + MARGIN : top - MARGIN - offsetHeight}px`;
+  }, [of]);
+  if (!of) return null;
+  return (
+    <div className="tip" ref={bubble} aria-hidden="true">
+      {of.getAttribute("title")}
+    </div>
+  );
+}

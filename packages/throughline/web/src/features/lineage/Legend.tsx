@@ -1,0 +1,46 @@
+import { useId, useState, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+
+const LINES: readonly (readonly [string, string])[] = [
+  ["data", "Data goes from one to the other"],
+  ["control", "Control: one waits for the other, no data goes"],
+  ["lit", "The path that was clicked on"],
+  ["column", "One column is made of the other"],
+  ["column indirect", "One column only joins, filters or sorts the other"],
+  ["added", "New, where two moments are compared"],
+  ["removed", "Gone, where two moments are compared"],
+];
+
+/** A button that tells what shapes and lines mean. */
+export function Legend(): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  return (
+    <>
+      <button type="button" className="button bare square" aria-label="Legend" title="What shapes and lines mean" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
+        <Icon name="lost" />
+      </button>
+      {isOpen && (
+        <ul className="legend" id={id} aria-label="What shapes and lines mean">
+          <li>
+            <i className="legend-job" /> Job: a pipeline, a task or a query
+          </li>
+          <li>
+            <i className="legend-dataset" /> Table, file or stream
+          </li>
+          <li>
+            <i className="legend-dataset made" /> Model or artifact
+          </li>
+          {LINES.map(([tone, text]) => (
+            <li key={tone}>
+              <svg viewBox="0 0 28 4" className={`react-flow__edge ${tone}`} aria-hidden="true">
+                <path className="react-flow__edge-path" d="M0 2h28" />
+              </svg>
+              {text}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
