@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 
 FLOW = REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py"
+CHECKOV = "checkov==3.3.30"
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 Backend = Annotated[
@@ -74,17 +75,21 @@ def test(context: typer.Context) -> None:
 
 @app.command()
 def lint() -> None:
-    """Format check, ruff, mypy, the rules of who may import whom, and the Dockerfile's."""
+    """Format check, ruff, mypy, who may import whom, the Dockerfile's rules, AWS's templates'."""
     from commands.environment import script
+    from commands.package import find_uv
 
     for program, *arguments in (
-        ["ruff", "format", "--check", "."],
-        ["ruff", "check", "."],
-        ["lint-imports"],
-        ["mypy"],
-        ["hadolint", "docker/Dockerfile"],
+        [script("ruff"), "format", "--check", "."],
+        [script("ruff"), "check", "."],
+        [script("lint-imports")],
+        [script("mypy")],
+        [script("hadolint"), "docker/Dockerfile"],
+        # In an environment of its own: what it pins does not go together with ours.
+        [find_uv(), "tool", "run", "--quiet", "--python", sys.executable, "--from", CHECKOV]
+        + ["checkov", "--config-file", "infra/checkov.yaml"],
     ):
-        if code := subprocess.run([script(program), *arguments], cwd=REPOSITORY).returncode:
+        if code := subprocess.run([program, *arguments], cwd=REPOSITORY).returncode:
             raise typer.Exit(code)
 
 

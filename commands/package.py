@@ -60,11 +60,16 @@ def install(tree: Path, exported: Sequence[str], packages: Sequence[str] = ()) -
         _uv(*install, "--no-deps", *(str(REPOSITORY / each) for each in packages))
 
 
-def _uv(*arguments: str) -> str:
+def find_uv() -> str:
+    """The uv that started this, or the machine's. Raises SetupError."""
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
         raise SetupError("There is no uv on the PATH; ./run brings one.")
-    done = subprocess.run([uv, *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    return uv
+
+
+def _uv(*arguments: str) -> str:
+    done = subprocess.run([find_uv(), *arguments], cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode:
         raise SetupError(f"uv {arguments[0]} failed: {done.stderr.strip()[-600:]}")
     return done.stdout

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from moto.cloudformation import parsing
 from moto.cloudformation.models import ChangeSet
+from moto.glue.responses import GlueResponse
 from moto.server import ThreadedMotoServer
 
 from infra.aws import Aws, Dialogue, connect
@@ -32,17 +33,22 @@ def _apply_with_outputs(change_set: ChangeSet) -> None:
     stack.output_map = stack._create_output_map()
 
 
-@pytest.fixture(autouse=True)
-def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Credentials of the stand-in, and nothing of this machine's AWS."""
     for name in os.environ:
         if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+            patch.delenv(name)
+    patch.setenv("AWS_CONFIG_FILE", str(folder / "no-config"))
+    patch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "no-credentials"))
+    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    patch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+
+
+@pytest.fixture(autouse=True)
+def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An environment for each test."""
+    isolate(monkeypatch, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +59,7 @@ def stand_in() -> Iterator[str]:
     server = ThreadedMotoServer(port=0, verbose=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ChangeSet, "apply", _apply_with_outputs)
+        patch.setattr(GlueResponse, "update_table", stand_in_resources.update_table)
         server.start()
         host, port = server.get_host_and_port()
         yield f"http://{host}:{port}"

@@ -8,11 +8,15 @@ encryption only, and it deletes one that is not empty, which AWS does not.
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any, Self
 
 from moto.core.common_models import CloudFormationModel
+from moto.core.responses import ActionResult
 from moto.emrserverless import models as emr
+from moto.glue.exceptions import GlueClientError
 from moto.glue.models import glue_backends
+from moto.glue.responses import GlueResponse
 from moto.s3.models import FakeBucket, S3Backend, s3_backends
 
 Json = dict[str, Any]
@@ -21,6 +25,30 @@ Json = dict[str, Any]
 def s3_of(account: str) -> S3Backend:
     """The account's S3."""
     return s3_backends[account]["aws"]
+
+
+class ConcurrentModificationException(GlueClientError):
+    """What Glue answers to an update of another version than the table's."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "ConcurrentModificationException",
+            "Update table failed due to concurrent modifications.",
+        )
+
+
+_update_table = GlueResponse.update_table
+_updating = threading.Lock()
+
+
+def update_table(response: GlueResponse) -> ActionResult:
+    """As moto's, but with the check of the version that moto leaves out and loses commits by."""
+    given = response.parameters
+    with _updating:
+        table = response.glue_backend.get_table(given["DatabaseName"], given["TableInput"]["Name"])
+        if given.get("VersionId") not in (None, table.as_dict()["VersionId"]):
+            raise ConcurrentModificationException
+        return _update_table(response)
 
 
 def _lifecycle_rule(rule: Json) -> Json:
@@ -207,7 +235,7 @@ class Application(Resource, CloudFormationModel):
             auto_stop_configuration=_camel(given["AutoStopConfiguration"]),
             network_configuration=_camel(given.get("NetworkConfiguration")),
         )
-        made.initial_capacity = None  # type: ignore[assignment]
+        made.initial_capacity, made.state = None, "CREATED"  # type: ignore[assignment]
         backend = emr.emrserverless_backends[account_id][region_name]
         backend.applications[made.id], backend.job_runs[made.id] = made, []
         return cls(made.id)

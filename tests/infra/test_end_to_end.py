@@ -1,0 +1,212 @@
+"""Everything on AWS's stand-in: create, load on EMR Serverless, train, look at lineage, destroy.
+
+The Spark jobs, Airflow's task runner, the flow and the lineage server are real.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from moto.emrserverless.models import EMRServerlessBackend
+
+from commands.emr import emr_package
+from commands.environment import child_environ, script
+from commands.infra import create_infra, destroy_infra, infra_status
+from commands.processes import Service
+from commands.services import (
+    lineage_caught_up,
+    lineage_delivered,
+    lineage_ready,
+    start_throughline,
+)
+from infra.aws import Aws, connect
+from lakehouse.catalog import open_catalog
+from lakehouse.names import Table
+from lakehouse.settings import REPOSITORY, Settings
+from tests.conftest import train
+from tests.infra import stand_in_resources
+from tests.infra.conftest import isolate
+from tests.infra.stand_in_emr import LocalEmr
+from tests.pipeline.conftest import free_ports
+from tests.pipeline.test_pipeline import EDGES
+from throughline_aws.local.datazone import DataZoneServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.airflow, pytest.mark.metaflow]
+
+MONTH = "2025-04"
+DAG = "ingest_yellow_taxi_data"
+GLUE = "arn:aws:glue:us-east-1:123456789012"
+
+
+@dataclass
+class Cloud:
+    """What was made and done."""
+
+    settings: Settings
+    aws: Aws
+    emr: LocalEmr
+    datazone: DataZoneServer
+
+    def get(self, path: str, **params: Any) -> Any:
+        """An answer of the lineage server."""
+        answer = httpx.get(self.settings.throughline_url + path, params=params, timeout=30)
+        return answer.raise_for_status().json()
+
+
+def _created(settings: Settings) -> Settings:
+    """The settings with what create-infra prints, once it has made every part."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        create_infra(settings, None, dry_run=False, yes=True, with_="emr-serverless,datazone")
+    printed = yaml.safe_load(said.getvalue().rpartition("settings.yaml:")[2])
+    return settings.model_copy(update={**printed, "spark": "emr-serverless"})
+
+
+def _airflow(settings: Settings, *arguments: str) -> None:
+    done = subprocess.run(
+        [script("airflow"), *arguments],
+        cwd=REPOSITORY,
+        env=child_environ(settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+@pytest.fixture(scope="module")
+def cloud(
+    stand_in: str, make_settings: Callable[..., Settings], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cloud]:
+    """Stacks, a month loaded by the DAG with EMR Serverless, and a training on it."""
+    folder = tmp_path_factory.mktemp("cloud")
+    services: list[Service] = []
+    datazone = DataZoneServer()
+    threading.Thread(target=datazone.serve_forever).start()
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch, folder)
+        httpx.post(f"{stand_in}/moto-api/reset").raise_for_status()
+        stand_in_resources.DATAZONE.clear()
+        try:
+            patch.setenv("AWS_ENDPOINT_URL_DATAZONE", datazone.url)
+            port = free_ports(4)
+            settings = _created(
+                make_settings(
+                    "cloud",
+                    aws_endpoint_url=stand_in,
+                    generator_rows=1_000,
+                    airflow_port=port,
+                    throughline_port=port + 3,
+                    lineage_backend="datazone",
+                    emr_lineage_url=f"http://localhost:{port + 3}",
+                )
+            )
+            aws = connect(settings, None)
+            stand_in_resources.s3_of(aws.account).delete_bucket_policy(settings.bucket)
+            emr = LocalEmr(settings, aws, folder / "emr")
+            patch.setattr(EMRServerlessBackend, "start_job_run", emr.start)
+            services.append(start_throughline(settings))
+            services[-1].wait_until(lambda: lineage_ready(settings), 60)
+            emr_package(settings, None)
+            _airflow(settings, "db", "migrate")
+            _airflow(settings, "dags", "test", DAG, "--conf", json.dumps({"months": [MONTH]}))
+            done = train(settings, "--lookback_days", "20", "--predict_horizon_hours", "3")
+            assert done.returncode == 0, done.stdout[-4000:]
+            services[-1].wait_until(lambda: lineage_caught_up(settings), 60)
+            services[-1].wait_until(lambda: lineage_delivered(settings), 60)
+            yield Cloud(settings, aws, emr, datazone)
+        finally:
+            datazone.shutdown()
+            for service in services:
+                service.stop()
+
+
+def test_each_spark_task_was_a_job_of_emr_that_succeeded(cloud: Cloud) -> None:
+    told = [(job.name, job.state, job.state_details) for job in cloud.emr.jobs]
+    assert [each[:2] for each in told] == [
+        ("yellow.stage", "SUCCESS"),
+        ("yellow.check_staging", "SUCCESS"),
+        ("yellow.merge", "SUCCESS"),
+    ], told
+
+
+def test_the_tables_hold_the_month_and_forecasts(cloud: Cloud) -> None:
+    catalog = open_catalog(cloud.settings)
+    raw = catalog.load_table(Table("yellow_taxi_raw").identifier)
+    assert raw.location().startswith(f"s3://{cloud.settings.bucket}/warehouse/")
+    assert raw.scan().to_arrow().num_rows >= 1_000
+    forecasts = catalog.load_table(Table("yellow_rides_hourly_forecast").identifier)
+    assert forecasts.scan().to_arrow().num_rows > 0
+
+
+def _plain(cloud: Cloud, dataset: dict[str, str]) -> str:
+    """A dataset's name as the design's table has it; a table has to have its Glue ARN."""
+    if dataset["name"].startswith("table/"):
+        assert dataset["namespace"] == GLUE
+        return dataset["name"].removeprefix("table/nyc_taxi/")
+    if dataset["namespace"] == f"s3://{cloud.settings.bucket}":
+        return "taxi landing file" if dataset["name"].startswith("landing/yellow/") else "?"
+    return "taxi URL" if dataset["namespace"] == "file" else dataset["name"]
+
+
+def test_lineage_is_the_designs_under_glue_s_names(cloud: Cloud) -> None:
+    found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    for edge in cloud.get("/api/v2/edges", level="task", kind="data")["items"]:
+        name = _plain(cloud, edge["dataset"])
+        found[edge["job"]["name"]][edge["direction"] == "writes"].add(name)
+    assert dict(found) == {job: ends for job, ends in EDGES.items() if "weather" not in job}
+
+
+def test_a_table_is_one_node_whoever_names_it(cloud: Cloud) -> None:
+    for table in ("yellow_taxi_raw", "yellow_rides_hourly_actuals"):
+        found = cloud.get("/api/v1/search", q=table)["results"]
+        nodes = {each["nodeId"] for each in found if each["type"] == "DATASET"}
+        assert nodes == {f"dataset:{GLUE}:table/nyc_taxi/{table}"}
+
+
+def test_the_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
+    for job, task in (
+        ("yellow_taxi_stage", "stage"),
+        ("yellow_taxi_check_staging", "check_staging"),
+    ):
+        runs = cloud.get("/api/v2/runs", limit=500)["items"]
+        (task_run,) = {r["runId"] for r in runs if r["job"]["name"] == f"{DAG}.{task}"}
+        tree = cloud.get("/api/v2/runtree", run=task_run)
+        assert job in {child["job"]["name"] for child in tree["children"]}
+
+
+def test_what_goes_to_datazone_names_tables_by_their_arn(cloud: Cloud) -> None:
+    names = {
+        (dataset["namespace"], dataset["name"])
+        for taken in cloud.datazone.taken
+        for side in ("inputs", "outputs")
+        for dataset in taken.body.get(side, [])
+    }
+    tables = {(namespace, name) for namespace, name in names if "yellow_taxi_raw" in name}
+    assert tables == {(GLUE, "table/nyc_taxi/yellow_taxi_raw")}, names
+
+
+# Last, because nothing is left after it.
+def test_destroy_leaves_nothing(cloud: Cloud) -> None:
+    assert infra_status(cloud.settings, None) == 0
+    destroy_infra(cloud.settings, None, dry_run=False, yes=True)
+    aws = cloud.aws
+    assert aws.s3.list_buckets()["Buckets"] == []
+    assert aws.glue.get_databases()["DatabaseList"] == []
+    assert (
+        aws.cloudformation.list_stacks(StackStatusFilter=["CREATE_COMPLETE"])["StackSummaries"]
+        == []
+    )
+    assert {a["state"] for a in aws.emr.list_applications()["applications"]} == {"TERMINATED"}
+    assert stand_in_resources.DATAZONE == {}
