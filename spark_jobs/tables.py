@@ -14,6 +14,7 @@ from lakehouse.catalog import (
     CONTENT_HASH,
     SLICE,
     SOURCE_HASH,
+    WRITERS_AT_ONCE,
     Contents,
     load_table,
     loaded_content,
@@ -54,14 +55,15 @@ def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
         return
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in schema.columns.items())
     partitions = ", ".join(schema.partitioned_by)
-    properties = "'format-version' = '2'"
+    properties = {"format-version": "2", **WRITERS_AT_ONCE}
     if schema.one_partition_a_load:
-        properties += ", 'write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true'"
+        properties |= {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
+    given = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
     spark.sql(
         f"CREATE TABLE IF NOT EXISTS {schema.table.spark} ({columns}) USING iceberg"
         + (f" PARTITIONED BY ({partitions})" if partitions else "")
-        + f" TBLPROPERTIES ({properties})"
+        + f" TBLPROPERTIES ({given})"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakehouse.catalog import SLICE, load_table, open_catalog, rows_by_slice
+from lakehouse.catalog import SLICE, WRITERS_AT_ONCE, load_table, open_catalog, rows_by_slice
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table
 from lakehouse.settings import Settings
@@ -158,7 +158,9 @@ def write_forecasts(
     """Replace the forecasts made as of that moment; the table as of afterwards."""
     catalog = open_catalog(settings)
     identifier = forecast(service).identifier
-    table = catalog.create_table_if_not_exists(identifier, schema=rows.schema)
+    table = catalog.create_table_if_not_exists(
+        identifier, schema=rows.schema, properties=WRITERS_AT_ONCE
+    )
     with warnings.catch_warnings():
         # Nothing to replace is the usual case: a moment is mostly forecast once.
         warnings.filterwarnings("ignore", message="Delete operation did not match any records")

@@ -1,0 +1,96 @@
+"""Ten processes write one Glue table at once: every commit has to be there in the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakehouse.catalog import open_catalog
+from lakehouse.settings import REPOSITORY, Settings
+from metaflow_flows.train_forecast_model.tables import forecast
+from spark_jobs.runtime import jars
+
+pytestmark = [pytest.mark.spark, pytest.mark.server]
+
+WRITERS, ROWS = 9, 50
+
+FORECASTS = """
+import sys
+from datetime import datetime
+import pandas as pd
+from lakehouse.settings import load_settings
+from metaflow_flows.train_forecast_model.tables import forecast_rows, write_forecasts
+
+number, rows = map(int, sys.argv[1:])
+as_of = datetime(2025, 4, number + 1)
+hours = pd.date_range(as_of, periods=rows, freq="h")
+for version in ("first", "second"):  # the second replaces the first
+    told = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
+    write_forecasts(
+        load_settings(), "yellow", forecast_rows(told, as_of, "naive", version), as_of
+    )
+"""
+
+SPARK = """
+import sys
+from datetime import datetime
+from lakehouse.settings import load_settings
+from pyspark.sql import functions as F
+from spark_jobs.session import open_session
+
+rows = int(sys.argv[2])
+with open_session(load_settings(), "writer") as spark:
+    table = spark.table("lakehouse.nyc_taxi.yellow_rides_hourly_forecast")
+    for number in (100, 101):
+        new = spark.range(rows).selectExpr(
+            "2025 AS year", "4 AS month", "1 AS day", "1 AS hour",
+            f"{number} AS pulocationid", "1L AS forecasted_total_rides",
+            "TIMESTAMP_NTZ '2025-05-01' AS as_of", "'naive' AS model", "'second' AS model_version",
+        )
+        new.select(table.columns).writeTo("lakehouse.nyc_taxi.yellow_rides_hourly_forecast").append()
+"""
+
+
+def _writer(settings: Settings, program: str, number: int) -> subprocess.Popen[str]:
+    environ = os.environ | settings.environ() | {"LINEAGE_BACKEND": "file"}
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(number), str(ROWS)],
+        cwd=REPOSITORY,
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _ended(writers: list[subprocess.Popen[str]]) -> list[str]:
+    """What those that failed said, once all have ended."""
+    said = [writer.communicate()[1] for writer in writers]
+    return [text[-3000:] for text, writer in zip(said, writers, strict=True) if writer.returncode]
+
+
+def test_ten_writers_of_a_table_lose_nothing(
+    endpoint: str, bucket: str, make_settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    settings = make_settings(
+        "writers",
+        lakehouse="glue",
+        bucket=bucket,
+        aws_account="123456789012",
+        aws_endpoint_url=endpoint,
+    )
+    jars(settings)
+    assert _ended([_writer(settings, FORECASTS, 0)]) == []  # makes the table, which Spark's reads
+    writers = [_writer(settings, FORECASTS, number) for number in range(1, WRITERS + 1)]
+    assert _ended([_writer(settings, SPARK, 0), *writers]) == []
+    table = open_catalog(settings).load_table(forecast("yellow").identifier)
+    rows = table.scan().to_arrow()
+    assert set(rows["model_version"].to_pylist()) == {"second"}
+    held = Counter(rows["pulocationid"].to_pylist())
+    assert held == dict.fromkeys((*range(WRITERS + 1), 100, 101), ROWS)
