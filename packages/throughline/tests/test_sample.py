@@ -48,6 +48,15 @@ def test_the_sample_has_something_wrong_and_a_past_to_compare_with(client: TestC
     assert {name.rpartition(".")[2] for name in of_now - of_then} == {"weather_raw"}
 
 
+def test_the_sample_is_the_same_after_a_restart(client: TestClient, tmp_path: Path) -> None:
+    log = EventLog(str(tmp_path / "restarted.db"))
+    restarted = TestClient(make_app(Live(log)))
+    asked = "/sample/api/v2/health", "/sample/api/v2/runs?limit=50"
+    for path in asked:
+        assert restarted.get(path).json() == client.get(path).json()
+    log.close()
+
+
 def _reads(client: TestClient, **moment: str) -> set[str]:
     """What the training data is made of."""
     asked: dict[str, Any] = {

@@ -33,7 +33,7 @@ from throughline.api import (
 )
 from throughline.api.access import Access, Guard
 from throughline.api.http import RawPath, answer, unavailable
-from throughline.api.sample import PREFIX, Sample
+from throughline.api.sample import PREFIX, PRESENT, Sample
 from throughline.config import expected
 from throughline.errors import (
     BodyError,
@@ -83,6 +83,7 @@ def make_app(
     """
     app = _of(live, largest_body, longest_query, _RESOURCES)
     app.state.program = program
+    app.state.present = ""
     app.state.spool_lag = spool_lag
     # What stays open until the server ends is not for a sample, which nothing new comes to.
     resources = [each for each in _RESOURCES if each is not stream]
@@ -90,6 +91,7 @@ def make_app(
     def make_sample(sample: Live) -> FastAPI:
         made = _of(sample, largest_body, longest_query, resources)
         made.state.program = program
+        made.state.present = PRESENT.isoformat()
         return made
 
     lasting = Sample(make_sample)

@@ -15,6 +15,7 @@ router = APIRouter()
 
 _BUILT = Path(__file__).with_name("built")
 _PROGRAM = b'name="program" content="throughline"'  # of web/index.html
+_PRESENT = b'name="present" content=""'
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
@@ -53,7 +54,9 @@ def _page(request: Request, status: int) -> Response:
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
     program = f'name="program" content="{escape(request.app.state.program)}"'
+    present = f'name="present" content="{request.app.state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
+    html = html.replace(_PRESENT, present.encode())
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     told = {"ETag": tag, "Cache-Control": "no-cache"}
     if status == 200 and tag in request.headers.get("if-none-match", ""):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
+from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import Ge, Le
@@ -23,7 +24,8 @@ from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.made import Made
 from throughline.graph.making import making
-from throughline.graph.nodes import Node, find_dataset, find_node, kind_of, node_id, owners_of
+from throughline.graph.newest import newest
+from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import origin, provenance
 from throughline.graph.questions import Times, micros_of, question
@@ -298,18 +300,7 @@ def search_answer(
 @question("newest")
 def newest_answer(state: State, limit: Limit = 10) -> dict[str, Any]:
     """The tables and models that a task wrote last, and when its run ended: where to begin."""
-    graph = graph_of(state, Level.TASK)
-    newest = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
-    found: dict[Node, dict[str, Any]] = {}
-    for ref in deadline.watched(newest):
-        ended = run_line(state, graph.runs[ref])["endedAt"]
-        for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
-            if node not in found and (kind := kind_of(state, node)) in ("table", "model"):
-                told = {"id": node_id(node), **node._asdict(), "kind": kind, "writtenAt": ended}
-                found[node] = told
-        if len(found) >= limit:
-            break
-    return {"items": list(found.values())[:limit]}
+    return {"items": list(islice(newest(state, graph_of(state, Level.TASK)), limit))}
 
 
 @question("path", Times.THEN)

@@ -54,10 +54,16 @@ _Waiting = tuple[Batch, "Future[Receipt]"]
 
 
 class Live:
-    """An event log with its projection in memory."""
+    """An event log with its projection in memory; `clock` tells the present in seconds."""
 
-    def __init__(self, log: EventLog, lost_after: float = DAY_SECONDS) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        lost_after: float = DAY_SECONDS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.log = log
+        self._clock = clock
         self._lost_after = lost_after
         self._state, self.restored = restored(log)  # up to which `seq` by a snapshot
         self._seq = self.restored
@@ -129,7 +135,7 @@ class Live:
         silence = int(self._lost_after * 1e6)
         with deadline.held(self._lock):
             if moment is None:
-                self._state.now = time.time_ns() // 1_000
+                self._state.now = int(self._clock() * 1e6)
                 self._state.silent_before = self._state.now - silence
                 yield self._state
                 return

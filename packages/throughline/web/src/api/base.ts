@@ -1,5 +1,8 @@
 /** What every address begins with: nothing, or where the sample is, which has a server's every address below it. */
 export const BASE = /^\/sample(?=\/|$)/.exec(location.pathname)?.[0] ?? "";
 
+/** The moment at which the sample is looked at; empty where it is the present. */
+export const PRESENT = document.querySelector<HTMLMetaElement>("meta[name=present]")?.content ?? "";
+
 /** How throughline is called where its server was started. */
 export const PROGRAM = document.querySelector<HTMLMetaElement>("meta[name=program]")?.content ?? "throughline";

@@ -1,9 +1,15 @@
 import { useSyncExternalStore } from "react";
+import { PRESENT } from "../api/base";
 
-let now = Date.now();
+/** The present in milliseconds: in the sample always the same. */
+export function present(): number {
+  return PRESENT ? Date.parse(PRESENT) : Date.now();
+}
+
+let now = present();
 const listeners = new Set<() => void>();
 setInterval(() => {
-  now = Date.now();
+  now = present();
   for (const each of listeners) each();
 }, 5_000);
 

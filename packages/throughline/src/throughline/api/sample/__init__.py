@@ -1,14 +1,17 @@
 """The sample: a lineage to try, below /sample, beside the server's own and never mixed with it.
 
-It has the same API and the same page over a store in memory, and can only be read.
+It has the same API and the same page over a store in memory, and can only be read. It is always the
+same moment there, so that an address that was shared shows the same for ever, after a restart too,
+and nothing becomes late.
 """
 
 from __future__ import annotations
 
-import time
+import threading
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 import orjson
 from starlette.concurrency import run_in_threadpool
@@ -19,11 +22,11 @@ from throughline.api.sample.rides import rides
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 
-__all__ = ["PREFIX", "Sample"]
+__all__ = ["PREFIX", "PRESENT", "Sample"]
 
 PREFIX = "/sample"
-_FRESH_SECONDS = 6 * 3600.0
-"""After this it is made anew: in a lineage of yesterday every job would be late."""
+PRESENT = datetime(2026, 11, 20, 3, tzinfo=UTC)
+"""When it is looked at, whatever the time is elsewhere."""
 _NEWEST_END = timedelta(minutes=7)
 _LOST_AFTER = 2 * 3600.0
 
@@ -33,7 +36,7 @@ class Sample:
 
     def __init__(self, make: Callable[[Live], ASGIApp]) -> None:
         self._make = make
-        self._made: tuple[float, ASGIApp] | None = None
+        self._making = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as a server of the sample would at its own address."""
@@ -43,24 +46,26 @@ class Sample:
             refusal.headers["Allow"] = "GET, HEAD"
             await refusal(scope, receive, send)
             return
-        app = await run_in_threadpool(self._fresh)
+        app = await run_in_threadpool(self._app)
         own = {"path": scope["path"].removeprefix(PREFIX), "root_path": ""}
         if scope.get("raw_path"):
             own["raw_path"] = scope["raw_path"].removeprefix(PREFIX.encode())
         await app({**scope, **own}, receive, send)
 
-    def _fresh(self) -> ASGIApp:
-        now = time.monotonic()
-        if self._made is None or now - self._made[0] > _FRESH_SECONDS:
-            self._made = now, self._make(_sample())
-        return self._made[1]
+    def _app(self) -> ASGIApp:
+        with self._making:
+            return self._made
+
+    @cached_property
+    def _made(self) -> ASGIApp:
+        return self._make(_sample())
 
 
 def _sample() -> Live:
-    """Two weeks of a pipeline that ended just now."""
+    """Two weeks of a pipeline that ended just before."""
     # In memory for all threads, which `sqlite://` is for one; each has a name of its own.
     place = f"file:/throughline-sample-{uuid.uuid4()}?vfs=memdb&uri=true"
-    live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER)
-    events = rides(datetime.now(UTC) - _NEWEST_END)
+    live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER, PRESENT.timestamp)
+    events = rides(PRESENT - _NEWEST_END)
     live.take(Batch([entry_of(orjson.dumps(body)) for body in events]))
     return live

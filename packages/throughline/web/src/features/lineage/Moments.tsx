@@ -1,12 +1,13 @@
 import { useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
+import { present } from "../../components/now";
 import type { View } from "../../graph/view";
 
 const DAY = 86_400_000;
 /** What the field of a moment takes: UTC, without its zone. */
 const toField = (at: string) => at.slice(0, 16);
 const toMoment = (field: string) => `${field}:00Z`;
-const daysAgo = (days: number) => `${new Date(Date.now() - days * DAY).toISOString().slice(0, 19)}Z`;
+const daysAgo = (days: number) => `${new Date(present() - days * DAY).toISOString().slice(0, 19)}Z`;
 
 /** The graph as of a moment, or what is different between two. */
 export function Moments({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
