@@ -24,6 +24,7 @@ from lakehouse.settings import REPOSITORY, Settings, load_settings
 SHARED = REPOSITORY.parent / "shared"
 REAL_MONTHS = ["2019-03", "2019-04"]
 GENERATED_MONTHS = ["2025-04", "2025-05"]
+DBT = ("dbt-core==1.11.16", "dbt-duckdb==1.11.1", "openlineage-dbt==1.54.0")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -131,3 +132,20 @@ def card_of(settings: Settings, run: str) -> list[dict[str, Any]]:
     (section,) = page["contents"]
     contents: list[dict[str, Any]] = section["contents"]
     return contents
+
+
+@pytest.fixture(scope="session")
+def dbt() -> Path:
+    """The programs of a dbt in an environment of its own: it takes other versions than we do."""
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        pytest.skip("dbt is installed with uv, which is not on the PATH; ./run test brings it")
+    home = REPOSITORY / ".state" / f"dbt-{DBT[0].partition('==')[2]}"
+    if not (home / "bin" / "dbt-ol").exists():
+        make = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(home)]
+        subprocess.run(make, check=True)
+        install = [uv, "pip", "install", "--quiet", "--python", str(home / "bin" / "python"), *DBT]
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"dbt cannot be had: {done.stderr[-300:]}")
+    return home / "bin"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,8 +18,6 @@ from lakehouse.settings import REPOSITORY, Settings
 from .conftest import KEY, Proxy
 
 pytestmark = pytest.mark.server
-
-DBT = ("dbt-core==1.11.16", "dbt-duckdb==1.11.1", "openlineage-dbt==1.54.0")
 
 SPARK = """
 import sys
@@ -123,22 +120,6 @@ def test_airflow_s_transport_has_its_provider_post_to_the_proxy(
     event = _arrived(proxy, lambda body: body["job"]["name"] == "dag.task")
     assert event["job"]["namespace"] == "my_airflow"
     assert [each["name"] for each in event["outputs"]] == ["b"]
-
-
-@pytest.fixture(scope="session")
-def dbt() -> Path:
-    """The programs of a dbt in an environment of its own: it takes other versions than we do."""
-    uv = os.environ.get("UV") or shutil.which("uv")
-    if uv is None:
-        pytest.skip("dbt is installed with uv, which is not on the PATH; ./run test brings it")
-    home = REPOSITORY / ".state" / f"dbt-{DBT[0].partition('==')[2]}"
-    if not (home / "bin" / "dbt-ol").exists():
-        _run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(home)])
-        install = [uv, "pip", "install", "--quiet", "--python", str(home / "bin" / "python"), *DBT]
-        done = subprocess.run(install, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"dbt cannot be had: {done.stderr[-300:]}")
-    return home / "bin"
 
 
 def test_dbt_s_environment_has_dbt_ol_post_to_the_proxy(

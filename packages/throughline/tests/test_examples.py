@@ -127,7 +127,8 @@ def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -
     return run
 
 
-_ELSEWHERE = (" serve ", "glue", "mwaa", "redshift")  # the fixture's; those that ask AWS
+# The fixture's own, those that ask AWS, and one that wants a project that ran.
+_ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
 
 
 @pytest.mark.parametrize(

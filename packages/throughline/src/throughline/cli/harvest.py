@@ -100,6 +100,37 @@ def airflow_logs(paths: Paths) -> Harvester:
 
 
 @_harvests
+def dbt(
+    project: Annotated[Path, typer.Argument(help="Folder of the project.")] = Path(),
+    target_path: Annotated[
+        Path | None, typer.Option(help="Folder of the artifacts. [the project's target/]")
+    ] = None,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of profiles.yml.")] = None,
+    dbt_profile: Annotated[
+        str | None, typer.Option("--profile", help="dbt's profile. [the project's]")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Its target. [the profile's]")] = None,
+    namespace: Annotated[
+        str, typer.Option(envvar="OPENLINEAGE_NAMESPACE", help="What jobs are under.")
+    ] = "dbt",
+) -> Harvester:
+    """The last run of a dbt project: models, seeds, snapshots and tests, by its artifacts.
+
+    Example: throughline harvest dbt rides/ --dry-run
+    """
+    from throughline.harvest.dbt import Dbt
+
+    return Dbt(
+        project,
+        target_path=target_path,
+        profiles=profiles_dir,
+        profile=dbt_profile,
+        target=target,
+        namespace=namespace,
+    )
+
+
+@_harvests
 def glue_job_logs(
     log_group: Annotated[
         str | None, typer.Option(help="Log group. [/aws-glue/jobs/error, which has stderr]")

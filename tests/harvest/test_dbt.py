@@ -1,0 +1,169 @@
+"""`throughline harvest dbt` after real runs of dbt, against what dbt-ol sends of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.environment import script
+from throughline.log import EventLog
+
+pytestmark = pytest.mark.server
+
+_FILES = {
+    "models/trips.sql": "select 1 as id, 5.0 as fare",
+    "models/fares.sql": """{{ config(materialized='table') }}
+        select z.name, sum(t.fare) as fares from {{ ref('trips') }} t
+        join {{ ref('zones') }} z on z.id = t.id group by 1""",
+    "seeds/zones.csv": "id,name\n1,Newark\n",
+    "tests/positive.sql": "select * from {{ ref('fares') }} where fares < 0",
+}
+_ABOUT = {
+    "models": [
+        {
+            "name": "fares",
+            "description": "Fares of zones",
+            "config": {"tags": ["daily"], "meta": {"owner": "taxi"}},
+            "columns": [{"name": "name", "data_tests": ["not_null", "unique"]}],
+        }
+    ]
+}
+
+Dbt = Callable[..., int]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project of a seed, two models and three tests."""
+    folder = tmp_path / "rides"
+    profile = {"type": "duckdb", "path": str(folder / "lake.duckdb")}
+    files = _FILES | {
+        "dbt_project.yml": json.dumps({"name": "rides", "profile": "rides"}),
+        "profiles.yml": json.dumps({"rides": {"target": "here", "outputs": {"here": profile}}}),
+        "models/schema.yml": json.dumps(_ABOUT),
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def run_dbt(dbt: Path, project: Path, tmp_path: Path) -> Dbt:
+    """Runs dbt by dbt-ol, whose events go to a file; answers the exit code."""
+    transport = {"type": "file", "log_file_path": str(tmp_path / "sent.jsonl"), "append": True}
+    environ = os.environ | {
+        "PATH": f"{dbt}:{os.environ['PATH']}",
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "OPENLINEAGE__TRANSPORT": json.dumps(transport),
+    }
+
+    def run(*arguments: str) -> int:
+        command = ["dbt-ol", *arguments, "--project-dir", str(project)]
+        command += ["--profiles-dir", str(project)]
+        done = subprocess.run(command, env=environ, cwd=project, capture_output=True, text=True)
+        return done.returncode
+
+    return run
+
+
+def _harvest(project: Path, database: Path, code: int = 0) -> str:
+    """Harvest into a log; what it prints."""
+    command = [script("throughline"), "harvest", "dbt", str(project), "--yes"]
+    command += ["--database", str(database)]
+    environ = os.environ | {"THROUGHLINE_HARVESTS": str(database.parent / "harvests")}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def _events(database: Path) -> list[Any]:
+    log = EventLog(str(database), must_exist=True)
+    try:
+        return [json.loads(body) for _, body in log.read()]
+    finally:
+        log.close()
+
+
+def _edges(events: list[Any]) -> set[tuple[str, str, str, str]]:
+    return {
+        (
+            event["job"]["namespace"],
+            event["job"]["name"],
+            side,
+            f"{each['namespace']}|{each['name']}",
+        )
+        for event in events
+        for side in ("inputs", "outputs")
+        for each in event.get(side, [])
+    }
+
+
+def test_what_is_harvested_has_the_names_that_dbt_ol_sends_and_seeds(
+    run_dbt: Dbt, project: Path, tmp_path: Path
+) -> None:
+    assert run_dbt("build") == 0
+    sent = [json.loads(line) for line in (tmp_path / "sent.jsonl").read_text().splitlines()]
+    database = tmp_path / "log.db"
+    assert "taken 12, repeated 0" in _harvest(project, database)
+    events = _events(database)
+    assert _edges(sent) <= _edges(events)
+    more = {(name, side, dataset.rpartition("/")[2]) for _, name, side, dataset in
+            _edges(events) - _edges(sent)}  # fmt: skip
+    assert more == {
+        ("lake.main.rides.zones.build.seed", "inputs", "zones.csv"),
+        ("lake.main.rides.zones.build.seed", "outputs", "lake.duckdb|lake.main.zones"),
+        ("lake.main.rides.fares.build.run", "inputs", "lake.duckdb|lake.main.zones"),
+    }
+    assert {each["job"]["name"] for each in sent} <= {each["job"]["name"] for each in events}
+
+    (fares,) = (each for each in events if each["eventType"] == "COMPLETE"
+                and each["job"]["name"] == "lake.main.rides.fares.build.run")  # fmt: skip
+    facets = fares["outputs"][0]["facets"]
+    assert facets["documentation"]["description"] == "Fares of zones"
+    assert facets["ownership"]["owners"][0]["name"] == "taxi"
+    (origin,) = facets["columnLineage"]["fields"]["fares"]["inputFields"]
+    assert (origin["name"], origin["field"]) == ("lake.main.trips", "fare")
+    assert fares["run"]["facets"]["tags"]["tags"][0]["key"] == "daily"
+    (top,) = {each["run"]["runId"] for each in events if each["job"]["name"] == "dbt-run-rides"}
+    below = [each for each in events if each["job"]["name"] != "dbt-run-rides"]
+    assert {each["run"]["facets"]["parent"]["run"]["runId"] for each in below} == {top}
+    tested = next(each for each in events if each["job"]["name"].endswith("fares.build.test"))
+    told = tested["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert {each["assertion"] for each in told if each["success"]} == {
+        "not_null", "unique", "positive",
+    }  # fmt: skip
+
+
+def test_an_invocation_is_harvested_once_and_the_next_one_too(
+    run_dbt: Dbt, project: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "log.db"
+    run_dbt("build")
+    assert "new 12," in _harvest(project, database)
+    assert "events 0," in _harvest(project, database)
+    for state in (tmp_path / "harvests").iterdir():
+        state.unlink()
+    assert "taken 0, repeated 12" in _harvest(project, database)
+    (project / "models" / "trips.sql").write_text("select 1 as id, -5.0 as fare")
+    assert run_dbt("build") == 1
+    assert "taken 12, repeated 0" in _harvest(project, database)
+    failed = {each["job"]["name"] for each in _events(database) if each["eventType"] == "FAIL"}
+    test = "lake.main.rides.fares.build.test"
+    assert failed == {"dbt-run-rides", "test.rides.positive", test}
+
+
+def test_what_is_no_project_or_never_ran_is_said(
+    dbt: Path, project: Path, run_dbt: Dbt, tmp_path: Path
+) -> None:
+    database = tmp_path / "log.db"
+    assert "it is no dbt project" in _harvest(tmp_path, database, code=2)
+    assert "dbt writes it when it runs" in _harvest(project, database, code=2)
+    run_dbt("compile")
+    assert "not understood 1\n" in _harvest(project, database)
