@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import httpx
 import typer
@@ -154,11 +154,21 @@ def page(
 
 
 @app.command()
-def sql(query: Annotated[str, typer.Argument(help="Spark SQL; tables need no prefix.")]) -> None:
-    """Run a query on the lakehouse's tables with Spark and print its rows."""
+def sql(
+    query: Annotated[str, typer.Argument(help="In the engine's SQL; tables need no prefix.")],
+    engine: Annotated[
+        Literal["spark", "athena"], typer.Option(help="What runs it: here, or on AWS.")
+    ] = "spark",
+    profile: Profile = None,
+) -> None:
+    """Run a query on the lakehouse's tables with Spark or Athena and print its rows."""
+    if engine == "athena":
+        from commands.athena import run_athena
+
+        return run_athena(_settings(), query, profile)
     from commands.sql import run_sql
 
-    run_sql(_settings(), query)
+    return run_sql(_settings(), query)
 
 
 @app.command(context_settings=PASS_ON)

@@ -19,7 +19,7 @@ ROWS = 1_000
 
 
 class BadQuery(PipelineError):
-    """Spark cannot run the query."""
+    """The engine cannot run the query."""
 
 
 def run_sql(settings: Settings, query: str) -> None:

@@ -20,6 +20,7 @@ from lakehouse.settings import Settings
 if TYPE_CHECKING:
     from boto3 import Session
     from botocore.exceptions import ClientError
+    from mypy_boto3_athena import AthenaClient
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_emr_serverless import EMRServerlessClient
     from mypy_boto3_glue import GlueClient
@@ -48,6 +49,7 @@ class Aws:
     s3: S3Client
     glue: GlueClient
     emr: EMRServerlessClient
+    athena: AthenaClient
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def connect(settings: Settings, profile: str | None) -> Aws:
         s3=session.client("s3", endpoint_url=endpoint, config=config),
         glue=session.client("glue", endpoint_url=endpoint, config=config),
         emr=session.client("emr-serverless", endpoint_url=endpoint, config=config),
+        athena=session.client("athena", endpoint_url=endpoint, config=config),
     )
 
 

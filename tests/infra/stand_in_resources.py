@@ -53,7 +53,9 @@ def update_table(response: GlueResponse) -> ActionResult:
 
 def _lifecycle_rule(rule: Json) -> Json:
     """A rule of CloudFormation's as S3's own API words it."""
-    rule = rule | {"ID": rule["Id"], "Filter": {"Prefix": ""}}
+    rule = rule | {"ID": rule["Id"], "Filter": {"Prefix": rule.pop("Prefix", "")}}
+    if days := rule.pop("ExpirationInDays", None):
+        rule["Expiration"] = {"Days": days}
     if rule.pop("ExpiredObjectDeleteMarker", False):
         rule["Expiration"] = {"ExpiredObjectDeleteMarker": "true"}
     return rule

@@ -65,6 +65,7 @@ def test_create_makes_a_private_encrypted_versioned_bucket_that_tidies_up(aws: A
     assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert rules[0]["Expiration"] == {"ExpiredObjectDeleteMarker": True}
     assert rules[1]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+    assert (rules[2]["Filter"], rules[2]["Expiration"]) == ({"Prefix": "athena/"}, {"Days": 7})
 
 
 def test_create_lets_nobody_reach_the_bucket_without_tls(aws: Aws) -> None:

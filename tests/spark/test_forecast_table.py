@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pandas as pd
 import pytest
+import sqlglot
 from pyspark.sql import SparkSession
 
 from lakehouse.catalog import load_table, open_catalog
@@ -35,14 +36,24 @@ def write(settings: Settings, made: pd.DataFrame, as_of: datetime, version: str)
     write_forecasts(settings, "yellow", rows, as_of)
 
 
-def test_the_readmes_query_gives_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
+def readme_queries() -> list[str]:
+    """The README's query for Spark, and the same for Athena."""
+    return re.findall(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+
+
+def athena_query() -> str:
+    """The one for Athena."""
+    return readme_queries()[1]
+
+
+def test_the_readmes_queries_give_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
     may, june = datetime(2025, 5, 1), datetime(2025, 6, 1)
     write(lake, forecasts(june, [10], 4.6), june, "2")
     write(lake, forecasts(may, [10, 11], 1.0), may, "1")
-    query = re.search(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
-    assert query is not None
     spark.sql(f"USE {CATALOG}.{DATABASE}")
-    found = [tuple(row) for row in spark.sql(query[1]).collect()]
+    found = [tuple(row) for row in spark.sql(readme_queries()[0]).collect()]
+    (translated,) = sqlglot.transpile(athena_query(), read="athena", write="spark")
+    assert [tuple(row) for row in spark.sql(translated).collect()] == found
     assert found == [(datetime(2025, 6, 1, 0), 10, 5), (datetime(2025, 6, 1, 1), 10, 5)]
     rows = newest_forecasts(lake)
     assert [(r["datetime_hour"], r["pulocationid"], r["forecasted_total_rides"]) for r in rows] == (

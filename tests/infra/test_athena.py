@@ -1,0 +1,76 @@
+"""`./run sql --engine athena` against a stand-in, which answers what it was told to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+import sqlglot
+from moto.athena.models import Execution, athena_backends
+from sqlglot import exp
+from sqlglot.optimizer.qualify import qualify
+
+from commands.athena import run_athena
+from commands.sql import BadQuery
+from infra.aws import Aws
+from lakehouse.errors import SettingsError
+from lakehouse.names import DATABASE
+from lakehouse.settings import Settings
+from metaflow_flows.train_forecast_model.tables import forecast, forecast_rows
+from tests.spark.test_forecast_table import athena_query, forecasts
+
+pytestmark = pytest.mark.server
+
+ROWS = [["datetime_hour", "rides"], ["2025-06-01 00:00:00.000", "12"]]
+
+
+@pytest.fixture
+def on_aws(settings: Settings, bucket: str) -> Settings:
+    return settings.model_copy(update={"lakehouse": "glue", "bucket": bucket})
+
+
+def _will_answer(settings: Settings, rows: list[list[str]]) -> None:
+    columns = [{"Name": name, "Type": "varchar"} for name in rows[0]]
+    answer: dict[str, Any] = {
+        "rows": [{"Data": [{"VarCharValue": cell} for cell in row]} for row in rows],
+        "column_info": columns,
+    }
+    url = f"{settings.aws_endpoint_url}/moto-api/static/athena/query-results"
+    httpx.post(url, json={"results": [answer]}).raise_for_status()
+
+
+def test_rows_are_printed_below_their_names(
+    on_aws: Settings, aws: Aws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _will_answer(on_aws, ROWS)
+    run_athena(on_aws, "SELECT 1", None)
+    said = capsys.readouterr().out
+    assert said.count("datetime_hour") == 1
+    assert "2025-06-01 00:00:00.000 │ 12" in said
+    asked: Any
+    (asked,) = athena_backends[aws.account][aws.region].executions.values()
+    assert asked.query == "SELECT 1"
+    assert asked.context == {"Database": DATABASE}
+    assert asked.config["OutputLocation"].startswith(f"s3://{on_aws.bucket}/athena/")
+
+
+def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Execution, "status", "FAILED", raising=False)
+    with pytest.raises(BadQuery, match="FAILED"):
+        run_athena(on_aws, "SELECT nonsense", None)
+
+
+def test_local_tables_are_not_athena_s(settings: Settings) -> None:
+    with pytest.raises(SettingsError, match="LAKEHOUSE=glue only"):
+        run_athena(settings, "SELECT 1", None)
+
+
+def test_the_readme_s_query_for_athena_names_tables_and_columns_that_there_are() -> None:
+    moment = datetime(2025, 6, 1)
+    rows = forecast_rows(forecasts(moment, [1], 1.0), moment, "naive", "1")
+    columns = {field.name: str(field.type) for field in rows.schema}
+    parsed = sqlglot.parse_one(athena_query(), dialect="athena")
+    assert {each.name for each in parsed.find_all(exp.Table)} == {forecast("yellow").name}
+    schema: dict[str, object] = {forecast("yellow").name: columns}
+    qualify(parsed, dialect="athena", schema=schema)  # an unknown column is an error
