@@ -16,6 +16,7 @@ from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from throughline_aws.harvest import redshift
+from throughline_aws.harvest.statements import Session, read_statement
 
 Harvest = Callable[..., Any]
 Harvested = Callable[..., list[dict[str, Any]]]
@@ -257,6 +258,42 @@ def test_columns_are_traced_with_how_they_come_to_be(
         for each in lineage["dataset"]
     }
     assert [each["name"] for each in output["facets"]["schema"]["fields"]] == ["day", "fare", "n"]
+
+
+@pytest.mark.parametrize(
+    ("select", "origins"),
+    [
+        ("select r.id, z.id, 1 from rides r, zones z", [{"rides.id"}, {"zones.id"}, set()]),
+        ("select id, at, fare from rides union all select id, name, id from zones",
+         [{"rides.id", "zones.id"}, {"rides.at", "zones.name"}, {"rides.fare", "zones.id"}]),
+        ('select * from "Rides" where fare > (select max(id) from zones)',
+         [{"rides.id"}, {"rides.at"}, {"rides.fare"}]),
+        ("with a as (select id x, id y from zones), b as (select x+y w from a) select w, w, w from b",
+         [{"zones.id"}] * 3),
+        ("select id, row_number() over (partition by at order by fare), null from rides",
+         [{"rides.id"}, {"rides.at", "rides.fare"}, set()]),
+    ],
+)  # fmt: skip
+def test_columns_are_told_apart_by_their_place(select: str, origins: list[set[str]]) -> None:
+    names = {"rides": ("id", "at", "fare"), "zones": ("id", "name"), "daily": ("a", "b", "c")}
+    columns = {("dev", "public", t): dict.fromkeys(own, "int") for t, own in names.items()}
+    found = read_statement(f"insert into daily {select}", Session("dev", "me", columns))
+    assert found is not None
+    told = {name: {f"{o.table[2]}.{o.column}" for o in of} for name, of in found.columns.items()}
+    assert told == dict(zip("abc", origins, strict=True))
+
+
+def test_a_wide_statement_takes_time_by_its_columns_only() -> None:
+    columns = {("dev", "public", f"t{t}"): {f"c{c}": "int" for c in range(200)} for t in range(2)}
+    steps = ", ".join(f"a{n} as (select * from a{n - 1})" for n in range(1, 20))
+    found = read_statement(
+        f"create table x as with a0 as (select t0.* from t0 join t1 on t0.c0 = t1.c0), {steps}"
+        " select l.*, r.c1 + l.c1 as more from a19 l join a19 r on l.c0 = r.c0",
+        Session("dev", "me", columns),
+    )
+    assert found is not None
+    assert len(found.columns) == 201
+    assert [each.column for each in found.columns["more"]] == ["c1"]
 
 
 def test_statements_of_one_shape_are_one_job_and_each_run_says_who_what_and_when(

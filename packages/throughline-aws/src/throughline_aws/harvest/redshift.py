@@ -41,13 +41,13 @@ _STATES = {"success": "COMPLETE", "failed": "FAIL", "canceled": "ABORT"}
 
 _HISTORY = f"""
 SELECT query_id, user_id, session_id, status, error_message, query_text,
-  CAST(start_time AS varchar(32)) AS start_time, CAST(end_time AS varchar(32)) AS end_time
+  CAST(start_time AS varchar(32)) AS began, CAST(end_time AS varchar(32)) AS ended
 FROM sys_query_history
 WHERE database_name = :database AND user_id > 1 AND query_type <> 'SELECT'
   AND status IN ('success', 'failed', 'canceled')
   AND (end_time > CAST(:time AS timestamp)
     OR (end_time = CAST(:time AS timestamp) AND query_id > CAST(:id AS bigint)))
-ORDER BY sys_query_history.end_time, query_id LIMIT {_AT_ONCE}"""
+ORDER BY end_time, query_id LIMIT {_AT_ONCE}"""
 _TEXT = "SELECT text FROM sys_query_text WHERE query_id = CAST(:id AS bigint) ORDER BY sequence"
 _COLUMNS = """
 SELECT table_catalog, table_schema, table_name, column_name, data_type

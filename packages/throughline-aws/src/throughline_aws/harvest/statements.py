@@ -266,21 +266,19 @@ def _trace(
             validate_qualify_columns=False,
             identify=False,
         )
-        scope = build_scope(whole)
     except SqlglotError:  # tables are known all the same
         return
-    if scope is None or not isinstance(whole, exp.Query) or whole.is_star:
+    if not isinstance(whole, exp.Query) or whole.is_star:
         return
-    for index, column in enumerate(whole.selects):
-        node = lineage(
-            column.alias_or_name,
-            whole,
-            schema={},
-            scope=scope,
-            dialect=_REDSHIFT,
-            trim_selects=False,
-        )
-        name = names[index] if names and index < len(names) else column.alias_or_name
+    own = [column.alias_or_name for column in whole.selects]
+    for index, column in enumerate(whole.selects):  # two may have one name
+        column.replace(exp.alias_(column.unalias().copy(), f"_{index}"))
+    scope = build_scope(whole)
+    if scope is None:
+        return
+    nodes = lineage(None, whole, schema={}, scope=scope, dialect=_REDSHIFT, trim_selects=False)
+    for index, node in enumerate(nodes.values()):
+        name = names[index] if names and index < len(names) else own[index]
         origins = statement.columns.setdefault(name, [])
         origins += [each for each in _origins(node) if each not in origins]
     for each in _indirect(scope):
@@ -306,8 +304,12 @@ def _tables_in(select: exp.Expr, session: Session) -> Iterator[Table]:
 def _origins(top: Node) -> Iterator[Origin]:
     """The columns at the leaves of a column's tree."""
     open_ = [(top, "IDENTITY")]
+    seen = set()  # columns share what they are made of
     while open_:
         node, how = open_.pop()
+        if (id(node), how) in seen:
+            continue
+        seen.add((id(node), how))
         expression = node.expression
         if isinstance(expression, exp.Table):
             column = node.name.rpartition(".")[2].strip('"')

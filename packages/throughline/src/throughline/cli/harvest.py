@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from throughline.cli.ask import Database, Key, Url, moment
-from throughline.cli.render import new_console, print_line
 from throughline.config import resolve
 from throughline.errors import ConfigError
-from throughline.spec import from_micros, parse_time
 
 if TYPE_CHECKING:
     from throughline.harvest import Harvester, Summary
@@ -231,6 +229,7 @@ def _run(
         _show(harvest.look())
         return
     from throughline.cli.ingest import opened_store
+    from throughline.cli.render import print_line
 
     if yes:
         with opened_store(settings, is_local=is_local) as store:
@@ -252,6 +251,8 @@ def _show(summary: Summary) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
+
+    from throughline.cli.render import new_console, print_line
 
     found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
     if found:
@@ -281,12 +282,16 @@ def _names(names: set[str]) -> str:
 
 
 def _local(micros: int) -> str:
+    from throughline.spec import from_micros
+
     return f"{from_micros(micros).astimezone():%y-%m-%d %H:%M}"
 
 
 def _time(text: str | None) -> datetime | None:
     if text is None:
         return None
+    from throughline.spec import parse_time
+
     try:
         return parse_time(moment(text))
     except (ValueError, OverflowError):
