@@ -89,3 +89,84 @@ def find(page: Page, text: str, name: str) -> None:
 def details(page: Page) -> Locator:
     """What is told beside the graph."""
     return page.get_by_role("complementary", name="Details")
+
+
+_FOCUSED = """() => {
+    const it = document.activeElement;
+    const { width, height, top, left } = it.getBoundingClientRect();
+    const { outlineStyle, outlineWidth } = getComputedStyle(it);
+    return {
+        name: (it.ariaLabel || it.innerText || it.title || "").trim(),
+        isSeen: it === document.body || outlineStyle !== "none" && parseFloat(outlineWidth) > 0
+            && width > 0 && top + height > 0 && top < innerHeight && left + width > 0
+            && left < innerWidth,
+    };
+}"""
+_MOST_STOPS = 150
+
+
+def tab_to(page: Page, name: str, key: str = "Tab") -> None:
+    """Press Tab until something with a name (a pattern) has the focus; each stop is to be seen."""
+    met = []
+    for _ in range(_MOST_STOPS):
+        page.keyboard.press(key)
+        focused = page.evaluate(_FOCUSED)
+        assert focused["isSeen"], f"the focus is not seen at {focused['name']!r}"
+        if re.search(name, focused["name"]):
+            return
+        met.append(focused["name"][:40])
+    raise AssertionError(f"nothing called {name!r} was met by {key}, only {met}")
+
+
+def walk_every_view(page: Page) -> None:
+    """Reach and leave every view by keyboard alone, from the start page and back to it."""
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+    press = page.keyboard.press
+    heading = page.get_by_role("heading", level=1)
+    root = page.locator('[data-node$="nyc_taxi.yellow_taxi_raw"]')
+
+    def search(text: str) -> None:
+        press("/")
+        page.keyboard.type(text)
+        expect(page.get_by_role("option").first).to_contain_text(text)
+
+    search("yellow_taxi_raw")
+    press("Enter")
+    expect(root).to_be_focused()
+    press("Enter")
+    expect(details(page)).to_be_focused()
+    tab_to(page, "^About$")
+    press("Tab")
+    press("Escape")
+    expect(root).to_be_focused()
+    tab_to(page, "^Columns of .*yellow_taxi_raw$")
+    press("Enter")
+    expect(page.get_by_role("textbox", name=re.compile("columns of .*taxi_raw"))).to_be_visible()
+    for view, title in (("Impact", "What .* reaches"), ("Provenance", "Where .* comes from")):
+        tab_to(page, f"^{view}$", "Shift+Tab" if view == "Impact" else "Tab")
+        press("Enter")
+        expect(heading).to_have_text(re.compile(title))
+        tab_to(page, "^Graph$")
+        press("Enter")
+        expect(root).to_be_visible()
+    tab_to(page, "Look at the graph as of then$")
+    press("Home")
+    press("Enter")
+    expect(page.get_by_text("As of 20")).to_be_visible()
+    tab_to(page, "^Compare$", "Shift+Tab")
+    press("Enter")
+    changes = page.get_by_role("complementary", name="What is different")
+    expect(changes).to_be_visible()
+    press("Enter")
+    expect(changes).to_be_hidden()
+    for level in ("Pipeline", "Query"):
+        tab_to(page, f"^{level}$", "Shift+Tab" if level == "Pipeline" else "Tab")
+        press("Enter")
+        expect(page.get_by_role("button", name=level)).to_have_attribute("aria-pressed", "true")
+    search("PULocationID")
+    tab_to(page, "places? of")
+    press("Enter")
+    expect(heading).to_have_text("Where PULocationID is")
+    tab_to(page, "start page$", "Shift+Tab")
+    press("Enter")
+    expect(page.get_by_text("Newest runs")).to_be_visible()

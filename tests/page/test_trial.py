@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, walk_every_view
 
 from .conftest import Lineage
 from .test_views import _LAKE, ACTUALS, FORECAST, PREPARE
@@ -161,3 +161,7 @@ def test_what_is_written_on_a_dataset_says_what_it_is(look: Look) -> None:
     source = page.locator("[data-node^='dataset:https:']")
     title = "No run is known to have written it"
     expect(source.get_by_title(title).first).to_have_text("Source")
+
+
+def test_every_view_is_reached_and_left_by_keyboard(look: Look) -> None:
+    walk_every_view(look("/"))

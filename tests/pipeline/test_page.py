@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from commands.page import ensure_page
-from tests.looking import Look, axe_finds, counted, details, find, looking
+from tests.looking import Look, axe_finds, counted, details, find, looking, walk_every_view
 from tests.pipeline.conftest import FLOW, TRAIN_DAG, Pipeline
 
 pytestmark = [pytest.mark.airflow, pytest.mark.browser]
@@ -96,3 +96,7 @@ def test_a_run_of_the_training_shows_the_flows_steps_over_time(look: Look) -> No
     details(page).get_by_role("tab", name=re.compile("Its runs")).click()
     expect(details(page).get_by_text("compute_actuals").first).to_be_visible()
     expect(details(page).get_by_text("write_forecasts_to_table").first).to_be_visible()
+
+
+def test_every_view_is_reached_and_left_by_keyboard(look: Look) -> None:
+    walk_every_view(look("/"))

@@ -7,28 +7,37 @@ const DAY = 86_400_000;
 /** What the field of a moment takes: UTC, without its zone. */
 const toField = (at: string) => at.slice(0, 16);
 const toMoment = (field: string) => `${field}:00Z`;
-const daysAgo = (days: number) => `${new Date(present() - days * DAY).toISOString().slice(0, 19)}Z`;
+
+/** A week before a moment; what is no time stands for the present. */
+function weekBefore(at: string | null): string {
+  const end = (at !== null && Date.parse(at)) || present();
+  return `${new Date(end - 7 * DAY).toISOString().slice(0, 19)}Z`;
+}
 
 /** The graph as of a moment, or what is different between two. */
 export function Moments({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
   const [isPicking, setPicking] = useState(false);
   const isPast = view.at !== null;
+  const look = (at: string | null) => {
+    setPicking(false);
+    change({ at });
+  };
   return (
     <span className="group push" role="group" aria-label="Time, in UTC">
-      {view.from !== null && <Moment label="From" at={view.from} choose={(from) => from && change({ from })} />}
+      {view.from !== null && <Moment key={view.from} label="From" at={view.from} choose={(from) => from && change({ from })} />}
       {isPast || isPicking ? (
-        <Moment label={view.from === null ? "As of" : "To"} at={view.at ?? ""} choose={(at) => change({ at })} />
+        <Moment key={view.at} label={view.from === null ? "As of" : "To"} at={view.at ?? ""} choose={look} />
       ) : (
         <button type="button" className="button" onClick={() => setPicking(true)} title="Pick a moment of the past">
           <Icon name="clock" /> Now
         </button>
       )}
       {isPast && (
-        <button type="button" className="button" onClick={() => change({ at: null })}>
+        <button type="button" className="button" onClick={() => look(null)}>
           Now
         </button>
       )}
-      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? daysAgo(7) : null })} title="What is different between two moments; at first since a week ago">
+      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title="What is different between two moments; at first since a week before">
         <Icon name="compare" /> Compare
       </button>
     </span>

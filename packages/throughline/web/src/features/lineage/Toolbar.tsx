@@ -83,7 +83,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
         <Ways view={view} />
         <Export scene={scene} view={view} />
       </div>
-      <Moments key={`${view.at ?? ""} ${view.from ?? ""}`} view={view} change={change} />
+      <Moments view={view} change={change} />
     </div>
   );
 }
