@@ -33,9 +33,10 @@ from throughline.log.entry import Entry
 from throughline.spec import AliasEvent
 
 _PAGE = 1_000
-# Seconds to wait for a lock or a connection; `timeout` of an SQLite URL wins. SQLite is not fair:
-# of several writers on a slow disk, one can go without its lock for a long while.
-_PATIENCE = 30
+_PATIENCE = 10  # seconds to wait for a connection
+# Seconds to wait for SQLite's lock; `timeout` of its URL wins. It is not fair: of several writers on
+# a slow disk, one can go without it for a long while.
+_LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # any number that only this log locks on
 _LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
 
@@ -324,7 +325,7 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         if not (folder := Path(parsed.database).parent).is_dir():
             raise FileNotFoundError(f"there is no folder {str(folder)!r}")
     # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
-    wait = float(str(parsed.query.get("timeout", _PATIENCE)))
+    wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
     engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
     event.listen(engine, "connect", _set_pragmas)
     return engine
