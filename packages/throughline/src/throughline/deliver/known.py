@@ -51,8 +51,8 @@ class Known:
     above: tuple[RunKey, ...] = ()
     """The runs above it, nearest first."""
     others: tuple[Body, ...] = ()
-    """What other jobs made the present contents of the outputs of: for each output and job a body
-    of that one output, with its columns, and of the job's inputs."""
+    """What other jobs made the same outputs of when they last completed: for each output and job a
+    body of that one output, with its columns, and of the job's inputs."""
     engines: Mapping[JobRef, str] = field(default_factory=dict)
     """What runs the jobs above and those that it waits for, in lower case."""
     started: int | None = None
@@ -107,14 +107,14 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
         job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
         flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
-        others=() if done is None else tuple(_others_of(state, run, members)),
+        others=() if done is None else _others_of(state, run, members, done),
         engines=dict(_engines(state, run, lineage[1:])),
         started=start_of(run),
     )
 
 
-def declared_of(state: State, event: JobEvent | DatasetEvent) -> Known:
-    """What is known of the job or the dataset of an event that is of no run.
+def declared_of(state: State, event: JobEvent | DatasetEvent, done: Done | None = None) -> Known:
+    """What is known of the job or the dataset of an event that is of no run; `done` as above.
 
     `started` is when a run of the job began, or None if it never ran; `run_facets` are that run's.
     """
@@ -122,7 +122,7 @@ def declared_of(state: State, event: JobEvent | DatasetEvent) -> Known:
         name = state.identity.primary(canonical_name(event.dataset.namespace, event.dataset.name))
         return Known(
             outputs=(dataset_of(state, name, [], "outputFacets"),),
-            others=tuple(_others(state, None, {name})),
+            others=() if done is None else tuple(_others(state, None, {name}, done)),
         )
     job = state.jobs.get(event.job)
     if job is None:
@@ -137,7 +137,7 @@ def declared_of(state: State, event: JobEvent | DatasetEvent) -> Known:
         run_facets=run.facets.plain() if run else {},
         job_facets=job.facets.plain(),
         flow_facets=flow.facets.plain() if flow else {},
-        others=tuple(_others(state, event.job, outputs)),
+        others=() if done is None else tuple(_others(state, event.job, outputs, done)),
         started=_began(run) if run else None,
     )
 
@@ -190,12 +190,9 @@ def _generation(state: State, run: Run, done: Done) -> list[Run]:
     """The runs whose datasets are those of the job once this run has come so far."""
     members = _members(state, [run, *_siblings(state, run)])
     job = run.key.job
-    if job not in done:
-        done[job] = _newest_done(state, job)
-    held = done[job]
-    newest = None
-    if held is not None and held not in {each.key for each in members}:
-        newest = state.runs[held]
+    newest = _noted(state, job, done)
+    if newest is not None and newest.key in {each.key for each in members}:
+        newest = None
     if newest is not None and _began(newest) > _began(run):
         return _members(state, [newest, *_siblings(state, newest)])
     if _is_completed(run) and any(each.inputs or each.outputs for each in members):
@@ -233,25 +230,36 @@ def _siblings(state: State, run: Run) -> list[Run]:
     return found
 
 
-def _others_of(state: State, run: Run, members: list[Run]) -> Iterator[Body]:
+def _others_of(state: State, run: Run, members: list[Run], done: Done) -> tuple[Body, ...]:
     own = generations_of(state).levels.owner(run, Level.TASK).key.job
-    names = {state.identity.primary(name) for each in members for name in each.outputs}
-    return _others(state, own, names)
+    return tuple(_others(state, own, (name for each in members for name in each.outputs), done))
 
 
-def _others(state: State, own: JobRef | None, names: Iterable[DatasetName]) -> Iterator[Body]:
-    """Of each dataset, what each other job made it of that counts for its present contents."""
-    generations = generations_of(state)
-    for name in sorted(names):
-        for made in generations.writing(name):
-            if made.job != own:
-                written = (pair for each in made.runs for pair in each.outputs.items())
-                uses = [use for given, use in written if state.identity.primary(given) == name]
-                reads = sorted(made.edges.reads)
+def _others(
+    state: State, own: JobRef | None, names: Iterable[DatasetName], done: Done
+) -> Iterator[Body]:
+    """Of each dataset, what each other job made of it when it last completed."""
+    known = generations_of(state)
+    for name in sorted({state.identity.primary(each) for each in names}):
+        for ref in known.writers(name):
+            newest = None if ref == own else _noted(state, ref, done)
+            if newest is None:
+                continue
+            runs = _members(state, [newest, *_siblings(state, newest)])
+            written = (pair for each in runs for pair in each.outputs.items())
+            uses = [use for given, use in written if state.identity.primary(given) == name]
+            if uses:
                 yield {
-                    "inputs": [dataset_of(state, each, [], "inputFacets") for each in reads],
+                    "inputs": list(datasets_of(state, [run.inputs for run in runs], "inputFacets")),
                     "outputs": [dataset_of(state, name, uses, "outputFacets")],
                 }
+
+
+def _noted(state: State, job: JobRef, done: Done) -> Run | None:
+    if job not in done:
+        done[job] = _newest_done(state, job)
+    held = done[job]
+    return None if held is None else state.runs[held]
 
 
 def _members(state: State, runs: list[Run]) -> list[Run]:

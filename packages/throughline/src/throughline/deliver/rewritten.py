@@ -36,13 +36,13 @@ def rewritten(
     """
     if done is None:
         done = {}
+    noted = done if rewriting.of_job else None
     event, raw = delivery.event, orjson.loads(delivery.body)
     if not isinstance(event, RunEvent):
         with delivery.known() as state:
-            known = declared_of(state, event)
+            known = declared_of(state, event, noted)
         return [(body, known) for body in rewriting.rewrite(raw, known)]
     with delivery.known() as state:
-        noted = done if rewriting.of_job else None
         told = [(raw, known_of(state, RunKey(event.run_id, event.job), noted))]
         ends = ends_before(state, event)
     if again := [end for end in ends if delivery.was_told(end.hash)]:
