@@ -45,6 +45,7 @@ class LocalEmr:
         self.logs = folder / "logs"
         self.logs.mkdir(parents=True)
         self.jobs: list[JobRun] = []
+        self._threads: dict[str, threading.Thread] = {}
         self._aws, self._folder = aws, folder
         self._endpoint = settings.aws_endpoint_url
         self._java = java_home(settings)
@@ -60,10 +61,15 @@ class LocalEmr:
             backend.applications[job.application_id].state = "STARTED"  # by itself
             job.state = "SUBMITTED"
             self.jobs.append(job)
-            threading.Thread(target=self._run, args=(job,)).start()
+            self._threads[job.id] = threading.Thread(target=self._run, args=(job,))
+            self._threads[job.id].start()
             return job
 
         return start_job_run
+
+    def ended(self, job_id: str) -> None:
+        """Wait for a job's end."""
+        self._threads[job_id].join()
 
     def _run(self, job: JobRun) -> None:
         try:

@@ -34,12 +34,14 @@ from infra.aws import Aws, connect
 from lakehouse.catalog import open_catalog
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
+from spark_jobs.emr import configuration, job_driver
 from tests.conftest import train
 from tests.infra import stand_in_resources
 from tests.infra.conftest import isolate
 from tests.infra.stand_in_emr import LocalEmr
 from tests.pipeline.conftest import free_ports
 from tests.pipeline.test_pipeline import EDGES
+from throughline.collect.logs import events_in
 from throughline_aws.local.datazone import DataZoneServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.airflow, pytest.mark.metaflow]
@@ -195,6 +197,26 @@ def test_what_goes_to_datazone_names_tables_by_their_arn(cloud: Cloud) -> None:
     }
     tables = {(namespace, name) for namespace, name in names if "yellow_taxi_raw" in name}
     assert tables == {(GLUE, "table/nyc_taxi/yellow_taxi_raw")}, names
+
+
+def test_without_a_server_the_events_are_in_the_driver_s_log(cloud: Cloud) -> None:
+    settings = cloud.settings.model_copy(update={"emr_lineage_url": ""})
+    check: Any = cloud.emr.jobs[1].job_driver
+    driver: Any = job_driver(settings, check["sparkSubmit"]["entryPointArguments"])
+    overrides: Any = configuration(settings)
+    job = cloud.aws.emr.start_job_run(
+        applicationId=settings.emr_application_id,
+        executionRoleArn=settings.emr_role_arn,
+        clientToken="without a server",
+        jobDriver=driver,
+        configurationOverrides=overrides,
+    )
+    cloud.emr.ended(job["jobRunId"])
+    log = (cloud.emr.logs / f"stdout-{job['jobRunId']}.log").read_bytes().splitlines()
+    events = [json.loads(event) for line in log for event in events_in(line)]
+    ended = {each["job"]["name"] for each in events if each["eventType"] == "COMPLETE"}
+    assert "yellow_taxi_check_staging" in ended  # told by Spark
+    assert "yellow_taxi_check_staging.checks" in ended  # told by Python
 
 
 # Last, because nothing is left after it.
