@@ -59,7 +59,8 @@ PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
   const first = list.getEntriesByName("first-contentful-paint")[0];
   if (first) done(first.startTime);
 }).observe({ type: "paint", buffered: true }))"""
-DRAWN = "() => document.querySelectorAll('.react-flow__edge').length > 0 && performance.now()"
+DRAWN = """() => document.querySelector('.canvas[aria-busy=false] .react-flow__edge')
+    && performance.now()"""
 CLICK = """() => new Promise((done) => {
   const face = document.querySelector('.node:not(.root) > [data-node]');
   const begun = performance.now();

@@ -1,6 +1,6 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import { around, beside, into, meet, viewportFor, type Viewport } from "../../graph/layout";
@@ -10,6 +10,7 @@ import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { Legend } from "./Legend";
 import { NODE_TYPES } from "./nodes";
+import { useGradually } from "./useGradually";
 import { boxOf, Overview, WIDE } from "./Overview";
 
 interface Props {
@@ -55,6 +56,10 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
     seen.current = own.length > 0 ? own : nodes.filter((node) => node.data.mark !== null);
   }, [nodes, looked]);
   const isPart = useRef(false);
+  const wantsFocus = useRef(false);
+  const count = useGradually(nodes.length);
+  const isAll = count >= nodes.length;
+  const drawn = useMemo(() => (isAll ? { nodes, edges } : firstOf(nodes, edges, count)), [isAll, nodes, edges, count]);
   const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frame.current, null).viewport), [flow, nodes]);
   const tell = useCallback(
     (viewport: Viewport) => {
@@ -66,7 +71,12 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
   );
   // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
   useLayoutEffect(() => {
-    if (nodes.length === 0) return;
+    if (nodes.length === 0) {
+      const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
+      // It is there before the nodes are, of which it has enough to do.
+      setStart((first) => first ?? { viewport: { x: 0, y: 0, zoom: 1 }, width, height });
+      return;
+    }
     const places = new Map(nodes.map((node) => [node.id, node.position]));
     const was = before.current;
     before.current = { about: about ?? was?.about ?? null, places };
@@ -79,13 +89,18 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
       void flow.setViewport(viewport);
       isPart.current = outside(nodes, viewport, fit) > 0;
       tell(viewport);
-      // Nodes are there once the window has moved to them; details that opened have the focus already.
-      if (takesFocus()) requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(".node.root .node-face")));
+      wantsFocus.current = takesFocus();
     } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
       const { x, y, zoom } = flow.getViewport();
       void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
     }
   }, [nodes, about, anchor, flow, tell]);
+  useEffect(() => {
+    if (!isAll || !wantsFocus.current) return;
+    wantsFocus.current = false;
+    // Nodes are there once the window has moved to them; details that opened have the focus already.
+    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(".node.root .node-face")));
+  }, [isAll, nodes]);
   useEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
@@ -101,14 +116,14 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
     return () => watch.disconnect();
   }, [flow]);
   return (
-    <div className="canvas" role="region" ref={frame} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
+    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
         width={start.width}
         height={start.height}
-        nodes={nodes}
-        edges={edges}
+        nodes={drawn.nodes}
+        edges={drawn.edges}
         nodeTypes={NODE_TYPES}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -136,6 +151,13 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
       </ReactFlow>}
     </div>
   );
+}
+
+/** The first nodes, and the edges between them. */
+function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: number): { nodes: FlowNode[]; edges: Edge[] } {
+  const first = nodes.slice(0, count);
+  const ids = new Set(first.map((node) => node.id));
+  return { nodes: first, edges: edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target)) };
 }
 
 interface Start {
