@@ -167,8 +167,12 @@ def test_what_is_not_understood_is_told_with_its_place(
         f"{log}@{len(lines[0].encode()) + 1}: eventTime: received 1, expected an ISO"
         in found.stderr
     )
-    assert f"{torn}: it is no whole gzip file" in found.stderr
+    assert f"{torn}: it cannot be read to its end: Compressed file ended" in found.stderr
     assert found.returncode == 0
+    # A file that the kernel gives no bytes of; the others are read all the same.
+    found = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
+    assert "new 1, not understood 3\n" in found.stdout
+    assert "/proc/self/mem: it cannot be read to its end: [Errno 5]" in found.stderr
 
 
 def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> None:

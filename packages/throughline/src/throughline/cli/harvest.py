@@ -256,9 +256,14 @@ def _show(summary: Summary) -> None:
 
     found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
     if found:
-        table = Table(box=box.SIMPLE)
-        for heading in ("job", "runs", "inputs", "outputs", "when", "events", "new"):
-            table.add_column(heading, overflow="fold")
+        table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
+        table.add_column("job", overflow="fold", ratio=2)
+        table.add_column("runs", justify="right")
+        for side in ("inputs", "outputs"):
+            table.add_column(side, overflow="fold", ratio=1)
+        table.add_column("when", no_wrap=True)
+        for number in ("events", "new"):
+            table.add_column(number, justify="right")
         for (_, name), each in found[:_ROWS]:
             numbers = str(each.events), str(each.new)
             sides = _names(each.inputs), _names(each.outputs)

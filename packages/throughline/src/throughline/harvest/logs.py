@@ -12,6 +12,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from io import BufferedIOBase
@@ -85,18 +86,19 @@ def _files(paths: Iterable[Path]) -> list[tuple[int, Path]]:
             raise ConfigError(f"PATH: received {str(path)!r}, expected a file or a folder of logs")
         inside = path.rglob("*") if path.is_dir() else [path]
         for file in inside:
-            if (file == path or _LOG.fullmatch(file.name)) and file.is_file():
-                found[file] = file.stat().st_ctime_ns
+            with suppress(OSError):  # it has gone since the folder was listed
+                if (file == path or _LOG.fullmatch(file.name)) and file.is_file():
+                    found[file] = file.stat().st_ctime_ns
     return sorted((changed, file) for file, changed in found.items())
 
 
 def _read(path: Path, known: _Place | None) -> Iterator[tuple[Lines, _Place]]:
     """Read on in a file: what some lines hold, and the place to go on from."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        joiner: Joiner[int] = Joiner()
-        found = Lines()
-        head, end = b"", 0
-        try:
+    joiner: Joiner[int] = Joiner()
+    found = Lines()
+    head, end = b"", 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             head = file.read(_HEAD)
             at = end = _resumed(file, head, known)
             for number, line in enumerate(iter(partial(file.readline, _LONGEST), b""), start=1):
@@ -107,10 +109,10 @@ def _read(path: Path, known: _Place | None) -> Iterator[tuple[Lines, _Place]]:
                 if number % _LINES_AT_ONCE == 0:
                     yield found, (end, _digest(head, end))
                     found = Lines()
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            found.refusals.append(Refusal(str(path), f"it is no whole gzip file: {error}", ""))
-        _place(path, joiner.close(), found)
-        yield found, (end, _digest(head, end))
+    except (OSError, EOFError, zlib.error) as error:  # a torn gzip file; one that has gone
+        found.refusals.append(Refusal(str(path), f"it cannot be read to its end: {error}", ""))
+    _place(path, joiner.close(), found)
+    yield found, (end, _digest(head, end))
 
 
 def _place(path: Path, whole: Iterable[tuple[int, bytes]], found: Lines) -> None:
