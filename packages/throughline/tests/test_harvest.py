@@ -188,6 +188,22 @@ def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> N
         assert (found.returncode, message in found.stderr) == (2, True), found.stderr
 
 
+def test_a_package_that_is_not_installed_is_named(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
+    for module in ("redshift", "statements"):
+        monkeypatch.delitem(sys.modules, f"throughline_aws.harvest.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    found = call(*arguments)
+    assert (found.returncode, "throughline-aws[redshift]" in found.stderr) == (2, True)
+    monkeypatch.setattr("throughline.harvest.harvester.entry_points", lambda **_: ())
+    found = call(*arguments)
+    assert "harvest redshift: it needs the package throughline-aws" in found.stderr
+    monkeypatch.setitem(sys.modules, "openlineage.common.provider.dbt", None)
+    assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
+
+
 def test_a_state_that_cannot_be_read_is_not_taken_for_none(
     call: Call, tmp_path: Path, build: Any
 ) -> None:
