@@ -265,7 +265,7 @@ def test_elements_of_one_task_have_their_datasets_there_together(
 def test_what_is_sent_of_a_task_of_many_elements_does_not_grow_with_their_square(
     live: Live, build: Any
 ) -> None:
-    elements = 300
+    elements = 150
     store, sizes = Store(), []
 
     def answer(body: Json, nth: int) -> Answer:
