@@ -106,9 +106,10 @@ class Settings(BaseSettings):
     )
     spark_driver_memory: str = Field("2g", description="Memory of a Spark driver.")
     spark_java_options: str = Field(
-        "-XX:TieredStopAtLevel=1",
-        description="Options of a driver's JVM. This one compiles once and quickly, which is right "
-        "for a month of trips; for the backfill of years =4 is better.",
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+        description="Options of a driver's JVM. These compile once and quickly, which is right for "
+        "a month of trips, with room for what Spark generates; for the backfill of years "
+        "-XX:TieredStopAtLevel=4 is better.",
     )
 
     job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of jobs.")

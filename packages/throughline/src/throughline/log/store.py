@@ -34,8 +34,8 @@ from throughline.spec import AliasEvent
 
 _PAGE = 1_000
 _PATIENCE = 10  # seconds to wait for a connection
-# Seconds to wait for SQLite's lock; `timeout` of its URL wins. It is not fair: of several writers on
-# a slow disk, one can go without it for a long while.
+# Seconds to wait for SQLite's lock; `timeout` of its URL wins. It is not fair: of several writers
+# on a slow disk, one can go without it for a long while.
 _LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # any number that only this log locks on
 _LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
