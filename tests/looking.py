@@ -150,7 +150,7 @@ def walk_every_view(page: Page) -> None:
         press("Enter")
         expect(root).to_be_visible()
     tab_to(page, "Look at the graph as of then$")
-    press("Home")
+    press("ArrowLeft")
     press("Enter")
     expect(page.get_by_text("As of 20")).to_be_visible()
     tab_to(page, "^Compare$", "Shift+Tab")
