@@ -128,7 +128,7 @@ def walk_every_view(page: Page) -> None:
     def search(text: str) -> None:
         press("/")
         page.keyboard.type(text)
-        expect(page.get_by_role("option").first).to_contain_text(text)
+        expect(page.get_by_role("option").first).to_contain_text(text, ignore_case=True)
 
     search("yellow_taxi_raw")
     press("Enter")
@@ -162,7 +162,9 @@ def walk_every_view(page: Page) -> None:
     for level in ("Pipeline", "Query"):
         tab_to(page, f"^{level}$", "Shift+Tab" if level == "Pipeline" else "Tab")
         press("Enter")
-        expect(page.get_by_role("button", name=level)).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_role("button", name=level, exact=True)).to_have_attribute(
+            "aria-pressed", "true"
+        )
     search("PULocationID")
     tab_to(page, "places? of")
     press("Enter")
