@@ -27,7 +27,7 @@ from commands.services import (
 from lakehouse.backends import deliveries, is_embedded
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import FORECAST, newest_forecasts
-from lakehouse.settings import Settings
+from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
@@ -240,17 +240,22 @@ def _show_tree(console: Console, settings: Settings) -> None:
     if not is_embedded(settings):
         console.print(f"\nThe lineage went to {settings.lineage_backend}.")
         return
-    command = f"./run lineage tree {FORECAST.name}"
+    command = f"{lineage_command(settings)} tree {FORECAST.name}"
     console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")
     tree = [script("throughline"), "tree", FORECAST.name]
     if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
         raise DemoFailed(f"The lineage cannot be shown; {settings.state_dir}/logs may say why.")
     if deliveries(settings):
-        console.print(
-            "\n[bold]What was delivered[/bold]  [dim]./run lineage deliver --status[/dim]"
-        )
+        command = f"{lineage_command(settings)} deliver --status"
+        console.print(f"\n[bold]What was delivered[/bold]  [dim]{command}[/dim]")
         status = [script("throughline"), "deliver", "--status"]
         subprocess.run(status, env=child_environ(settings), check=False)
+
+
+def lineage_command(settings: Settings) -> str:
+    """What asks this lineage server from another terminal, which knows nothing of --backend."""
+    is_found = load_settings().throughline_port == settings.throughline_port
+    return f"{'' if is_found else f'THROUGHLINE_PORT={settings.throughline_port} '}./run lineage"
 
 
 def _places(settings: Settings) -> Grid:

@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from commands.airflow_api import _log_line
 from commands.cli import app
-from commands.demo import default_months
+from commands.demo import default_months, lineage_command
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import _lock, _locks
@@ -61,6 +61,18 @@ def test_the_help_of_lineage_names_the_command_that_was_typed() -> None:
     told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert told.stdout.startswith("Usage: ./run lineage tree")
     assert "Example: ./run lineage tree" in told.stdout
+
+
+def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = load_settings()
+    assert lineage_command(settings) == "./run lineage"
+    other = settings.throughline_port + 1
+    moved = load_settings(throughline_port=other)
+    assert lineage_command(moved) == f"THROUGHLINE_PORT={other} ./run lineage"
+    monkeypatch.setenv("THROUGHLINE_PORT", str(other))
+    assert lineage_command(moved) == "./run lineage"
 
 
 def test_a_taken_port_is_named_together_with_its_setting() -> None:

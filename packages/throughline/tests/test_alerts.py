@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -47,9 +48,11 @@ def _rules(tmp_path: Path, *rules: dict[str, Any]) -> Path:
 def look(live: Live, tmp_path: Path) -> Look:
     """Looks once at one rule as a process that starts anew; the alerts so far, the oldest first."""
 
-    def look(kind: str, **more: Any) -> list[dict[str, Any]]:
+    def look(
+        kind: str, clock: Callable[[], float] = time.time, **more: Any
+    ) -> list[dict[str, Any]]:
         rule = {"name": "r", "kind": kind, "actions": [{"type": "log"}], **more}
-        Watch(read_rules(_rules(tmp_path, rule)), live)
+        Watch(read_rules(_rules(tmp_path, rule)), Live(live.log, clock=clock))
         return alerts_answer(live.log, 100)["items"][::-1]
 
     return look
@@ -124,15 +127,13 @@ def test_a_run_that_is_not_heard_of_again_is_lost_once(live: Live, look: Look, b
 
 
 def test_a_job_is_late_once_for_each_start_that_does_not_come(
-    live: Live, look: Look, build: Any, monkeypatch: pytest.MonkeyPatch
+    live: Live, look: Look, build: Any
 ) -> None:
     hours = [build.run("COMPLETE", f"{h}", "hourly", f"{h:02}:00:00") for h in range(4)]
     _take(live, build, *hours)
-    for time, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
-        now = to_micros(parse_time(f"2025-11-21T{time}:00")) * 1_000
-        with monkeypatch.context() as patch:
-            patch.setattr("throughline.projection.live.time.time_ns", lambda now=now: now)
-            found = look("late")
+    for now, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
+        seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000
+        found = look("late", clock=lambda seconds=seconds: seconds)
         late = ["hourly is late: it was due at 2025-11-21T04:00:00Z"] * fired
         assert [each["message"] for each in found] == late
 
