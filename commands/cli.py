@@ -64,13 +64,16 @@ def demo(
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
     """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
+    shared_out = ["--numprocesses=logical", "--dist=loadgroup", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
         slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay")
         arguments += ["-m", f"not ({' or '.join(slow)})"]
+    else:
+        shared_out.append("--maxprocesses=4")  # each may start a Spark driver of gigabytes
     os.chdir(REPOSITORY)
-    become([sys.executable, "-m", "pytest", *arguments], dict(os.environ))
+    become([sys.executable, "-m", "pytest", *shared_out, *arguments], dict(os.environ))
 
 
 @app.command()
