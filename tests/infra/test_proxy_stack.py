@@ -16,6 +16,7 @@ from infra.parts import TEMPLATES
 from infra.stack import outputs
 from lakehouse.settings import Settings
 from tests.infra import stand_in_proxy
+from tests.proxy.guide import block
 
 pytestmark = pytest.mark.server
 
@@ -186,16 +187,23 @@ def test_alarms_look_at_the_queues_and_tell_the_topic(made: Made) -> None:
     }
 
 
-def test_the_outputs_are_settings_with_the_url_filled_in(made: Made) -> None:
+def test_the_outputs_are_the_guide_s_settings_with_the_url_filled_in(made: Made) -> None:
     (stack,) = made.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
     told = outputs(stack) or {}
     url = f"https://{made.ids['Api']}.execute-api.us-east-1.amazonaws.com"
     assert told["Url"] == url
     assert made.ids["Key"] in told["KeyCommand"]
-    assert json.loads(told["AirflowTransport"])["url"] == url
-    assert f"spark.openlineage.transport.url={url} " in told["SparkSettings"]
-    assert told["DbtEnvironment"].startswith(f"OPENLINEAGE_URL={url} ")
     assert told["DeadLetters"] == made.ids["DeadLetters"]
+    given = {"https://PROXY": url, "MY_BUCKET": CODE, "111122223333": "123456789012"}
+    for name, heading in (
+        ("SparkParameters", "Spark"),
+        ("AirflowEnvironment", "Airflow"),
+        ("DbtEnvironment", "dbt"),
+    ):
+        expected = block(heading).removesuffix("dbt-ol run\n").strip()
+        for placeholder, value in given.items():
+            expected = expected.replace(placeholder, value)
+        assert told[name] == expected
 
 
 def test_without_the_stack_only_the_queues_are_left(made: Made) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.settings import Settings
 
 from .conftest import KEY, Proxy
+from .guide import block
 
 pytestmark = pytest.mark.server
 
@@ -43,10 +44,7 @@ OpenLineageAdapter().complete_task(
 
 def _block(proxy: Proxy, heading: str) -> str:
     """The first block under a heading of the guide, with this proxy's URL and key."""
-    guide = (REPOSITORY / "docs" / "proxy.md").read_text()
-    found = re.search(rf"^### {heading}.*?^```\w+\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
-    assert found, heading
-    text = found[1].replace("https://PROXY", proxy.url.removesuffix("/api/v1/lineage"))
+    text = block(heading).replace("https://PROXY", proxy.url.removesuffix("/api/v1/lineage"))
     return re.sub(r"\bKEY\b", KEY, text)
 
 
