@@ -20,11 +20,10 @@ from throughline.deliver import Delivery, Forwarder
 from throughline.deliver.datahub import DataHub, DataHubConfig
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.known import Known, engine_of
-from throughline.deliver.rewrite.datahub import DATAHUB, rewrite
-from throughline.deliver.rewrite.datahub_declared import declared
-from throughline.deliver.rewrite.datahub_extras import extras
+from throughline.deliver.rewrite import DATAHUB
+from throughline.deliver.rewrite.datahub import rewrite
+from throughline.deliver.rewrite.datahub_extras import proposals
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
-from throughline.deliver.rewrite.rewriting import is_run
 from throughline.deliver.rewritten import rewritten
 from throughline.errors import EventError, UnavailableError
 from throughline.log import EventLog
@@ -449,7 +448,7 @@ def _proposals(events: Any, build: Any) -> list[Any]:
 
         def send(self, delivery: Delivery) -> None:
             for body, known in rewritten(delivery, DATAHUB, {}):
-                self.found += extras(body, known) if is_run(body) else declared(body, known)
+                self.found += proposals(body, known)
 
         def close(self) -> None:
             """Nothing is open."""

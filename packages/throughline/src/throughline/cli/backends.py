@@ -37,6 +37,7 @@ def loss(
     from throughline.cli.render import print_json, print_line
     from throughline.collect import read_files
     from throughline.deliver.loss import losses
+    from throughline.deliver.rewrite.datahub_kept import has_emitter
 
     entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
     found = losses(entries)
@@ -45,6 +46,9 @@ def loss(
     else:
         for line in _table(found):
             print_line(line)
+    if not has_emitter():
+        told = "datahub is counted without its emitter: acryl-datahub is not installed"
+        print_line(f"{told} (pip install 'throughline[datahub]')", is_error=True)
     if not entries:
         print_line(f"no event was found in {', '.join(paths)}", is_error=True)
         raise typer.Exit(1)

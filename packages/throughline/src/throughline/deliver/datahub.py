@@ -11,7 +11,8 @@ from throughline.deliver import http
 from throughline.deliver.backend import Delivery
 from throughline.deliver.http import Http, HttpConfig, post, raise_refusal
 from throughline.deliver.known import Done
-from throughline.deliver.rewrite.datahub import DATAHUB
+from throughline.deliver.rewrite.datahub_extras import proposals
+from throughline.deliver.rewrite.datahub_kept import DATAHUB
 from throughline.deliver.rewrite.rewriting import is_run
 from throughline.deliver.rewritten import rewritten
 from throughline.errors import ConfigError, UnavailableError
@@ -48,10 +49,7 @@ class DataHub(Http):
             if is_run(body):
                 post(self._client, self._url, orjson.dumps(body), self._url)
             if self._emitter is not None:
-                from throughline.deliver.rewrite.datahub_declared import declared
-                from throughline.deliver.rewrite.datahub_extras import extras
-
-                self._emit(extras(body, known) if is_run(body) else declared(body, known))
+                self._emit(proposals(body, known))
 
     def close(self) -> None:
         """Close the connections."""

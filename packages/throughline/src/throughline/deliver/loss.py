@@ -1,7 +1,8 @@
 """What arrives at each kind of backend of a set of events, and what is lost on the way.
 
 Each thing that the events tell is counted once: a run, an edge, a facet of one run, job or dataset.
-It arrives if it is in a body that the backend is sent and the backend keeps things of its kind.
+It arrives if it is in a body that the backend is sent and the backend keeps things of its kind, or
+if it is told there in another way.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.datasets import Body
+from throughline.deliver.known import Done
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
 from throughline.deliver.rewrite.rewriting import Kept, is_run, uuid_of
-from throughline.deliver.rewritten import bodies
+from throughline.deliver.rewritten import rewritten
 from throughline.errors import DeliveryError
 from throughline.identity import canonical_name
 from throughline.log import Entry, EventLog
@@ -56,8 +58,9 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
             def primary(namespace: str, name: str) -> Pair:
                 return shown(canonical_name(namespace, name))
 
-            own = [orjson.loads(body) for _, body in log.read()]
-            told = _united(_things(body, primary, _same) for body in own)
+            told: Told = defaultdict(set)
+            for _, body in log.read():
+                _add(told, _things(orjson.loads(body), primary, _same))
             names = {name: _told_there(live, each, primary) for name, each in REWRITINGS.items()}
     finally:
         log.close()
@@ -81,14 +84,18 @@ _There = tuple[Told, Callable[[Any], Any]]
 
 def _told_there(live: Live, rewriting: Rewriting, primary: Name) -> _There:
     """What a backend keeps of all that it is sent, and what it calls a thing."""
-    sent: list[Body] = []
-    for seq, body in live.log.read():
+    found: Told = defaultdict(set)
+    done: Done = {}
+    for seq, raw in live.log.read():
         try:
-            sent += bodies(Delivery(seq, body, live.reading), rewriting)
+            sent = rewritten(Delivery(seq, raw, live.reading), rewriting, done)
         except DeliveryError:
             continue
-    found = _united(_things(body, _same, _same) for body in sent)
-    kept = _kept(found, rewriting.kept)
+        for body, known in sent:
+            if rewriting.emitted is None or is_run(body):
+                _add(found, _kept(_things(body, rewriting.dataset_name, _same), rewriting.kept))
+            for kind, thing in rewriting.emitted(body, known) if rewriting.emitted else ():
+                found[kind].add(thing)
 
     def called(thing: Any) -> Any:
         if not (isinstance(thing, tuple) and thing):
@@ -99,7 +106,7 @@ def _told_there(live: Live, rewriting: Rewriting, primary: Name) -> _There:
             return (thing[0], *name(thing[1], thing[2]), *rest)
         return tuple(called(each) for each in thing)
 
-    return kept, called
+    return found, called
 
 
 def _renamed(things: set[Any], called: Callable[[Any], Any]) -> set[Any]:
@@ -122,12 +129,9 @@ def _kept(found: Told, kept: Kept) -> Told:
     return left
 
 
-def _united(parts: Iterable[Told]) -> Told:
-    found: Told = defaultdict(set)
-    for part in parts:
-        for kind, things in part.items():
-            found[kind] |= things
-    return found
+def _add(found: Told, more: Told) -> None:
+    for kind, things in more.items():
+        found[kind] |= things
 
 
 def _same(namespace: str, name: str) -> Pair:

@@ -1,6 +1,6 @@
 """Events rewritten so that one kind of backend takes them and loses least: pure functions."""
 
-from throughline.deliver.rewrite.datahub import DATAHUB
+from throughline.deliver.rewrite.datahub_kept import DATAHUB
 from throughline.deliver.rewrite.datazone import DATAZONE
 from throughline.deliver.rewrite.marquez import MARQUEZ
 from throughline.deliver.rewrite.openmetadata import OPENMETADATA
@@ -14,4 +14,4 @@ REWRITINGS = {
 }
 """By the `type` of a backend."""
 
-__all__ = ["REWRITINGS", "Rewrite", "Rewriting"]
+__all__ = ["DATAHUB", "REWRITINGS", "Rewrite", "Rewriting"]

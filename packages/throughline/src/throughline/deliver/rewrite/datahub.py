@@ -17,15 +17,7 @@ from urllib.parse import quote
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known, engine_of
-from throughline.deliver.rewrite.rewriting import (
-    Kept,
-    Rewriting,
-    glue_table,
-    is_run,
-    renamed,
-    valid,
-    whole,
-)
+from throughline.deliver.rewrite.rewriting import glue_table, is_run, renamed, valid, whole
 
 _RESERVED = re.compile(r"[\s,()␟]")
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
@@ -152,31 +144,3 @@ def _escaped_columns(lineage: Body) -> Body:
     made = {escaped(name): {**told, "inputFields": inputs(told)} for name, told in fields.items()}
     rest = inputs({"inputFields": lineage.get("dataset")})
     return {**lineage, "fields": made, **({"dataset": rest} if rest else {})}
-
-
-_BY_ENDPOINT = {
-    "dataset columnLineage",
-    "dataset schema",
-    "dataset symlinks",
-    "job documentation",
-    "run airflow",
-    "run processing_engine",
-}
-_BY_EMITTER = {
-    "dataset documentation",
-    "dataset ownership",
-    "dataset tags",
-    "dataset version",
-    "job ownership",
-    "job tags",
-    "run jobDependencies",
-    "run parent",
-}
-
-DATAHUB = Rewriting(
-    rewrite,
-    Kept(frozenset(_BY_ENDPOINT | _BY_EMITTER), hierarchy=True, control=True, models=True),
-    dataset_name,
-    job_name,
-    of_job=True,
-)

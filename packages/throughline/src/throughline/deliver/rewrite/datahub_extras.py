@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
-from throughline.deliver.rewrite.datahub import (
-    UNKNOWN,
-    job_name,
-    orchestrator,
-    under_its_names,
-)
+from throughline.deliver.rewrite.datahub import UNKNOWN, job_name, orchestrator, under_its_names
 from throughline.deliver.rewrite.datahub_aspects import (
     input_output,
     lineage_of,
@@ -26,21 +21,22 @@ from throughline.deliver.rewrite.datahub_aspects import (
     ownership,
     tags,
 )
-from throughline.deliver.rewrite.datahub_urns import (
-    dataset_urn,
-    flow_urn,
-    job_urn,
-    run_urn,
-)
-from throughline.deliver.rewrite.rewriting import uuid_of
+from throughline.deliver.rewrite.datahub_declared import declared
+from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn, run_urn
+from throughline.deliver.rewrite.rewriting import is_run, uuid_of
 from throughline.spec import JobRef
 
 if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper
 
 
-def extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
-    """The proposals that follow a body of `datahub.rewrite`; sent again they change nothing."""
+def proposals(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
+    """What goes with a body of `datahub.rewrite`, or instead of one that is of no run."""
+    return _extras(body, known) if is_run(body) else declared(body, known)
+
+
+def _extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
+    """The proposals that follow the body of a run; sent again they change nothing."""
     from datahub.emitter.mcp import MetadataChangeProposalWrapper
 
     told = [*_of_job(body, known), *_of_run(body, known)]
@@ -115,9 +111,8 @@ def _of_output(body: Body, dataset: Body) -> Iterator[tuple[str, Any]]:
             ),
         )
     if str(facets.get("datasetType", {}).get("datasetType")).upper() == "MODEL":
-        platform = urn.split(",")[0].removeprefix("urn:li:dataset:(")
         yield (
-            f"urn:li:mlModel:({platform},{dataset['name']},PROD)",
+            urn.replace(":dataset:", ":mlModel:", 1),
             dh.MLModelPropertiesClass(
                 name=dataset["name"],
                 description=facets.get("documentation", {}).get("description"),

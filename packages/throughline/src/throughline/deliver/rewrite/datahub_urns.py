@@ -44,7 +44,7 @@ def dataset_urn(dataset: Body) -> str:
         glue = glue_table(table["namespace"], table["name"])
         platform, name = ("glue", glue) if glue else ("hive", table["name"])
     else:
-        platform, name = _platform(dataset["namespace"], dataset["name"])
+        platform, name = platform_name(dataset["namespace"], dataset["name"])
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
@@ -53,7 +53,8 @@ def field_urn(dataset: str, field: str) -> str:
     return f"urn:li:schemaField:({dataset},{field})"
 
 
-def _platform(namespace: str, name: str) -> tuple[str, str]:
+def platform_name(namespace: str, name: str) -> tuple[str, str]:
+    """The platform of a dataset and its name there; of these again the same."""
     scheme, found, authority = namespace.partition("://")
     if not found:
         return namespace, name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -56,6 +56,9 @@ class Rewriting:
     dataset_name: Callable[[str, str], tuple[str, str]] = _same
     """What it calls a dataset, by its shown name."""
     job_name: Callable[[str, str], tuple[str, str]] = _same
+    emitted: Callable[[Body, Known], Iterable[tuple[str, Any]]] | None = None
+    """What it is told besides a body, and instead of one that is of no run: each thing with its
+    kind, both as in `deliver.loss`."""
     of_job: bool = False
     """Whether the backend keeps what a job reads and writes, rather than each run of it."""
 
