@@ -60,7 +60,11 @@ def _http(url: str, endpoint: str, key: SecretStr) -> Transport:
 def _datazone(settings: Settings) -> Transport:
     if not settings.datazone_domain_id:
         raise SettingsError("The datazone backend needs DATAZONE_DOMAIN_ID (dzd_...); it is empty.")
-    return {"type": "amazon_datazone_api", "domainId": settings.datazone_domain_id}
+    return {
+        "type": "amazon_datazone_api",
+        "domainId": settings.datazone_domain_id,
+        "region": settings.aws_region,
+    }
 
 
 def _remote(name: str, description: str, endpoint: str, url: str, key: str) -> Backend:

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.transport import get_default_factory
 
 from commands.services import deliver_environ
@@ -20,18 +23,50 @@ from lakehouse.backends import (
 )
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+from tests.infra.conftest import isolate
 from throughline.deliver import read_backends
+from throughline_aws.local.datazone import DataZoneServer
 
 
 def _direct(**given: Any) -> Settings:
     return load_settings(lineage_delivery="direct", **given)
 
 
-@pytest.mark.parametrize("name", [n for n in BACKENDS if n != "datazone"])
+@pytest.mark.parametrize("name", BACKENDS)
 def test_openlineage_itself_makes_a_transport_of_every_backend(name: str) -> None:
-    settings = _direct(lineage_backend=name)
+    settings = _direct(lineage_backend=name, datazone_domain_id="dzd_1")
     transport = get_default_factory().create(cast(Any, python_transport(settings)))
     assert transport is not None
+
+
+@pytest.mark.server
+def test_openlineage_s_transport_posts_to_datazone_in_the_region_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)  # no region but that of the settings
+    server = DataZoneServer()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", server.url)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        settings = _direct(lineage_backend="datazone", datazone_domain_id="dzd_1")
+        client = OpenLineageClient(config={"transport": python_transport(settings)})
+        run, job = Run("01890a5d-ac96-774b-bcce-b302099a8057"), Job("demo", "load")
+        client.emit(
+            RunEvent(
+                eventTime="2026-11-21T08:00:00Z",
+                eventType=RunState.COMPLETE,
+                run=run,
+                job=job,
+                producer="tests:",
+            )
+        )
+        client.close()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert [each.body["job"]["name"] for each in server.taken] == ["load"]
 
 
 def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing() -> None:

@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 from throughline.errors import ConfigError
 from throughline_aws import worker
 from throughline_aws.authorizer import keys
-from throughline_aws.clients import number
+from throughline_aws.clients import client, number
 
 
 @pytest.fixture
@@ -48,3 +48,17 @@ def test_a_number_that_is_none_is_shown(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("MOST_RECEIVES", "ten")
     with pytest.raises(ConfigError, match="MOST_RECEIVES: received 'ten', expected a whole number"):
         number("MOST_RECEIVES", 10)
+
+
+def test_the_region_may_be_in_the_variable_of_aws_or_of_boto3(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_REGION", "eu-west-3")
+    assert client("sqs", tries=1).meta.region_name == "eu-west-3"
+    assert client("sqs", tries=1, region="eu-west-1").meta.region_name == "eu-west-1"
+    monkeypatch.delenv("AWS_REGION")
+    with pytest.raises(ConfigError, match="AWS_REGION"):
+        client("sqs", tries=1)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-2")
+    assert client("sqs", tries=1).meta.region_name == "eu-west-2"

@@ -29,6 +29,7 @@ def client(
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
+    region = region or os.environ.get("AWS_REGION")  # boto3 itself knows AWS_DEFAULT_REGION only
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds or READ_SECONDS,
