@@ -25,6 +25,7 @@ from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from tests.infra.conftest import isolate
 from throughline.deliver import read_backends
+from throughline.deliver.rewrite.datazone import TRIMMED
 from throughline_aws.local.datazone import DataZoneServer
 
 
@@ -119,6 +120,12 @@ def test_the_page_on_backends_lists_each_with_its_description() -> None:
         row = next(line for line in page.splitlines() if line.startswith(f"| `{backend.name}` |"))
         assert backend.description.split(";")[0] in row
         assert ("none" in row) is not backend.spark
+
+
+def test_the_page_on_backends_lists_what_datazone_is_not_sent_in_its_order() -> None:
+    page = (REPOSITORY / "docs" / "backends.md").read_text()
+    steps = [f"{number}. {step}\n" for number, step in enumerate(TRIMMED, start=1)]
+    assert "".join(steps) in page.replace("`", "")
 
 
 def test_a_backend_at_which_nothing_listens_is_told_from_one_that_answers() -> None:

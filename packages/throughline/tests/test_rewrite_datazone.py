@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from throughline.deliver.known import Known
-from throughline.deliver.rewrite.datazone import DATAZONE, MOST_BYTES, client_token
+from throughline.deliver.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from throughline.errors import DeliveryError
 
 from .rewritten import sent
@@ -100,6 +100,40 @@ def test_what_is_too_long_loses_the_least_first(
     assert {*output["facets"]} | ({"flag"} if '"flag"' in text else set()) == left
     assert "plan" not in text
     assert (body["inputs"][0]["name"], output["name"]) == ("in", "out")
+
+
+def _heavy(build: Any, length: int) -> Json:
+    """An event that has something of a length for each step of TRIMMED, which begins with `n:`."""
+    texts = {number: f"{number}:" + "x" * length for number in range(len(TRIMMED))}
+    run = {"custom": {"plan": texts[0]}, "errorMessage": {"message": texts[7]}}
+    event: Json = build.run("FAIL", "r", "app.j", "08:00:00", reads=("x|in",), facets=run)
+    event["job"]["facets"] = {
+        "sourceCode": {"sourceCode": texts[1]},
+        "documentation": {"description": texts[4]},
+        "sql": {"query": texts[8]},
+    }
+    source = {"namespace": "x", "name": "in"}
+    lineage = {
+        "dataset": [{**source, "field": texts[5]}],
+        "fields": {"a": {"inputFields": [{**source, "field": texts[9]}]}},
+    }
+    link = {"namespace": "hive://h", "name": texts[10], "type": "TABLE"}
+    facets = {
+        "storage": {"storageLayer": texts[3]},
+        "columnLineage": lineage,
+        "schema": {"fields": [{"name": texts[6]}]},
+        "symlinks": {"identifiers": [link]},
+    }
+    statistics = {"outputStatistics": {"note": texts[2]}}
+    output = {"namespace": "x", "name": "out", "facets": facets, "outputFacets": statistics}
+    return {**event, "outputs": [output]}
+
+
+@pytest.mark.parametrize("gone", range(len(TRIMMED) + 1))
+def test_facets_go_in_the_stated_order_and_only_as_many_as_have_to(build: Any, gone: int) -> None:
+    room = len(TRIMMED) - gone + 0.5  # of so many of them
+    text = orjson.dumps(_trimmed(_heavy(build, int(MOST_BYTES / room)))).decode()
+    assert [n for n in range(len(TRIMMED)) if f'"{n}:x' not in text] == list(range(gone))
 
 
 def test_an_event_of_too_many_datasets_is_refused_with_what_is_allowed(build: Any) -> None:

@@ -2,7 +2,7 @@
 
 A Glue table is known there by its ARN, so a dataset is called by its Glue name wherever one of its
 names is that. What is too long is trimmed in the order of `TRIMMED` until it fits; names, times and
-edges are never trimmed.
+edges between jobs and datasets are never trimmed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     if not is_run(event):
         return []
     body = _under_aws_names(whole(event, known))
-    for trim in TRIMMED:
+    for trim in TRIMMED.values():
         if len(orjson.dumps(body)) <= MOST_BYTES:
             return [body]
         body = trim(body)
@@ -119,19 +119,25 @@ def _direct(inputs: list[Body]) -> Iterator[Body]:
             yield {key: value for key, value in each.items() if key != "transformations"}
 
 
-TRIMMED: tuple[Callable[[Body], Body], ...] = (
-    _map_facets(_only("parent", "nominalTime", "processing_engine", "errorMessage"), "run"),
-    _map_facets(_without("sourceCode"), "job"),
-    _map_facets(_only(), "inputFacets", "outputFacets"),
-    _map_facets(_only(*_KEPT), "datasets"),
-    _map_facets(_only("jobType", "sql", "ownership"), "job"),
-    _map_facets(_direct_only, "datasets"),
-    _map_facets(_without("schema"), "datasets"),
-    _map_facets(_only("parent"), "run"),
-    _map_facets(_only("jobType"), "job"),
-    _map_facets(_only("symlinks"), "datasets"),
-    _map_facets(_only(), "run", "job", "datasets"),
-)
-"""What goes, in this order, as long as the body is too long: custom facets of the run, source code,
-statistics, facets of datasets that DataZone does not show, the job's other facets, indirect column
-lineage, schemas, the rest of the run's and the job's, all column lineage, everything."""
+TRIMMED: dict[str, Callable[[Body], Body]] = {
+    "what the run has besides parent, nominalTime, processing_engine, errorMessage": _map_facets(
+        _only("parent", "nominalTime", "processing_engine", "errorMessage"), "run"
+    ),
+    "the job's sourceCode": _map_facets(_without("sourceCode"), "job"),
+    "inputFacets and outputFacets": _map_facets(_only(), "inputFacets", "outputFacets"),
+    "what datasets have besides schema, columnLineage, symlinks": _map_facets(
+        _only(*_KEPT), "datasets"
+    ),
+    "what the job has besides jobType, sql, ownership": _map_facets(
+        _only("jobType", "sql", "ownership"), "job"
+    ),
+    "indirect column lineage, and how the direct one came to be": _map_facets(
+        _direct_only, "datasets"
+    ),
+    "schema": _map_facets(_without("schema"), "datasets"),
+    "what the run has besides parent": _map_facets(_only("parent"), "run"),
+    "what the job has besides jobType": _map_facets(_only("jobType"), "job"),
+    "columnLineage": _map_facets(_only("symlinks"), "datasets"),
+    "parent, jobType, symlinks": _map_facets(_only(), "run", "job", "datasets"),
+}
+"""What goes, in this order, as long as the body is too long."""
