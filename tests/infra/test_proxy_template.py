@@ -6,9 +6,11 @@ cfn-lint looks at it together with the other template.
 from __future__ import annotations
 
 import importlib
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from moto.cloudformation.models import Stack
@@ -16,7 +18,9 @@ from moto.cloudformation.models import Stack
 import throughline_aws
 from commands.package import PLATFORM, PYTHON
 from infra.parts import TEMPLATES
+from throughline_aws.audit import audit
 from throughline_aws.clients import CONNECT_SECONDS, READ_SECONDS
+from throughline_aws.datazone import DataZone
 from throughline_aws.local.mapping import BATCH
 from throughline_aws.receiver import LARGEST_MESSAGE
 from throughline_aws.worker import MOST_RECEIVES_EVER
@@ -137,10 +141,30 @@ def test_the_api_is_closed_to_who_has_no_key(template: Json) -> None:
     assert check["IdentitySource"] == ["$request.header.Authorization"]
 
 
-def test_dead_letters_delay_and_failed_processing_ring_an_alarm(template: Json) -> None:
+def test_dead_letters_delay_and_failed_processing_ring_an_alarm(
+    template: Json, capsys: pytest.CaptureFixture[str]
+) -> None:
     alarms = _of_type(template, "AWS::CloudWatch::Alarm").values()
-    assert {alarm["MetricName"] for alarm in alarms} == {
+    named = {alarm["MetricName"]: alarm for alarm in alarms}
+    assert set(named) == {
         "ApproximateNumberOfMessagesVisible",
         "ApproximateAgeOfOldestMessage",
         "ProcessingFailed",
     }
+    audit(cast(DataZone, _Failing()))
+    *_, written = map(json.loads, capsys.readouterr().out.splitlines())
+    (directive,) = written["_aws"]["CloudWatchMetrics"]
+    alarm = named["ProcessingFailed"]
+    assert alarm["Namespace"] == directive["Namespace"]
+    assert [{each["Name"] for each in alarm["Dimensions"]}] == [set(directive["Dimensions"][0])]
+    assert all(written[each["Name"]] == each["Value"] for each in alarm["Dimensions"])
+    assert alarm["MetricName"] in {each["Name"] for each in directive["Metrics"]}
+    assert written[alarm["MetricName"]] > alarm["Threshold"]
+
+
+class _Failing:
+    """A DataZone that could not process two events."""
+
+    def failed(self) -> Iterator[str]:
+        """Their ids."""
+        yield from ("a", "b")

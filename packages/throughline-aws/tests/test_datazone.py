@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,6 @@ from throughline.deliver import Delivery, read_backends
 from throughline.deliver.rewrite.datazone import MOST_BYTES, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws import clients
-from throughline_aws.audit import audit
 from throughline_aws.datazone import DataZone, DataZoneConfig
 from throughline_aws.local.datazone import CUT, ERRORS, DataZoneServer
 from throughline_aws.worker import delivery_of
@@ -158,17 +159,19 @@ def test_the_stand_in_holds_requests_to_the_model(make_datazone: Make, event: Ev
     assert server.wrong(DOMAIN, token, b"{}") == "event: it is no RunEvent"
 
 
-def test_events_that_were_taken_and_not_processed_are_counted_and_named(
-    make_datazone: Make, event: Event, capsys: pytest.CaptureFixture[str]
+def _fails(body: dict[str, Any]) -> str:
+    return "FAILED" if body["eventType"] == "FAIL" else "SUCCESS"
+
+
+def test_events_of_the_last_day_that_were_not_processed_are_named_from_every_page(
+    make_datazone: Make, event: Event
 ) -> None:
-    backend, server = make_datazone(
-        processed=lambda body: "FAILED" if body["eventType"] == "FAIL" else "SUCCESS"
-    )
-    assert audit(backend) == 0
-    for type_ in ("COMPLETE", "FAIL"):
-        backend.send(_delivery(event(RUN, eventType=type_)))
-    assert audit(backend) == 1
-    assert server.taken[1].id in capsys.readouterr().out
+    backend, server = make_datazone(processed=_fails)
+    server.page_size = 2
+    for number in range(6):
+        backend.send(_delivery(event(RUN, number, eventType="COMPLETE" if number == 3 else "FAIL")))
+    server.taken[0] = replace(server.taken[0], at=server.taken[0].at - timedelta(hours=25))
+    assert list(backend.failed()) == [server.taken[n].id for n in (1, 2, 4, 5)]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import orjson
+import pytest
 
-from throughline.deliver import Forwarder, read_backends
+from throughline.deliver import Forwarder, forwarder, read_backends
 from throughline.log import EventLog, entry_of, standings
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
@@ -38,9 +40,9 @@ def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_lett
         event(RUN, 3, eventType="COMPLETE"),  # which says nothing of what it read
     ]
     live.take(Batch([entry_of(orjson.dumps(body)) for body in bodies]))
-    forwarder = Forwarder("catalog", read_backends(deliver)["catalog"], live)
-    assert forwarder.drain() == 2
-    forwarder.stop()
+    forwarding = Forwarder("catalog", read_backends(deliver)["catalog"], live)
+    assert forwarding.drain() == 2
+    forwarding.stop()
     (standing,) = standings(log)
     assert (standing.lag, standing.dead_letters) == (0, 1)
     assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
@@ -48,3 +50,20 @@ def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_lett
     assert end["eventType"] == "COMPLETE"
     assert [each["name"] for each in end["inputs"]] == ["table/lake/dev/public/rides"]
     log.close()
+
+
+def test_what_datazone_took_and_could_not_process_is_told_in_the_log(
+    make_datazone: Make, event: Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarder, "_PROCESSED_SECONDS", 0.0)
+    said: Queue[str] = Queue()
+    monkeypatch.setattr(forwarder.log, "warning", lambda text, *given: said.put(text % given))
+    backend, server = make_datazone(processed=lambda _: "FAILED")
+    live = Live(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
+    live.take(Batch([entry_of(orjson.dumps(event(RUN)))]))
+    forwarding = Forwarder("catalog", backend, live)
+    forwarding.start()
+    told = said.get(timeout=60)
+    forwarding.stop()
+    assert told == f"catalog took 1 event that it could not process: {server.taken[0].id}"
+    live.log.close()

@@ -277,6 +277,34 @@ def test_that_a_backend_is_down_and_is_back_is_a_line_of_the_log_each(
     assert back.endswith("takes events again")
 
 
+class _Later(_Rewriting):
+    """Takes all, and says afterwards what it could not process: once that it cannot say it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def failed(self) -> Iterator[str]:
+        self.asked += 1
+        if self.asked == 2:
+            raise UnavailableError("busy")
+        yield from map(str, range(12))
+
+
+def test_what_a_backend_took_and_could_not_process_is_a_line_of_the_log_until_it_changes(
+    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_PROCESSED_SECONDS", "_LOOK_SECONDS"):
+        monkeypatch.setattr(f"throughline.deliver.forwarder.{name}", 0.01)
+    backend = _Later()
+    forwarder = Forwarder("own", backend, live)
+    forwarder.start()
+    until(lambda: backend.asked >= 5)
+    forwarder.stop()
+    failed = "own took 12 events that it could not process: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …"
+    assert caplog.messages == [failed, "own does not say what it could process: busy", failed]
+
+
 def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(
     live: Live, database: str, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:

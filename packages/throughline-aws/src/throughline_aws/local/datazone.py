@@ -11,9 +11,10 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import orjson
 
@@ -39,13 +40,15 @@ class Taken:
     token: str
     body: dict[str, Any]
     digest: str
+    at: datetime
 
 
 class DataZoneServer(ThreadingHTTPServer):
     """Listens at `url` once `serve_forever` runs; `taken` are the events, in order.
 
     `answer` gives the status of an event and may take its time: 200, one of ERRORS, or CUT.
-    `processed` gives the Processing-Status of one that was taken.
+    `processed` gives the Processing-Status of one that was taken; they are listed in pages of
+    `page_size`. `repeated` counts those that came again under their Client-Token.
     """
 
     daemon_threads = True
@@ -68,6 +71,8 @@ class DataZoneServer(ThreadingHTTPServer):
         self.processed = processed
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.taken: list[Taken] = []
+        self.repeated = 0
+        self.page_size = 50
         self.changed = threading.Condition()
 
     def handle_error(self, *_: Any) -> None:
@@ -82,11 +87,12 @@ class DataZoneServer(ThreadingHTTPServer):
                 if before.token == token:
                     if before.digest != digest:
                         return 409, {"message": f"Client-Token {token} was of another event"}
+                    self.repeated += 1
                     return 200, {"id": before.id}
             status = self.answer(body)
             if status in (200, CUT):  # what was cut off had arrived
                 id_ = hashlib.sha256(token.encode()).hexdigest()[:14]
-                self.taken.append(Taken(id_, token, body, digest))
+                self.taken.append(Taken(id_, token, body, digest, datetime.now(UTC)))
                 self.changed.notify_all()
                 return status, {"id": id_}
         return status, {"message": f"the stand-in answers {status}"}
@@ -128,14 +134,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(status, {"domainId": domain, **said})
 
     def do_GET(self) -> None:
-        """ListLineageEvents, of all times and in one page."""
-        query = dict(pair.partition("=")[::2] for pair in urlsplit(self.path).query.split("&"))
+        """ListLineageEvents: those of a status and after a time, in pages."""
+        query = dict(parse_qsl(urlsplit(self.path).query))
+        after = datetime.fromisoformat(query.get("timestampAfter", "1970-01-01T00:00:00Z"))
         items = [
             {"id": each.id, "domainId": self._domain(), "processingStatus": status}
             for each in self.server.taken
-            if (status := self.server.processed(each.body)) == query.get("processingStatus", status)
+            if each.at > after
+            and (status := self.server.processed(each.body))
+            == query.get("processingStatus", status)
         ]
-        self._say(200, {"items": items})
+        start = int(query.get("nextToken", "0"))
+        end = start + self.server.page_size
+        more = {"nextToken": str(end)} if end < len(items) else {}
+        self._say(200, {"items": items[start:end], **more})
 
     def _domain(self) -> str:
         """The domain in the path; empty if the path is another one."""

@@ -9,10 +9,10 @@ package. Only one thread at a time calls it. One that takes events only in its o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from throughline.log import read_entry
 from throughline.projection import State
@@ -52,3 +52,14 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give back what was opened."""
+
+
+@runtime_checkable
+class Processing(Protocol):
+    """What a backend has besides that takes events first and processes them later."""
+
+    def failed(self) -> Iterator[str]:
+        """Its own ids of the events of the last day that it took and could not process.
+
+        Raises UnavailableError or DeliveryError.
+        """

@@ -13,10 +13,11 @@ import threading
 import time
 from dataclasses import dataclass
 
-from throughline.deliver.backend import Backend, Delivery
+from throughline.deliver.backend import Backend, Delivery, Processing
 from throughline.errors import DeliveryError, EventError, LogError, UnavailableError
 from throughline.log import Deliveries
 from throughline.projection.live import Live
+from throughline.words import counted
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ _STOP_SECONDS = 5.0
 _ONCE_TRIES = 5
 _DOUBTFUL_TRIES = 10
 _LONGEST_ASKED = 3_600.0
+_PROCESSED_SECONDS = 900.0
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Forwarder:
         self._saved_at = time.monotonic()
         self._tries = 0
         self._is_down = False  # the log said so
+        self._processed_at = -_PROCESSED_SECONDS  # when the backend was asked what it processed
+        self._processed = ""  # what the log said of that
         self.taken = self.refused = 0  # events since it was made
         self._stopping = threading.Event()
         self._woken = threading.Event()
@@ -135,7 +140,27 @@ class Forwarder:
         if self._is_down:
             log.info("%s takes events again", self.name)
         self._is_down = False
+        self._look_back()
         return 0
+
+    def _look_back(self) -> None:
+        """Say in the log what the backend took before and could not process."""
+        now = time.monotonic()
+        if not isinstance(self._backend, Processing):
+            return
+        if now - self._processed_at < _PROCESSED_SECONDS:
+            return
+        self._processed_at = now
+        said = ""
+        try:
+            if failed := list(self._backend.failed()):
+                ids = ", ".join(failed[:_SHOWN]) + (", …" if failed[_SHOWN:] else "")
+                said = f"took {counted(len(failed), 'event')} that it could not process: {ids}"
+        except DeliveryError as error:
+            said = f"does not say what it could process: {error}"
+        if said and said != self._processed:
+            log.warning("%s %s", self.name, said)
+        self._processed = said
 
     def _send(self, seq: int, body: str) -> str | None:
         """Send an event; answers why it was refused. Raises UnavailableError."""
