@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
@@ -48,31 +49,59 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([?-])([^}]*))?\}")
 VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
 PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
 README = (FOLDER / "README.md").read_text()
+# Of others' images by what is said of them: nothing here can look into one.
+LISTENS = {
+    "airflow": {9090},
+    "datahub-broker": {29092, 39092},
+    "datahub-database": {3306},
+    "datahub-gms": {8080},
+    "datahub-page": {9002},
+    "datahub-search": {9200},
+    "marquez": {5000, 5001},
+    "marquez-database": {5432},
+    "marquez-page": {3000},
+    "openmetadata": {8585, 8586},
+    "openmetadata-database": {5432},
+    "openmetadata-search": {9200},
+    "postgres": {5432},
+    "throughline": {9002},
+}
+KEEPS = {
+    "cp-kafka": "/var/lib/kafka/data",
+    "elasticsearch": "/usr/share/elasticsearch/data",
+    "mysql": "/var/lib/mysql",
+    "opensearch": "/usr/share/opensearch/data",
+    "postgres": "/var/lib/postgresql/data",
+    PROJECT: "/state",
+}
 
 
 def test_every_file_of_the_folder_is_looked_at() -> None:
     assert {file.name for file in FOLDER.glob("*.yaml")} == set(TEXTS)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_the_compose_files_are_valid_by_the_specification(file: Path) -> None:
+def test_the_compose_files_are_valid_by_the_specification() -> None:
     checker = str(Path(sys.executable).with_name("check-jsonschema"))
     schema = ["--builtin-schema", "vendor.compose-spec"]
-    done = subprocess.run([checker, *schema, file], capture_output=True, text=True)
+    done = subprocess.run([checker, *schema, *FILES], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@cache
+def _compose() -> list[str]:
+    for command in (["docker", "compose"], ["docker-compose"]):
+        version = [*command, "version"]
+        if shutil.which(command[0]) and not subprocess.run(version, capture_output=True).returncode:
+            return command
+    pytest.skip("neither `docker compose` nor `docker-compose` is installed")
 
 
 def _config(secrets: Path, files: list[Path], profiles: tuple[str, ...] = ()) -> Any:
     """What Compose itself makes of files."""
-    for command in (["docker", "compose"], ["docker-compose"]):
-        version = [*command, "version"]
-        if shutil.which(command[0]) and not subprocess.run(version, capture_output=True).returncode:
-            break
-    else:
-        pytest.skip("neither `docker compose` nor `docker-compose` is installed")
     options = [word for file in files for word in ("--file", str(file))]
     options += [word for profile in profiles for word in ("--profile", profile)]
-    command += ["--project-name", PROJECT, "--env-file", str(secrets), *options, "config"]
+    project = ["--project-name", PROJECT, "--env-file", str(secrets)]
+    command = [*_compose(), *project, *options, "config"]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -102,17 +131,18 @@ def test_each_profile_is_all_of_a_backend_beside_the_others_and_by_itself(tmp_pa
 
 def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
     (tmp_path / "empty.env").touch()
-    for file in FILES:
-        done = _config(tmp_path / "empty.env", [file])
-        assert done.returncode != 0
-        assert "./run airflow-docker makes it" in done.stderr
+    done = _config(tmp_path / "empty.env", [COMPOSE_FILE])  # every file asks in the same way: below
+    assert done.returncode != 0
+    assert "./run airflow-docker makes it" in done.stderr
 
 
 def test_every_variable_is_a_setting_or_a_secret_that_must_be_given() -> None:
     assert VARIABLES
-    for name, operator, _ in VARIABLES:
+    for name, operator, told in VARIABLES:
         if name in SECRETS:
-            assert operator == "?", f"{name} must be given, so that no default is ever used"
+            assert (operator, told) == ("?", "./run airflow-docker makes it"), (
+                f"{name} must be given, so that no default is ever used"
+            )
         else:
             assert name.lower() in Settings.model_fields, name
     assert set(SECRETS) == {name for name, operator, _ in VARIABLES if operator == "?"}
@@ -215,18 +245,34 @@ def test_a_backend_is_reached_at_the_port_of_its_setting_inside_and_outside() ->
         assert f"127.0.0.1:{page}:{page}" in _published(SERVICES[backend.last], {})
 
 
-def test_every_host_that_is_named_is_a_service() -> None:
-    named = re.compile(r"(?:(?<=//)|(?<=@)|(?<![\w.:/-]))([a-z][a-z-]+)(?=:\d+\b|/\w)")
+def test_every_host_that_is_named_is_a_service_that_listens_there() -> None:
+    named = re.compile(r"(?:(?<=//)|(?<=@)|(?<![\w.:/-]))([a-z][a-z-]+)(?::(\d+)\b|(?=/\w))")
     checked = 0
-    for service in SERVICES.values():
-        for name, value in service["environment"].items():
-            hosts = {value} if name.endswith("_HOST") else set()
-            if "://" in str(value) or re.search(r":\d{4,5}\b", str(value)):
-                hosts |= set(named.findall(str(value)))
-            for host in hosts - {"localhost", "0.0.0.0", "datahub"}:
-                assert host.split(":")[0] in SERVICES, (name, value)
-                checked += 1
+    for own, service in SERVICES.items():
+        environ = {name: _filled(str(value)) for name, value in service["environment"].items()}
+        reached: set[tuple[str, str]] = set()
+        for name, value in environ.items():
+            if name.endswith("_HOST") and ":" not in value:
+                reached.add((value, environ.get(name.replace("_HOST", "_PORT"), "")))
+            elif "://" in value or re.search(r":\d{4,5}\b", value):
+                reached |= set(named.findall(value))
+        check = " ".join(service.get("healthcheck", {}).get("test", ()))
+        reached |= {
+            (own if host == "localhost" else host, port)
+            for host, port in re.findall(r"([a-z-]+):(\d+)", check)
+        }
+        for host, port in reached - {("localhost", "9090"), ("0.0.0.0", "9002"), ("datahub", "")}:
+            assert host in LISTENS, (own, host)
+            assert not port or int(port) in LISTENS[host], (own, host, port)
+            checked += 1
+        for published in map(_filled, service.get("ports", ())):
+            assert int(published.split(":")[2]) in LISTENS[own], published
     assert checked > 20
+
+
+def _filled(text: str) -> str:
+    """A text of a compose file with its defaults."""
+    return VARIABLE.sub(lambda found: found[3] if found[2] == "-" else "given", text)
 
 
 def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
@@ -235,13 +281,17 @@ def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
         parsed = yaml.safe_load(text)
         declared, used = set(parsed["volumes"]), set()
         for service in parsed["services"].values():
+            image = service["image"].split(":")[0].split("/")[-1]
             for volume in service.get("volumes", []):
-                source = volume.split(":")[0]
+                source, inside = volume.split(":")[:2]
                 if source.startswith("."):
                     assert volume.endswith(":ro"), volume
                     assert (FOLDER / source).is_file(), source
+                    read = f"/docker-entrypoint-initdb.d/{Path(source).name}"
+                    assert inside in {read, *map(str, service["environment"].values())}, volume
                 else:
                     used.add(source)
+                    assert inside == KEEPS[image], volume
             if "build" in service:
                 context = FOLDER / service["build"]["context"]
                 assert (context / service["build"]["dockerfile"]).is_file()
@@ -249,6 +299,7 @@ def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
         assert used == declared
         assert not seen & declared
         seen |= declared
+    assert f"\nVOLUME {KEEPS[PROJECT]}\n" in (FOLDER / "Dockerfile").read_text()
 
 
 def test_who_waits_for_a_service_waits_for_one_that_says_when_it_is_ready() -> None:
