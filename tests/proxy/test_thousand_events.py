@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from .conftest import Proxy
 pytestmark = pytest.mark.server
 
 EVENTS, GROUPS = 1_000, 20
+SLOW, KILLED = 301, 500
 ROOTS = [str(uuid.UUID(int=number)) for number in range(1, GROUPS + 1)]
 REFUSED, STUMBLED = ROOTS[3], ROOTS[7]
 """Groups of which DataZone refuses events, or answers them 500 each time."""
@@ -46,16 +48,26 @@ def _is_poisoned(number: int) -> bool:
 
 
 class _Moody:
-    """DataZone as it answers here: every seventh call is throttled, poison never passes."""
+    """DataZone as it answers here: every seventh call is throttled, poison never passes.
+
+    Of the first event from `SLOW` on that it takes the answer waits until it may `go_on`.
+    """
 
     def __init__(self) -> None:
         self.calls = 0
         self.answers: Counter[int] = Counter()
+        self.slow = -1
+        self.hangs, self.go_on = threading.Event(), threading.Event()
 
     def __call__(self, event: dict[str, Any]) -> int:
         self.calls += 1
-        status = self._status(_number(event))
+        number = _number(event)
+        status = self._status(number)
         self.answers[status] += 1
+        if status == 200 and number >= SLOW and not self.hangs.is_set():
+            self.slow = number
+            self.hangs.set()
+            assert self.go_on.wait(120)
         return status
 
     def _status(self, number: int) -> int:
@@ -78,12 +90,16 @@ def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
         assert proxy.post(_event(number)) == 201
         if number % 100 == 0:
             assert proxy.post(_event(number)) == 201  # a producer that was unsure
-    with proxy.datazone.changed:
-        assert proxy.datazone.changed.wait_for(lambda: len(proxy.datazone.taken) >= 100, 120)
-    os.kill(doomed.pid, signal.SIGKILL)  # in the middle: its batch is handed out
-    workers = [proxy.start("worker") for _ in range(2)]
+        if number == KILLED:  # in the middle: of what is posted, of the queue, and of an answer
+            assert moody.hangs.wait(120)
+            os.kill(doomed.pid, signal.SIGKILL)
+            assert proxy.left() > (KILLED - SLOW) / 2
+            moody.go_on.set()
+            workers = [proxy.start("worker") for _ in range(2)]
     workers[0].wait_until(lambda: proxy.left() == 0, 300)
 
+    # What was taken without an answer that anybody heard came again.
+    assert moody.slow in map(_number, proxy.datazone.repeated)
     arrived = [_number(taken.body) for taken in proxy.datazone.taken]
     letters = {_number(json.loads(body)): reason for body, reason in proxy.letters()}
     assert len(arrived) == len(set(arrived))

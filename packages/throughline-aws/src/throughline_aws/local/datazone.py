@@ -48,7 +48,7 @@ class DataZoneServer(ThreadingHTTPServer):
 
     `answer` gives the status of an event and may take its time: 200, one of ERRORS, or CUT.
     `processed` gives the Processing-Status of one that was taken; they are listed in pages of
-    `page_size`. `repeated` counts those that came again under their Client-Token.
+    `page_size`. `repeated` are those that came again under their Client-Token.
     """
 
     daemon_threads = True
@@ -71,7 +71,7 @@ class DataZoneServer(ThreadingHTTPServer):
         self.processed = processed
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.taken: list[Taken] = []
-        self.repeated = 0
+        self.repeated: list[dict[str, Any]] = []
         self.page_size = 50
         self.changed = threading.Condition()
 
@@ -87,7 +87,7 @@ class DataZoneServer(ThreadingHTTPServer):
                 if before.token == token:
                     if before.digest != digest:
                         return 409, {"message": f"Client-Token {token} was of another event"}
-                    self.repeated += 1
+                    self.repeated.append(body)
                     return 200, {"id": before.id}
             status = self.answer(body)
             if status in (200, CUT):  # what was cut off had arrived
