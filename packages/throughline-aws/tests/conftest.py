@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -146,6 +147,36 @@ def harvest(
         return told
 
     return run
+
+
+class KilledError(BaseException):
+    """In the place of the end of a process."""
+
+
+@pytest.fixture
+def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., type[BaseException]]:
+    """Have the process die at the nth call of an operation; all calls of it ask for `more`.
+
+    Answers what is raised then.
+    """
+    from botocore.client import BaseClient
+
+    call: Any = BaseClient._make_api_call  # type: ignore[attr-defined]
+
+    def kill(operation: str, nth: int, **more: Any) -> type[BaseException]:
+        numbers = itertools.count(1)
+
+        def counted(client: Any, name: str, given: dict[str, Any]) -> Any:
+            if name != operation:
+                return call(client, name, given)
+            if next(numbers) == nth:
+                raise KilledError
+            return call(client, name, given | more)
+
+        monkeypatch.setattr(BaseClient, "_make_api_call", counted)
+        return KilledError
+
+    return kill
 
 
 @pytest.fixture

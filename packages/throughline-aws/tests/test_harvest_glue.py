@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -119,6 +120,24 @@ def test_what_did_not_change_is_not_told_again(
     )
     assert "new 1," in harvest("glue-tables", "--yes").out
     assert len(harvested()) == 11
+
+
+@pytest.mark.parametrize(("operation", "nth"), [("GetTables", 2), ("GetCrawlers", 1)])
+def test_one_that_was_killed_in_the_middle_goes_on_until_all_is_told(
+    glue: Any, harvest: Harvest, harvested: Harvested, kill_at: Any, operation: str, nth: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    # All of it is of this minute: were the cursor moved too early, this would skip the rest.
+    monkeypatch.setattr("throughline_aws.harvest.glue.OVERLAP", -timedelta(hours=1))
+    _ended(glue)
+    killed = kill_at(operation, nth)
+    with pytest.raises(killed):
+        harvest("glue-tables", "--yes")
+    before = len(harvested())
+    assert f"new {10 - before}," in harvest("glue-tables", "--yes").out
+    assert before > 0
+    harvest("glue-tables", "--yes", database="once.db")
+    assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
 
 def test_a_resource_link_is_the_table_that_it_stands_for(

@@ -77,6 +77,26 @@ def test_a_second_harvest_takes_what_came_since_also_what_came_late(
     assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
 
+@pytest.mark.parametrize("page", [2, 3, 4])
+def test_one_that_was_killed_between_two_pages_goes_on_where_it_was(
+    aws: Aws, event: Event, harvest: Harvest, harvested: Harvested, kill_at: Any, page: int
+) -> None:
+    logs = aws("logs")
+    for number in range(9):
+        line, at = _line(event(_run(number), number)), _NOW - timedelta(hours=18 - 2 * number)
+        middle = len(line) // 2 if number == 3 else len(line)  # in two records of two pages
+        _write(logs, f"jr_{number % 2}", *filter(None, (line[:middle], line[middle:])), at=at)
+    killed = kill_at("FilterLogEvents", page, limit=2)
+    with pytest.raises(killed):
+        harvest("glue-job-logs", "--yes")
+    before = len(harvested())
+    told = harvest("glue-job-logs", "--yes").out
+    assert len(harvested()) == 9 > before > 0
+    assert f"new {9 - before}," in told
+    harvest("glue-job-logs", "--yes", database="once.db")
+    assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
+
+
 def test_the_first_harvest_goes_a_week_back_or_to_since(
     aws: Aws, event: Event, harvest: Harvest
 ) -> None:
