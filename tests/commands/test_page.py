@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import psutil
@@ -13,6 +15,7 @@ import pytest
 
 from commands import page
 from lakehouse.errors import SetupError
+from lakehouse.settings import REPOSITORY
 
 
 def test_another_source_is_another_digest_and_what_is_made_of_them_is_none(
@@ -67,6 +70,27 @@ def test_a_build_ends_with_the_command_that_it_runs_beside(tmp_path: Path) -> No
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
     lines = [" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])]
     assert not [line for line in lines if str(begun) in line and "sleep" in line]
+
+
+def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
+    tmp_path: Path,
+) -> None:
+    package = page.WEB.parent.relative_to(REPOSITORY)
+    index = tmp_path / page.BUILT.relative_to(REPOSITORY) / "index.html"
+    index.parent.mkdir(parents=True)
+    index.write_text("<p>the page")
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(REPOSITORY / package / name, tmp_path / package / name)
+    # The repository's own line names the whole path; hatch looks for that below the package.
+    (tmp_path / package / ".gitignore").write_text("built/")
+    uv = os.environ.get("UV") or shutil.which("uv")
+    assert uv is not None
+    command = [uv, "build", "--quiet", "--out-dir", "dist", str(package)]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    (wheel,), (source,) = ((tmp_path / "dist").glob(kind) for kind in ("*.whl", "*.tar.gz"))
+    with zipfile.ZipFile(wheel) as files, tarfile.open(source) as sources:
+        assert "throughline/api/built/index.html" in files.namelist()
+        assert any(name.endswith("/api/built/index.html") for name in sources.getnames())
 
 
 @pytest.mark.node

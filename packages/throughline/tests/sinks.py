@@ -23,8 +23,9 @@ class Said:
 
 
 Answer = int | tuple[int, dict[str, str]] | Said | str
-"""A status, one with headers or a body, "cut": the connection ends in the middle of the answer, or
-"slow": no answer comes as long as anybody waits."""
+"""A status, one with headers or a body, "cut": the connection breaks in the middle of the answer,
+"closed": it is closed in good order before any answer, or "slow": none comes as long as anybody
+waits."""
 
 
 class Sink:
@@ -37,6 +38,8 @@ class Sink:
         self.taken: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.connections: set[Any] = set()
+        self.hangs_up = False
+        """Whether it closes each connection after the answer, without saying so before."""
         self.changed = threading.Condition()
 
     def wait(self, condition: Callable[[], bool]) -> None:
@@ -59,15 +62,13 @@ class Sink:
             if answer == 201:
                 self.taken.append(body)
             self.changed.notify_all()
-        if answer == "slow":
-            handler.connection.recv(1)  # until who asked gives up
-            handler.close_connection = True
-            return
         if isinstance(answer, str):
-            handler.wfile.write(b"HTTP/1.1 201 Crea")
-            handler.connection.setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-            )
+            if answer == "slow":
+                handler.connection.recv(1)  # until who asked gives up
+            if answer == "cut":
+                handler.wfile.write(b"HTTP/1.1 201 Crea")
+                at_once = struct.pack("ii", 1, 0)
+                handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
             handler.close_connection = True
             return
         said = b'{"message": "because, password=hunter2"}'
@@ -82,6 +83,7 @@ class Sink:
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(said)
+        handler.close_connection = handler.close_connection or self.hangs_up
 
 
 @contextmanager

@@ -181,7 +181,9 @@ def test_marquez_takes_what_it_would_refuse_as_it_came(live: Live, build: Any) -
         assert not forwarder.refused
 
 
-@pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", (429, {"Retry-After": "0"})])
+@pytest.mark.parametrize(
+    "trouble", [401, 429, 500, 503, "cut", "closed", (429, {"Retry-After": "0"})]
+)
 def test_what_a_server_has_no_time_for_comes_again_whole_and_in_order(
     live: Live, build: Any, trouble: Answer
 ) -> None:

@@ -548,7 +548,7 @@ def _texts(part: Any) -> Iterator[str]:
         yield from _texts(each)
 
 
-@pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "slow"])
+@pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_when_either_endpoint_has_no_time_both_parts_come_again(
     live: Live, build: Any, trouble: Answer, nth: int, monkeypatch: pytest.MonkeyPatch
