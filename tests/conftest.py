@@ -62,7 +62,9 @@ def browser() -> Iterator[Browser]:
         pytest.skip("neither chromium nor google-chrome is on the PATH")
     expect.set_options(timeout=20_000)  # as long as a busy machine may need
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        # A name that is not this machine's: over plain HTTP the page is then no secure context.
+        names = "--host-resolver-rules=MAP *.example 127.0.0.1"
+        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox", names])
 
 
 @pytest.fixture(scope="session")

@@ -17,17 +17,21 @@ Look = Callable[..., Page]
 
 
 @contextmanager
-def looking(browser: Browser, url: str) -> Iterator[Look]:
-    """A function that opens a path of the page at an address.
+def looking(
+    browser: Browser, url: str, expected: tuple[str, ...] = (), **options: Any
+) -> Iterator[Look]:
+    """A function that opens a path of the page at an address, with options of Playwright's context.
 
-    At the end it fails if a page logged an error or asked another host.
+    At the end it fails if a page logged an error that does not begin as expected, or asked another
+    host.
     """
     wrong: list[str] = []
     contexts = []
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
         size: Any = {"width": width, "height": height}
-        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+        told = {"viewport": size, "color_scheme": theme, "reduced_motion": "reduce", **options}
+        context = browser.new_context(**told)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
@@ -37,9 +41,9 @@ def looking(browser: Browser, url: str) -> Iterator[Look]:
         page.goto(url + path)
         return page
 
-    def note(text: str, *expected: str) -> None:
+    def note(text: str, *fine: str) -> None:
         # A refusal, and a server that is stopped, are what some tests are about.
-        if not text.startswith((*expected, "Failed to load resource")):
+        if not text.startswith((*fine, *expected, "Failed to load resource")):
             wrong.append(text)
 
     yield open_

@@ -68,3 +68,13 @@ def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
     """Open an address of the page; it fails if the page logs an error or asks another host."""
     with looking(browser, lineage.url) as open_:
         yield open_
+
+
+@pytest.fixture
+def empty(tmp_path: Path, browser: Browser) -> Iterator[Look]:
+    """Open an address of a server that nobody has told anything."""
+    ensure_page()
+    server = Lineage(tmp_path)
+    with looking(browser, server.url) as open_:
+        yield open_
+    server.stop()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.looking import Look, axe_finds, looking
+from tests.looking import Look, axe_finds
 
 from .conftest import Lineage
 
@@ -23,15 +21,6 @@ VIEWS = {
     "no node": "/provenance",
     "unknown run": f"/run?job={quote('job:nyc_taxi:TrainForecastModelFlow')}&id=manual__1",
 }
-
-
-@pytest.fixture
-def empty(tmp_path: Path, browser: Browser) -> Iterator[Look]:
-    """Open an address of a server that nobody has told anything."""
-    server = Lineage(tmp_path)
-    with looking(browser, server.url) as look:
-        yield look
-    server.stop()
 
 
 def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:

@@ -46,6 +46,8 @@ def test_the_page_knows_how_its_command_line_is_called(
         told = other.get(path).text
         assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in told
     assert 'name="present" content=""' in other.get("/").text
+    assert 'name="key" content=""' in other.get("/").text
+    assert 'name="key" content="needed"' in other.get("/", auth=("any", "key")).text
     assert 'name="present" content="2026-11-20T03:00:00+00:00"' in other.get("/sample/").text
     log.close()
 

@@ -7,13 +7,19 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/answers";
 import { App } from "./app/App";
+import { Boundary } from "./components/Boundary";
+import { PartError } from "./components/part";
 
 const root = document.getElementById("root");
 if (root) {
-  createRoot(root).render(
+  // A part that does not come is said on the page; an error of the page is for the console too.
+  const onCaughtError = (error: unknown) => error instanceof PartError || console.error(error);
+  createRoot(root, { onCaughtError }).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <App />
+        <Boundary about="">
+          <App />
+        </Boundary>
       </QueryClientProvider>
     </StrictMode>,
   );

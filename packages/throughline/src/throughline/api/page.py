@@ -16,6 +16,7 @@ router = APIRouter()
 _BUILT = Path(__file__).with_name("built")
 _PROGRAM = b'name="program" content="throughline"'  # of web/index.html
 _PRESENT = b'name="present" content=""'
+_KEY = b'name="key" content=""'
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
@@ -57,6 +58,8 @@ def _page(request: Request, status: int) -> Response:
     present = f'name="present" content="{request.app.state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
     html = html.replace(_PRESENT, present.encode())
+    if "authorization" in request.headers:  # a browser shows a key once it was asked for one
+        html = html.replace(_KEY, b'name="key" content="needed"')
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     told = {"ETag": tag, "Cache-Control": "no-cache"}
     if status == 200 and tag in request.headers.get("if-none-match", ""):

@@ -10,8 +10,11 @@ export type Answer<Q extends Question> = Asked<Q>["responses"][200]["content"]["
 export type Query<Q extends Question> = NonNullable<Asked<Q>["parameters"]["query"]>;
 export type { Question };
 
+/** An error whose message is for who reads the page. */
+export class ToldError extends Error {}
+
 /** The API refused, and says why. */
-export class ApiError extends Error {
+export class ApiError extends ToldError {
   constructor(
     message: string,
     readonly status: number,

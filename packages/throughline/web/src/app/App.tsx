@@ -1,6 +1,8 @@
-import { lazy, Suspense, type ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
 import { BASE } from "../api/base";
 import { useLive } from "../api/live";
+import { Boundary } from "../components/Boundary";
+import { part } from "../components/part";
 import { Tip } from "../components/Tip";
 import { beginningAt } from "../features/lost/Begin";
 import { NotFound } from "../features/lost/NotFound";
@@ -11,10 +13,10 @@ import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
-const FoundPage = lazy(() => import("../features/found/FoundPage"));
-const ImpactPage = lazy(() => import("../features/impact/ImpactPage"));
-const LineagePage = lazy(() => import("../features/lineage/LineagePage"));
-const ProvenancePage = lazy(() => import("../features/provenance/ProvenancePage"));
+const FoundPage = part(() => import("../features/found/FoundPage"));
+const ImpactPage = part(() => import("../features/impact/ImpactPage"));
+const LineagePage = part(() => import("../features/lineage/LineagePage"));
+const ProvenancePage = part(() => import("../features/provenance/ProvenancePage"));
 
 export function App(): ReactNode {
   const isLive = useLive();
@@ -25,7 +27,9 @@ export function App(): ReactNode {
       {BASE && <SampleBanner />}
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
       <Tip />
-      <Suspense fallback={<p className="waiting">Opening …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+      <Boundary about={address.href}>
+        <Suspense fallback={<p className="waiting">Opening …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+      </Boundary>
     </>
   );
 }

@@ -37,8 +37,11 @@ function viewHere(): View {
   return seen.view;
 }
 
+/** Change a view; `isSmall` changes leave no step to go back to. */
+export type Change = (change: Partial<View>, isSmall?: boolean) => void;
+
 /** The view that the address tells, and a way to change it. */
-export function useView(): [View, (change: Partial<View>) => void] {
+export function useView(): [View, Change] {
   const view = useSyncExternalStore(subscribe, viewHere);
-  return useMemo(() => [view, (change) => go(formatView({ ...view, ...change }))], [view]);
+  return useMemo(() => [view, (change, isSmall) => go(formatView({ ...view, ...change }), isSmall)], [view]);
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { ApiError } from "../api/client";
+import { ApiError, ToldError } from "../api/client";
 import { addressOf } from "../graph/view";
 import { Link } from "./Link";
 
@@ -9,7 +9,7 @@ export function Trouble({ error, children }: { error: Error; children?: ReactNod
   return (
     <div className="note bad" role="alert">
       <p>
-        {isOurs ? error.message : "The server does not answer. This page asks again by itself."}
+        {error instanceof ToldError ? error.message : "The server does not answer. This page asks again by itself."}
         {isOurs && error.nearest.length > 0 && ". Did you mean "}
         {isOurs &&
           error.nearest.map((name, place) => (

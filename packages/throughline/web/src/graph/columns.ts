@@ -1,6 +1,6 @@
 import type { ColumnChange, Mark } from "./difference";
 import { columnKey, type ColumnKey } from "./lit";
-import type { ColumnEdge, DatasetNode } from "./types";
+import type { ColumnEdge, DatasetNode, NodeId } from "./types";
 
 export const COLUMNS_SHOWN = 10;
 
@@ -33,4 +33,41 @@ export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes:
       return { name, type, isRelated: related.has(key), mark: changes.get(key)?.mark ?? null };
     })
     .sort((a, b) => Number(b.mark !== null) - Number(a.mark !== null) || Number(b.isRelated) - Number(a.isRelated));
+}
+
+/** Which of a dataset's columns are looked at: a page of those with a text in their name. */
+export interface Seek {
+  id: NodeId;
+  text: string;
+  page: number;
+}
+
+/** The columns that a node shows, and how many there are besides. */
+export interface RowPage {
+  rows: ColumnRow[];
+  all: number;
+  found: number;
+  /** Of `pages`, from 0. */
+  page: number;
+  pages: number;
+  text: string;
+}
+
+/** The page of columns that is looked at; what is lit comes first. */
+export function pageOf(id: NodeId, rows: readonly ColumnRow[], lit: ReadonlySet<ColumnKey>, { text, page }: Pick<Seek, "text" | "page"> = { text: "", page: 0 }): RowPage {
+  const wanted = text.trim().toLowerCase();
+  const found = rows.filter((row) => row.name.toLowerCase().includes(wanted));
+  const isLit = (row: ColumnRow) => Number(lit.has(columnKey(id, row.name)));
+  const pages = Math.max(1, Math.ceil(found.length / COLUMNS_SHOWN));
+  const at = Math.min(page, pages - 1);
+  const shown = found.toSorted((a, b) => isLit(b) - isLit(a)).slice(at * COLUMNS_SHOWN, (at + 1) * COLUMNS_SHOWN);
+  return { rows: shown, all: rows.length, found: found.length, page: at, pages, text };
+}
+
+/** The lines between columns that nodes show, and how many are left out because one of their columns is not shown. */
+export function linesOf(edges: readonly ColumnEdge[], pages: ReadonlyMap<string, RowPage>): { lines: ColumnEdge[]; left: number } {
+  const shown = new Set([...pages].flatMap(([id, { rows }]) => rows.map((row) => columnKey(id, row.name))));
+  const between = edges.filter(({ from, to }) => pages.has(from.id) && pages.has(to.id));
+  const lines = between.filter(({ from, to }) => shown.has(columnKey(from.id, from.field)) && shown.has(columnKey(to.id, to.field)));
+  return { lines, left: between.length - lines.length };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
+import { pageOf } from "./columns";
 import { merge } from "./merge";
 import { COLOURS, pictureOf, scaleOf, type Pens, type PictureLine, type PictureNode } from "./picture";
 import type { DatasetNode, JobNode, LineageNode } from "./types";
@@ -14,10 +15,10 @@ const RUN = { runId: "1", state: "COMPLETED", startedAt: "2026-01-02T03:04:05Z",
 
 function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
   const known = { ...NODES.get(id(name)), ...node } as LineageNode;
-  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, rows: null, litColumns: new Set(), ...data } };
+  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, columns: null, litColumns: new Set(), ...data } };
 }
 
-const rows = (...names: string[]) => names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null }));
+const page = (names: string[], lit: string[] = []) => pageOf(id("a"), names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null })), new Set(lit));
 const line = (from: string, to: string, others: Partial<PictureLine> = {}): PictureLine => ({ source: id(from), target: id(to), sourceHandle: "out", targetHandle: "in", ...others });
 const svgOf = (nodes: PictureNode[], lines: PictureLine[] = []) => pictureOf(nodes, lines, 'a "b" <c>', "now & then", PENS).svg;
 
@@ -56,15 +57,16 @@ describe("the picture", () => {
   });
 
   test("cuts what is too long", () => {
-    const columns = rows(...Array.from({ length: 12 }, (_, place) => `c${place}`));
-    const svg = svgOf([placed("a", 0, { name: `db.${"x".repeat(200)}` }, { rows: columns })]);
+    const columns = page(Array.from({ length: 12 }, (_, place) => `c${place}`));
+    const svg = svgOf([placed("a", 0, { name: `db.${"x".repeat(200)}` }, { columns })]);
     expect(svg).toMatch(/>x{20,40}…<.*>10 of 12 columns<.*>c9</);
     expect(svg).not.toContain(">c10<");
   });
 });
 
 describe("lines", () => {
-  const [a, b] = [placed("a", 0, {}, { rows: rows("x", "y", "last"), litColumns: new Set([`${id("a")}|last`]) }), placed("b", 400)];
+  const LIT = [`${id("a")}|last`];
+  const [a, b] = [placed("a", 0, {}, { columns: page(["x", "y", "last"], LIT), litColumns: new Set(LIT) }), placed("b", 400)];
 
   test("lead from node to node, or to nowhere", () => {
     const svg = svgOf([a, b], [line("a", "b"), line("a", "c", { label: "to nowhere" }), line("c", "a")]);

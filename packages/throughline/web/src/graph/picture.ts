@@ -1,4 +1,4 @@
-import { COLUMNS_SHOWN, type ColumnRow } from "./columns";
+import type { ColumnRow, RowPage } from "./columns";
 import type { Mark } from "./difference";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
@@ -8,7 +8,7 @@ import { duration, moment, parts, short } from "./words";
 /** A node as the graph draws it; a line names its ends' handles as `in:column`. */
 export interface PictureNode {
   position: Place;
-  data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; rows: ColumnRow[] | null; litColumns: ReadonlySet<string> };
+  data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; columns: RowPage | null; litColumns: ReadonlySet<string> };
 }
 
 export interface PictureLine {
@@ -48,7 +48,7 @@ const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed:
 /** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
 export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], title: string, about: string, pens: Pens): Picture {
   const draw = new Drawing(pens);
-  const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: shownRows(each) }]));
+  const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: each.data.columns?.rows ?? [] }]));
   const { x, y, width, height } = around([...boxes.values()]);
   const size = { width: Math.max(width, 480) + 2 * MARGIN, height: height + TITLE + 2 * MARGIN };
   const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
@@ -66,14 +66,8 @@ export function scaleOf({ width, height }: { width: number; height: number }): n
 type Rows = ColumnRow[];
 type Boxes = ReadonlyMap<string, Box & { rows: Rows }>;
 
-function boxOf({ position, data: { rows } }: PictureNode): Box {
-  return { ...position, ...sizeOf(rows?.length ?? null) };
-}
-
-/** The first page of columns, what is lit first. */
-function shownRows({ data: { node, rows, litColumns } }: PictureNode): Rows {
-  const isLit = (row: ColumnRow) => Number(litColumns.has(columnKey(node.id, row.name)));
-  return (rows ?? []).toSorted((a, b) => isLit(b) - isLit(a)).slice(0, COLUMNS_SHOWN);
+function boxOf({ position, data: { columns } }: PictureNode): Box {
+  return { ...position, ...sizeOf(columns?.all ?? null) };
 }
 
 interface Style {
@@ -103,7 +97,7 @@ class Drawing {
   }
 
   node(each: PictureNode): string {
-    const { node, isDim, isRoot, mark, rows, litColumns } = each.data;
+    const { node, isDim, isRoot, mark, columns, litColumns } = each.data;
     const { colours, icons } = this.pens;
     const { x, y, width, height } = boxOf(each);
     const { title, above } = parts(node.name, node.type);
@@ -119,9 +113,10 @@ class Drawing {
       this.text(14, 43, `${node.kind} · ${above || node.namespace}`, { size: 12, colour: "muted", room: end - 14 }),
       ...this.facts(node, end),
     ];
-    if (rows) {
-      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length > COLUMNS_SHOWN ? `${COLUMNS_SHOWN} of ` : ""}${rows.length} columns`, { size: 12, colour: "muted" }));
-      shownRows(each).forEach((row, place) => {
+    if (columns) {
+      const { rows, all } = columns;
+      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length < all ? `${rows.length} of ` : ""}${all} columns`, { size: 12, colour: "muted" }));
+      rows.forEach((row, place) => {
         const top = FIRST_ROW + place * ROW;
         if (litColumns.has(columnKey(node.id, row.name))) pieces.push(`<rect x="1" y="${top}" width="${width - 2}" height="${ROW}" fill="${colours["accent-soft"]}"/>`);
         pieces.push(
@@ -175,7 +170,7 @@ class Drawing {
   }
 }
 
-/** Where a line ends; null at a column that is on another page. */
+/** Where a line ends; null at a column that is not shown. */
 function gripOf(box: (Box & { rows: Rows }) | undefined, handle: string | null | undefined, side: "left" | "right"): Place | null {
   if (!box) return null;
   const { x, y } = GRIPS[side];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addressOfHit } from "./found";
 import { columnOf, openColumn } from "./lit";
-import { foundOf, impactOf, parseImpact, parseProvenance, provenanceOf } from "./places";
+import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, provenanceOf } from "./places";
 import { parseView } from "./view";
 
 const told = (address: string) => new URL(address, "http://h").searchParams;
@@ -20,7 +20,10 @@ test("an address of provenance is the same view again", () => {
 });
 
 test("what has a text is at an address, all of it or of a kind", () => {
-  expect([foundOf("a b"), foundOf("a", "column")]).toEqual(["/search?text=a+b", "/search?text=a&in=column"]);
+  expect([foundOf("a b"), foundOf("a", { kind: "column" })]).toEqual(["/search?text=a+b", "/search?text=a&in=column"]);
+  const view = { text: "a&b", kind: "sql", isLong: true };
+  expect(parseFound(told(foundOf(view.text, view)))).toEqual(view);
+  expect(parseFound(told("/search"))).toEqual({ text: "", kind: null, isLong: false });
 });
 
 test("a hit leads to its graph, a column to its details with its path locked", () => {

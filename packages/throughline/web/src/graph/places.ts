@@ -37,9 +37,20 @@ export function parseProvenance(told: URLSearchParams): ProvenanceView {
   return { node: told.get("node") ?? "", version: told.get("version"), at: told.get("at") };
 }
 
-/** The page of everything that has a text; `kind` is where it has it. */
-export function foundOf(text: string, kind: string | null = null): string {
-  return address("/search", { text, in: kind });
+export interface FoundView {
+  text: string;
+  /** Where it is looked for; null: everywhere. */
+  kind: string | null;
+  /** Whether all are listed that the API gives at once. */
+  isLong: boolean;
+}
+
+export function foundOf(text: string, { kind = null, isLong = false }: Partial<FoundView> = {}): string {
+  return address("/search", { text, in: kind, list: isLong ? "long" : null });
+}
+
+export function parseFound(told: URLSearchParams): FoundView {
+  return { text: told.get("text") ?? "", kind: told.get("in"), isLong: told.get("list") === "long" };
 }
 
 function address(path: string, values: Record<string, string | null | undefined>): string {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, type View } from "./view";
+import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, seek, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -16,6 +16,7 @@ const FULL: View = {
   tab: "schema",
   columns: [id("a"), id("b")],
   column: `${id("a")}|x`,
+  seeks: [{ id: id("a"), text: "fee|&=:ü", page: 0 }, { id: id("b"), text: "", page: 2 }],
   at: "2026-01-01T00:00:00Z",
   from: "2025-12-01T00:00:00Z",
   range: null,
@@ -52,14 +53,23 @@ test("a node that is opened and closed on a side is folded, and opening unfolds 
   expect(grow(folded, "up", id("a"))).toEqual(NEW_VIEW);
 });
 
+test("one thing is looked for in a dataset's columns, and nothing where they are the first of all", () => {
+  const [fee, tip] = [{ id: id("a"), text: "fee", page: 1 }, { id: id("b"), text: "tip", page: 0 }];
+  const view = { ...NEW_VIEW, seeks: [fee, tip] };
+  expect(seek(view, { ...fee, page: 2 })).toEqual([tip, { ...fee, page: 2 }]);
+  expect(seek(view, { ...fee, text: "", page: 0 })).toEqual([tip]);
+  expect(parseView("?seek=page%3D-1&seek=of%3Dx%26page%3Da").seeks).toEqual([{ id: "", text: "", page: 0 }, { id: "x", text: "", page: 0 }]);
+});
+
 test("a grip is a side and a node, whatever colons the node's id has", () => {
   expect(held(grip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
 });
 
 test("a view keeps the lists of the one before, while they hold the same", () => {
-  const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c");
-  const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d"));
+  const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c&seek=of%3Dc%26page%3D1");
+  const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
   expect(view.grown).toBe(before.grown);
+  expect(view.seeks).toBe(before.seeks);
   expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
 });
 

@@ -1,3 +1,4 @@
+import type { Seek } from "./columns";
 import type { Moment } from "./moments";
 import { RANGES, type Range } from "./timeline";
 import type { Level, NodeId, Side } from "./types";
@@ -22,6 +23,8 @@ export interface View {
   /** Datasets that show their columns, and the column whose path is locked. */
   columns: NodeId[];
   column: string | null;
+  /** What is looked for in the columns of datasets, where it is not the first of all. */
+  seeks: Seek[];
   at: string | null;
   from: string | null;
   /** How much of the past the timeline shows; null: it is folded. */
@@ -48,6 +51,7 @@ export const NEW_VIEW: View = {
   tab: null,
   columns: [],
   column: null,
+  seeks: [],
   at: null,
   from: null,
   range: "month",
@@ -77,6 +81,7 @@ export function parseView(search: string): View {
     tab: told.get("tab"),
     columns: told.getAll("columns") as NodeId[],
     column: told.get("column"),
+    seeks: told.getAll("seek").map(parseSeek),
     at: told.get("at"),
     from: told.get("from"),
     range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
@@ -104,6 +109,7 @@ export function formatView(view: View): string {
   put("tab", view.tab);
   for (const each of view.columns) put("columns", each);
   put("column", view.column);
+  for (const each of view.seeks) put("seek", formatSeek(each));
   put("at", view.at);
   put("from", view.from);
   put("timeline", view.range ?? "no", NEW_VIEW.range);
@@ -117,10 +123,28 @@ export function addressOf(node: string, others: Partial<View> = {}): string {
   return formatView({ ...NEW_VIEW, node, ...others });
 }
 
+/** An address within the address: neither an id nor a text has letters that it could not have. */
+function formatSeek({ id, text, page }: Seek): string {
+  return new URLSearchParams({ of: id, ...(text && { text }), ...(page && { page: String(page) }) }).toString();
+}
+
+function parseSeek(written: string): Seek {
+  const told = new URLSearchParams(written);
+  const page = Number(told.get("page"));
+  return { id: (told.get("of") ?? "") as NodeId, text: told.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
+}
+
+/** The view with other columns of a dataset looked at. */
+export function seek(view: View, sought: Seek): Seek[] {
+  const others = view.seeks.filter((each) => each.id !== sought.id);
+  return sought.text || sought.page ? [...others, sought] : others;
+}
+
 /** The same view, its lists being those of the one before where they hold the same. */
 export function keeping(before: View, view: View): View {
-  const kept = <T extends string>(was: T[], now: T[]) => (was.length === now.length && was.every((each, place) => each === now[place]) ? was : now);
-  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), columns: kept(before.columns, view.columns) };
+  const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
+  const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
+  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
 }
 
 function depth(text: string | null): number {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, distinctNames, duration, ending, moment, parts, plural, quoted, short, within } from "./words";
+import { ago, called, cardCommand, distinctNames, duration, ending, moment, parts, plural, quoted, short, uuid, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -88,4 +88,9 @@ test("names that end alike are told apart by as little as it takes", () => {
   expect(named("job:n:taxi.stage", "job:n:weather.stage", "job:n:taxi.check")).toEqual(["taxi.stage", "weather.stage", "check"]);
   expect(named("dataset:f:/a/x/1.csv", "dataset:f:/b/x/1.csv")).toEqual(["a/x/1.csv", "b/x/1.csv"]);
   expect(named("dataset:n:db.trips", "dataset:m:db.trips", "dataset:m:trips")).toEqual(["n db.trips", "m db.trips", "m trips"]);
+});
+
+test("random bytes are a UUID that says how it was made", () => {
+  expect(uuid(new Uint8Array(16).fill(255))).toBe("ffffffff-ffff-4fff-8fff-ffffffffffff");
+  expect(uuid(new Uint8Array(16))).toBe("00000000-0000-4000-8000-000000000000");
 });

@@ -109,3 +109,9 @@ export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   }
   return found;
 }
+
+/** Sixteen random bytes as the text of a UUID of version 4. */
+export function uuid(bytes: Uint8Array): string {
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");
+}

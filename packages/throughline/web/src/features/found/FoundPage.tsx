@@ -1,5 +1,5 @@
 import "./found.css";
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
@@ -10,7 +10,7 @@ import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { Trouble } from "../../components/Trouble";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
-import { foundOf, impactOf } from "../../graph/places";
+import { foundOf, impactOf, parseFound } from "../../graph/places";
 import { parts, plural, quoted } from "../../graph/words";
 
 const PAGE = 200;
@@ -19,8 +19,8 @@ const MOST = 1_000;
 /** Everything that has a text anywhere, with how many have it where. */
 export default function FoundPage(): ReactNode {
   const told = useAddress().searchParams;
-  const [text, kind] = [told.get("text") ?? "", told.get("in")];
-  const [limit, setLimit] = useState(PAGE);
+  const { text, kind, isLong } = parseFound(told);
+  const limit = isLong ? MOST : PAGE;
   const answer = useAnswer("search", text.trim() ? { text, limit } : null);
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
@@ -38,11 +38,11 @@ export default function FoundPage(): ReactNode {
           </p>
           {counts.length > 1 && (
             <div className="segments found-kinds" role="group" aria-label="Where it is">
-              <button type="button" aria-pressed={kind === null} onClick={() => go(foundOf(text))}>
+              <button type="button" aria-pressed={kind === null} onClick={() => go(foundOf(text, { isLong }))}>
                 All <span className="muted">{all}</span>
               </button>
               {counts.map(([where, count]) => (
-                <button key={where} type="button" aria-pressed={kind === where} onClick={() => go(foundOf(text, where))}>
+                <button key={where} type="button" aria-pressed={kind === where} onClick={() => go(foundOf(text, { kind: where, isLong }))}>
                   {PLACES[where] ?? where} <span className="muted">{count}</span>
                 </button>
               ))}
@@ -58,8 +58,8 @@ export default function FoundPage(): ReactNode {
           {data.next && (
             <p className="sheet-line muted">
               Shown are the first {data.items.length.toLocaleString("en")} of {all.toLocaleString("en")}.{" "}
-              {limit < MOST ? (
-                <button type="button" className="link" onClick={() => setLimit(MOST)}>
+              {!isLong ? (
+                <button type="button" className="link" onClick={() => go(foundOf(text, { kind, isLong: true }))}>
                   Show more
                 </button>
               ) : (

@@ -203,7 +203,7 @@ function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNod
   requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
 }
 
-/** React Flow complains of edges to columns that are on another page: these are not drawn, as meant. */
+/** React Flow complains of edges to columns whose places it does not know yet: it draws them once it does. */
 function ignore(): void {}
 
 function Tool({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {

@@ -1,42 +1,38 @@
 import { Handle, Position, useUpdateNodeInternals } from "@xyflow/react";
-import { useEffect, useState, type ReactNode } from "react";
-import { COLUMNS_SHOWN, type ColumnRow } from "../../graph/columns";
+import { useEffect, useRef, type ReactNode } from "react";
+import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
 import { MARKS } from "./marks";
 
 /** The columns of a dataset in its node, those with lineage first; a click locks one's path. */
-export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: ColumnRow[] }): ReactNode {
+export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
   const { node, litColumns } = data;
-  const { lockColumn, openColumn } = useActions();
-  const [text, setText] = useState("");
-  const [page, setPage] = useState(0);
-  const wanted = text.trim().toLowerCase();
-  const found = rows.filter((row) => row.name.toLowerCase().includes(wanted));
-  // What is lit is never on another page.
-  const ordered = found.toSorted((a, b) => Number(litColumns.has(columnKey(node.id, b.name))) - Number(litColumns.has(columnKey(node.id, a.name))));
-  const pages = Math.max(1, Math.ceil(ordered.length / COLUMNS_SHOWN));
-  const at = Math.min(page, pages - 1);
-  const shown = ordered.slice(at * COLUMNS_SHOWN, (at + 1) * COLUMNS_SHOWN);
-  const names = shown.map((row) => row.name).join("\n");
+  const { rows, all, found, page, pages, text } = columns;
+  const { lockColumn, openColumn, seek } = useActions();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // The address follows what is typed; going back has the field follow the address.
+    if (input.current && input.current !== document.activeElement) input.current.value = text;
+  }, [text]);
+  const turn = (to: number) => seek({ id: node.id, text, page: to });
+  const names = rows.map((row) => row.name).join("\n");
   const update = useUpdateNodeInternals();
   useEffect(() => update(node.id), [update, node.id, names]);
   return (
     <div className="columns nowheel nodrag nopan">
       <input
+        ref={input}
         className="columns-search"
-        value={text}
-        placeholder={rows.length ? `Search ${rows.length} columns` : "No columns were told"}
+        defaultValue={text}
+        placeholder={all ? `Search ${all} columns` : "No columns were told"}
         aria-label={`Search the columns of ${node.name}`}
-        disabled={rows.length === 0}
-        onChange={(event) => {
-          setText(event.target.value);
-          setPage(0);
-        }}
+        disabled={all === 0}
+        onChange={(event) => seek({ id: node.id, text: event.target.value, page: 0 }, true)}
       />
       <ul>
-        {shown.map((row) => {
+        {rows.map((row) => {
           const isLit = litColumns.has(columnKey(node.id, row.name));
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
@@ -51,13 +47,14 @@ export function Columns({ data, rows }: { data: DatasetFlowNode["data"]; rows: C
           );
         })}
       </ul>
+      {found === 0 && all > 0 && <p className="columns-pages muted">No column has it in its name.</p>}
       {pages > 1 && (
         <p className="columns-pages muted">
-          <button type="button" className="link" disabled={at === 0} onClick={() => setPage(at - 1)}>
+          <button type="button" className="link" disabled={page === 0} onClick={() => turn(page - 1)}>
             Back
           </button>
-          {at * COLUMNS_SHOWN + 1}–{at * COLUMNS_SHOWN + shown.length} of {ordered.length}
-          <button type="button" className="link" disabled={at === pages - 1} onClick={() => setPage(at + 1)}>
+          {page * COLUMNS_SHOWN + 1}–{page * COLUMNS_SHOWN + rows.length} of {found}
+          <button type="button" className="link" disabled={page === pages - 1} onClick={() => turn(page + 1)}>
             More
           </button>
         </p>

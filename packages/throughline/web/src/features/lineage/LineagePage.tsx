@@ -17,7 +17,7 @@ import { useScene } from "./useScene";
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
   const [view, go] = useView();
-  const change = useCallback((changes: Partial<View>) => go(moving(view, changes)), [view, go]);
+  const change = useCallback((changes: Partial<View>, isSmall?: boolean) => go(moving(view, changes), isSmall), [view, go]);
   const scene = useScene(view);
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
@@ -51,7 +51,7 @@ export default function LineagePage(): ReactNode {
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>
         {view.node && (!trouble || view.at) && <Timeline view={view} change={change} />}
-        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} outside={outside} />}
+        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}
     </main>

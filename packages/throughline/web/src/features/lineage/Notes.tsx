@@ -10,13 +10,15 @@ interface Props {
   change: (change: Partial<View>) => void;
   graph: Graph;
   shown: Shown;
+  /** Lines between columns that are not shown. */
+  left: number;
   outside: Outside | null;
 }
 
 const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
 
 /** What the graph does not show, and a way to see it. */
-export function Notes({ view, change, graph, shown, outside }: Props): ReactNode {
+export function Notes({ view, change, graph, shown, left, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;
   const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
@@ -32,6 +34,7 @@ export function Notes({ view, change, graph, shown, outside }: Props): ReactNode
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
   if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
   if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });
+  if (left > 0) notes.push({ key: "lines", text: `${plural(left, "line")} between columns that are not among those shown`, ...(view.seeks.length > 0 && { show: ["Show the first columns", { seeks: [] }] as [string, Partial<View>] }) });
   if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}, among what is shown`, show: ["Unlock", { column: null }] });
   if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
   return (

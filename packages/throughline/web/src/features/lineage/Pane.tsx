@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { isUnknown } from "../../api/client";
+import type { Change } from "../../app/address";
 import { Icon } from "../../components/Icon";
 import { Trouble } from "../../components/Trouble";
 import { columnOf } from "../../graph/lit";
@@ -14,7 +15,7 @@ import { useScene, type Scene } from "./useScene";
 interface Props {
   scene: Scene;
   view: View;
-  change: (change: Partial<View>) => void;
+  change: Change;
   onOutside?: (outside: Outside | null) => void;
 }
 
@@ -58,11 +59,11 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
 }
 
 /** The same graph at another moment; what is lit, opened or folded in one is in both. */
-export function Beside({ moment, view, change }: { moment: Moment; view: View; change: (change: Partial<View>) => void }): ReactNode {
+export function Beside({ moment, view, change }: { moment: Moment; view: View; change: Change }): ReactNode {
   const own = { ...view, ...timesOf(moment) };
   const scene = useScene(own);
   // It keeps its moment: what is asked of it is asked of both.
-  const changeBoth = (changes: Partial<View>) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes);
+  const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
       <h2 className="pane-head">

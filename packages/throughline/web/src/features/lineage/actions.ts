@@ -1,4 +1,5 @@
 import { createContext, useContext } from "react";
+import type { Seek } from "../../graph/columns";
 import type { NodeId, Side } from "../../graph/types";
 
 /** What nodes can ask of the page. */
@@ -7,6 +8,8 @@ export interface Actions {
   step: (side: Side, id: NodeId, isMore: boolean) => void;
   toggleColumns: (id: NodeId) => void;
   lockColumn: (id: NodeId, field: string) => void;
+  /** Look for a text in the columns of a dataset, or at another page of them. */
+  seek: (sought: Seek, isTyped?: boolean) => void;
   openColumn: (id: NodeId, field: string) => void;
 }
 

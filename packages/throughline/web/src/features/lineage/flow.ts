@@ -1,5 +1,5 @@
 import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
-import type { ColumnRow } from "../../graph/columns";
+import type { RowPage } from "../../graph/columns";
 import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
@@ -18,7 +18,7 @@ interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
   node: T;
   hidden: Record<Side, number>;
   shownSides: Record<Side, boolean>;
-  rows: ColumnRow[] | null;
+  columns: RowPage | null;
   litColumns: ReadonlySet<string>;
 }
 
@@ -33,27 +33,27 @@ const HANDLES: NodeHandle[] = [
 
 interface Looks {
   lookOf: (id: NodeId) => Look;
-  rowsOf: (node: LineageNode) => ColumnRow[] | null;
+  columnsOf: (id: NodeId) => RowPage | null;
   litColumns: ReadonlySet<string>;
 }
 
 /** Nodes as React Flow takes them. */
-export function flowNodes(laid: Laid, { lookOf, rowsOf, litColumns }: Looks): FlowNode[] {
+export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks): FlowNode[] {
   const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
   return laid.shown.nodes.flatMap((node): FlowNode[] => {
     const position = laid.places.get(node.id);
     if (!position) return [];
-    const rows = rowsOf(node);
+    const columns = columnsOf(node.id);
     const shared = {
       ...lookOf(node.id),
       hidden: laid.shown.hidden.get(node.id) ?? { up: 0, down: 0 },
       shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
-      rows,
+      columns,
       litColumns,
     };
     const size = sizeOf(laid.columns.get(node.id) ?? null);
     // React Flow draws every node of unknown size or handles once, to measure it: all 1,000 of them.
-    const base = { id: node.id, position, ...size, measured: size, ...(rows ? {} : { handles: HANDLES }) };
+    const base = { id: node.id, position, ...size, measured: size, ...(columns ? {} : { handles: HANDLES }) };
     return node.type === "job"
       ? [{ ...base, type: "job" as const, data: { ...shared, node } }]
       : [{ ...base, type: "dataset" as const, data: { ...shared, node } }];

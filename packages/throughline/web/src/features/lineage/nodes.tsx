@@ -91,7 +91,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
 }
 
 function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
-  const { node, rows } = data;
+  const { node, columns } = data;
   const { toggleColumns } = useActions();
   return (
     <Frame
@@ -101,14 +101,14 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           <button
             type="button"
             className="node-columns"
-            aria-expanded={rows !== null}
+            aria-expanded={columns !== null}
             aria-label={`Columns of ${node.name}`}
-            title={rows ? "Hide the columns" : "Show the columns"}
+            title={columns ? "Hide the columns" : "Show the columns"}
             onClick={() => toggleColumns(node.id)}
           >
-            <Icon name={rows ? "up" : "down"} />
+            <Icon name={columns ? "up" : "down"} />
           </button>
-          {rows && <Columns data={data} rows={rows} />}
+          {columns && <Columns data={data} columns={columns} />}
         </>
       }
     >

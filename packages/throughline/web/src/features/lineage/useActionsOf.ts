@@ -1,11 +1,12 @@
 import { useMemo } from "react";
+import type { Change } from "../../app/address";
 import { columnKey, openColumn } from "../../graph/lit";
 import type { NodeId } from "../../graph/types";
-import { fold, grow, type View } from "../../graph/view";
+import { fold, grow, seek, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 
 /** What nodes can ask for, as changes of the view. */
-export function useActionsOf(view: View, change: (change: Partial<View>) => void, keep: (id: NodeId) => void): Actions {
+export function useActionsOf(view: View, change: Change, keep: (id: NodeId) => void): Actions {
   return useMemo(
     () => ({
       select: (id) => {
@@ -20,14 +21,18 @@ export function useActionsOf(view: View, change: (change: Partial<View>) => void
       toggleColumns: (id) => {
         keep(id);
         const isOpen = view.columns.includes(id);
-        change({ columns: isOpen ? view.columns.filter((each) => each !== id) : [...view.columns, id] });
+        change(isOpen ? { columns: view.columns.filter((each) => each !== id), seeks: view.seeks.filter((each) => each.id !== id) } : { columns: [...view.columns, id] });
       },
       lockColumn: (id, field) => {
         const key = columnKey(id, field);
         // As with nodes: the first click locks its path, the next opens it.
         const isOpening = view.column === key || view.open !== null;
-        change({ column: key, lit: null, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
+        // What is lit comes first: it would not be on a later page.
+        const seeks = view.seeks.flatMap((each) => (each.text ? [{ ...each, page: 0 }] : []));
+        change({ column: key, lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
       },
+      // Letters are no steps to go back to.
+      seek: (sought, isTyped) => change({ seeks: seek(view, sought) }, isTyped),
       openColumn: (id, field) => change({ open: openColumn(id, field), tab: null }),
     }),
     [view, change, keep],

@@ -1,8 +1,8 @@
 import type { Edge } from "@xyflow/react";
 import { useMemo } from "react";
-import { COLUMNS_SHOWN, rowsOf } from "../../graph/columns";
+import { linesOf, pageOf, rowsOf } from "../../graph/columns";
 import type { Difference } from "../../graph/difference";
-import { columnKey, litColumns, litEdges, litNodes } from "../../graph/lit";
+import { litColumns, litEdges, litNodes } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
 import type { Graph, LineageNode } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
@@ -15,6 +15,9 @@ interface Drawn {
   edges: Edge[];
   /** What the drawn graph is about; null while it is partly of the view before. */
   about: string | null;
+  /** Lines between columns that are not drawn because one of their columns is not shown. */
+  left: number;
+  trouble: Error | null;
 }
 
 /** Nodes and edges to draw, once they have their places. */
@@ -28,15 +31,17 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     return found;
   }, [graph, shown, view.columns, difference]);
   const counts = useMemo(() => new Map([...opened].map(([id, rows]) => [id, rows.length])), [opened]);
-  const laid = useLayout(shown, counts, about);
+  const { laid, trouble } = useLayout(shown, counts, about);
   return useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], about: null };
+    if (!laid || !graph) return { nodes: [], edges: [], about: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? { nodes: litNodes(edges, view.lit), edges: litEdges(edges, view.lit) } : null;
     const locked = view.column ? litColumns(graph.columns, view.column) : null;
     const path = locked && new Set([...locked.keys].map((key) => key.slice(0, key.lastIndexOf("|"))));
     const isDim = (id: string) => (lit ? !lit.nodes.has(id as LineageNode["id"]) : path ? !path.has(id) && id.startsWith("dataset:") : false);
+    const keys = locked?.keys ?? new Set<string>();
+    const pages = new Map([...opened].map(([id, rows]) => [id, pageOf(id, rows, keys, view.seeks.find((each) => each.id === id))]));
     const drawn = flowNodes(laid, {
       lookOf: (id) => ({
         isDim: isDim(id),
@@ -44,8 +49,8 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
         isRoot: graph.roots.includes(id),
         mark: difference?.marks.get(id) ?? null,
       }),
-      rowsOf: (node) => opened.get(node.id) ?? null,
-      litColumns: locked?.keys ?? new Set<string>(),
+      columnsOf: (id) => pages.get(id) ?? null,
+      litColumns: keys,
     });
     const lines = edges.map((edge) =>
       flowEdge(edge, {
@@ -55,10 +60,8 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
         mark: difference?.edges.get(`${edge.from} ${edge.to}`) ?? null,
       }),
     );
-    const rows = new Set([...opened].flatMap(([id, all]) => all.slice(0, locked ? undefined : COLUMNS_SHOWN).map((row) => columnKey(id, row.name))));
-    const columns = (locked?.edges ?? graph.columns)
-      .filter((edge) => rows.has(columnKey(edge.from.id, edge.from.field)) && rows.has(columnKey(edge.to.id, edge.to.field)))
-      .map((edge) => columnFlowEdge(edge, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about };
-  }, [laid, graph, view.lit, view.column, difference, opened]);
+    const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
+    const columns = between.map((edge) => columnFlowEdge(edge, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, left, trouble };
+  }, [laid, trouble, graph, view.lit, view.column, view.seeks, difference, opened]);
 }

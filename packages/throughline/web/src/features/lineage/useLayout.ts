@@ -1,12 +1,9 @@
-import ELK, { type ELK as Elk } from "elkjs/lib/elk-api";
-import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import { startTransition, useEffect, useState } from "react";
+import { PartError } from "../../components/part";
 import { toElk, placesOf, type Place } from "../../graph/layout";
 import type { LineageNode, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
-
-// It loads while the graph is asked for.
-const worker: Elk = new ELK({ workerUrl });
+import { layOut } from "./elk";
 
 export interface Laid {
   shown: Shown;
@@ -15,22 +12,33 @@ export interface Laid {
   about: string | null;
 }
 
+interface Layout {
+  laid: Laid | null;
+  trouble: Error | null;
+}
+
 /** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, about: string | null): Laid | null {
-  const [laid, setLaid] = useState<Laid | null>(null);
+export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, about: string | null): Layout {
+  const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
     if (!shown) return;
     let isOld = false;
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
-    void worker.layout(graph).then((found) => {
-      // Drawing 1,000 nodes gives way to clicks and keys.
-      if (!isOld) startTransition(() => setLaid({ shown, places: placesOf(found), columns: asked, about }));
-    });
+    layOut(graph).then(
+      (found) => {
+        // Drawing 1,000 nodes gives way to clicks and keys.
+        if (!isOld) startTransition(() => setLayout({ laid: { shown, places: placesOf(found), columns: asked, about }, trouble: null }));
+      },
+      (trouble: unknown) => {
+        if (!isOld) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
+      },
+    );
     return () => {
       isOld = true;
     };
   }, [shown, rows, about]);
-  return laid;
+  if (layout.trouble instanceof PartError) throw layout.trouble;
+  return layout;
 }

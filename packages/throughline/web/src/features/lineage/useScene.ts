@@ -26,5 +26,5 @@ export function useScene(view: View): Scene {
   const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside].join(" ");
   const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about);
-  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? diffError, isFetching };
+  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? diffError ?? drawn.trouble, isFetching };
 }

@@ -1,23 +1,28 @@
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
+import { IS_KEYED, PROGRAM } from "../../api/base";
 import { Command } from "../../components/Copy";
+import { uuid } from "../../graph/words";
 
-/** One event of a job that makes one table of another. */
+/** One event of a job that makes one table of another, as a command that sends it. */
 function firstEvent(): string {
   const event = {
     eventType: "COMPLETE",
     eventTime: new Date().toISOString(),
     producer: "https://example.org/by-hand",
     schemaURL: "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-    run: { runId: crypto.randomUUID() },
+    // crypto.randomUUID is there on https and on localhost only.
+    run: { runId: uuid(crypto.getRandomValues(new Uint8Array(16))) },
     job: { namespace: "demo", name: "first_job" },
     inputs: [{ namespace: "demo", name: "source_table" }],
     outputs: [{ namespace: "demo", name: "target_table" }],
   };
-  return `curl ${location.origin}/api/v1/lineage -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(event)}'`;
+  const key = IS_KEYED ? ` -H "Authorization: Bearer $THROUGHLINE_API_KEY"` : "";
+  return `curl ${location.origin}/api/v1/lineage -H 'Content-Type: application/json'${key} \\\n  -d '${JSON.stringify(event)}'`;
 }
 
 /** What to do where nothing is known yet. */
 export function Empty(): ReactNode {
+  const [command] = useState(firstEvent);
   return (
     <section className="card empty" aria-labelledby="empty">
       <h2 id="empty">No lineage yet</h2>
@@ -25,7 +30,12 @@ export function Empty(): ReactNode {
         Point any OpenLineage producer (Spark, Airflow, dbt, Metaflow, Flink) at <code>{location.origin}</code>, path{" "}
         <code>/api/v1/lineage</code>. What arrives is shown here at once. To see it work, send one event by hand:
       </p>
-      <Command text={firstEvent()} />
+      <Command text={command} />
+      {IS_KEYED && (
+        <p>
+          It needs a key of this server with the scope <code>write</code> in <code>THROUGHLINE_API_KEY</code>: <code>{PROGRAM} keys add NAME --scope write</code> makes one.
+        </p>
+      )}
       <p>
         Or look around first:{" "}
         <a className="link" href="/sample/">

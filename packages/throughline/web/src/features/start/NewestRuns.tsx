@@ -1,5 +1,6 @@
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
+import { go, useAddress } from "../../app/address";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
@@ -10,17 +11,17 @@ const SHOWN = 20;
 
 /** The newest runs as they come in. */
 export function NewestRuns(): ReactNode {
-  const [isAll, setAll] = useState(false);
+  const isAll = useAddress().searchParams.get("runs") === "all";
   const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });
   return (
     <section className="card" aria-labelledby="newest">
       <div className="card-head">
         <h2 id="newest">Newest runs</h2>
         <div className="segments" role="group" aria-label="Which runs">
-          <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
+          <button type="button" aria-pressed={!isAll} onClick={() => go("/")}>
             Pipelines
           </button>
-          <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
+          <button type="button" aria-pressed={isAll} onClick={() => go("/?runs=all")}>
             All
           </button>
         </div>

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { column, id } from "../test/graphs";
+import { linesOf, pageOf, type ColumnRow } from "./columns";
+
+const A = id("a");
+const ROWS: ColumnRow[] = Array.from({ length: 25 }, (_, place) => ({ name: `c${place}`, type: "int", isRelated: true, mark: null }));
+const names = (page: { rows: ColumnRow[] }) => page.rows.map((row) => row.name);
+const of = (text: string, page: number, ...lit: string[]) => pageOf(A, ROWS, new Set(lit.map((name) => `${A}|${name}`)), { text, page });
+
+test("a page has ten columns, the last one what is left, and there is none after it", () => {
+  expect(names(pageOf(A, ROWS, new Set()))).toEqual(ROWS.slice(0, 10).map((row) => row.name));
+  expect(of("", 2)).toMatchObject({ all: 25, found: 25, page: 2, pages: 3 });
+  expect(names(of("", 2))).toEqual(["c20", "c21", "c22", "c23", "c24"]);
+  expect(of("", 9).page).toBe(2);
+});
+
+test("a search finds a part of a name in any case, and nothing is a page too", () => {
+  expect(names(of(" C2 ", 0))).toEqual(["c2", "c20", "c21", "c22", "c23", "c24"]);
+  expect(of("none", 1)).toMatchObject({ rows: [], found: 0, page: 0, pages: 1, all: 25 });
+});
+
+test("what is lit comes first", () => {
+  expect(names(of("", 0, "c24", "c12")).slice(0, 3)).toEqual(["c12", "c24", "c0"]);
+});
+
+test("lines lead between columns that are shown, and those that are not are counted", () => {
+  const edges = [column("a.c1", "b.c1"), column("a.c12", "b.c1"), column("a.c1", "b.c12"), column("a.c1", "z.c1")];
+  const pages = new Map([[A, of("", 0)], [id("b"), of("", 0)]]);
+  expect(linesOf(edges, pages)).toEqual({ lines: [edges[0]], left: 2 });
+  expect(linesOf(edges, new Map([[A, of("", 1)], [id("b"), of("", 0)]]))).toEqual({ lines: [edges[1]], left: 2 });
+});

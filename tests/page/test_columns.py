@@ -1,0 +1,96 @@
+"""The columns of wide tables, and the lines between them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.looking import Look
+
+from .conftest import Lineage
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_NAMES = [f"column_{place:02}" for place in range(25)]
+_WIDE, _COPY = "dataset:trial:wide_table", "dataset:trial:wide_copy"
+
+
+def _copied() -> dict[str, Any]:
+    """A job copied a table of 25 columns."""
+    schema = {"fields": [{"name": name, "type": "int"} for name in _NAMES]}
+    of = {"namespace": "trial", "name": "wide_table"}
+    lineage = {name: {"inputFields": [{**of, "field": name}]} for name in _NAMES}
+    made = {"schema": schema, "columnLineage": {"fields": lineage}}
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": "2026-01-01T00:00:00Z",
+        "producer": "https://example.org/test",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "0194b1c4-0000-7000-8000-000000000025"},
+        "job": {"namespace": "trial", "name": "copy_wide"},
+        "inputs": [{**of, "facets": {"schema": schema}}],
+        "outputs": [{"namespace": "trial", "name": "wide_copy", "facets": made}],
+    }
+
+
+@pytest.fixture
+def wide(look: Look, lineage: Lineage) -> Page:
+    """The two tables with their columns."""
+    lineage.take(_copied())
+    view = [("node", _COPY), ("up", "2"), ("columns", _WIDE), ("columns", _COPY)]
+    page = look(f"/lineage?{urlencode(view)}")
+    expect(_lines(page)).to_have_count(10)
+    return page
+
+
+def _lines(page: Page) -> Any:
+    return page.locator(".react-flow__edge.column")
+
+
+def _table(page: Page, id_: str) -> Any:
+    return page.locator(".node", has=page.locator(f'[data-node="{id_}"]')).locator(".columns")
+
+
+def test_lines_lead_to_the_columns_that_are_shown_and_what_is_left_out_is_said(wide: Page) -> None:
+    notes = wide.locator(".notes")
+    expect(notes).to_contain_text("15 lines between columns that are not among those shown")
+    _table(wide, _WIDE).get_by_role("button", name="More").click()
+    expect(_lines(wide)).to_have_count(0)
+    expect(notes).to_contain_text("25 lines between")
+    _table(wide, _COPY).get_by_role("button", name="More").click()
+    expect(_lines(wide)).to_have_count(10)
+    expect(_table(wide, _COPY)).to_contain_text("11–20 of 25")
+    wide.go_back()
+    expect(_lines(wide)).to_have_count(0)
+    wide.go_forward()
+    expect(_lines(wide)).to_have_count(10)
+    _table(wide, _WIDE).get_by_role("button", name="Back").click()
+    expect(_lines(wide)).to_have_count(0)
+    notes.get_by_role("button", name="Show the first columns").click()
+    expect(_lines(wide)).to_have_count(10)
+    expect(_table(wide, _COPY)).to_contain_text("1–10 of 25")
+
+
+def test_what_is_looked_for_in_the_columns_has_its_lines_and_is_in_the_address(wide: Page) -> None:
+    for id_ in (_WIDE, _COPY):
+        _table(wide, id_).get_by_role("textbox").press_sequentially("n_2")
+    expect(_lines(wide)).to_have_count(5)
+    expect(wide.locator(".notes")).to_contain_text("20 lines between")
+    wide.reload()
+    expect(_lines(wide)).to_have_count(5)
+    expect(_table(wide, _COPY).get_by_role("textbox")).to_have_value("n_2")
+    _table(wide, _COPY).get_by_role("textbox").fill("none")
+    expect(_table(wide, _COPY)).to_contain_text("No column has it in its name")
+
+
+def test_a_column_of_a_later_page_that_is_locked_stays_in_sight_with_its_line(wide: Page) -> None:
+    _table(wide, _COPY).get_by_role("button", name="More").click()
+    _table(wide, _COPY).get_by_role("button", name="column_13").click()
+    for id_ in (_WIDE, _COPY):
+        lit = _table(wide, id_).get_by_role("button", name=re.compile("^column_13"))
+        expect(lit).to_have_attribute("aria-pressed", "true")
+    expect(_lines(wide)).to_have_count(1)

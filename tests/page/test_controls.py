@@ -1,0 +1,135 @@
+"""What the buttons around the graph do."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.looking import Look, looking
+
+from .conftest import Lineage
+from .test_trial import _made
+from .test_views import ACTUALS, PREPARE, _at, _node, _node_count
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+
+def test_a_depth_grows_and_shrinks_a_step_at_a_time_down_to_none(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    _node_count(page, 3)
+    page.get_by_role("button", name="One step more upstream").click()
+    _node_count(page, 4)
+    less = page.get_by_role("button", name="One step less upstream")
+    less.click()
+    _node_count(page, 3)
+    less.click()
+    _node_count(page, 2)
+    expect(less).to_be_disabled()
+
+
+def test_everything_is_shown_at_once_and_folds_again(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    _node_count(page, 3)
+    every = page.get_by_role("button", name=re.compile("^Everything"))
+    count = int(every.locator(".muted").inner_text())
+    every.click()
+    expect(every).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".notes")).to_contain_text(f"{count} nodes")
+    every.click()
+    _node_count(page, 3)
+
+
+def test_everything_of_a_large_graph_asks_first(look: Look, lineage: Lineage) -> None:
+    name = f"hub_{uuid.uuid4().hex}"
+    lineage.take(*(_made(f"{name}_{place}", [name], []) for place in range(301)))
+    page = look(_at(f"dataset:trial:{name}", down="0"))
+    _node_count(page, 1)
+    every = page.get_by_role("button", name=re.compile("^Everything"))
+    every.click()
+    warning = page.get_by_role("alert").filter(has_text="302 nodes take a while to draw")
+    warning.get_by_role("button", name="Do not").click()
+    expect(warning).to_be_hidden()
+    _node_count(page, 1)
+    every.click()
+    warning.get_by_role("button", name="Show them").click()
+    expect(page.locator(".notes")).to_contain_text("302 nodes")
+
+
+_PANE = "() => document.querySelector('.react-flow__viewport').style.transform"
+
+
+def test_a_drag_on_the_overview_moves_the_graph(look: Look) -> None:
+    page = look(_at(PREPARE, up="100", down="100"))
+    overview = page.get_by_role("img", name="Overview of the graph")
+    expect(overview).to_be_visible()
+    box = overview.bounding_box()
+    assert box is not None
+    seen: list[str] = []
+    page.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for place in (20, 60, 100):
+        page.mouse.move(box["x"] + place, box["y"] + box["height"] / 2)
+        page.wait_for_function(f"was => ({_PANE})() !== was", arg=seen[-1] if seen else "")
+        seen.append(page.evaluate(_PANE))
+    page.mouse.up()
+    shifts = [float(re.findall(r"-?[\d.]+", each)[0]) for each in seen]
+    assert shifts[0] > shifts[1] > shifts[2], "to the right on the overview, the graph to the left"
+    page.mouse.move(box["x"] + 20, box["y"] + 10)
+    assert page.evaluate(_PANE) == seen[-1], "without a button it stays"
+
+
+def test_what_is_copied_is_in_the_clipboard(browser: Browser, lineage: Lineage) -> None:
+    allowed = ["clipboard-read", "clipboard-write"]
+    with looking(browser, lineage.url, permissions=allowed) as look:
+        page = look(_at(ACTUALS, open=ACTUALS))
+        page.get_by_role("button", name="Copy the command").first.click()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("./run lineage ")
+        expect(page.locator("pre", has_text=copied).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
+def test_nothing_moves_by_itself_where_reduced_motion_is_asked_for(
+    motion: str, moves: bool, browser: Browser, lineage: Lineage
+) -> None:
+    with looking(browser, lineage.url, reduced_motion=motion) as look:
+        page = look(_at(ACTUALS))
+        expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
+        assert (page.evaluate(_TRANSITIONS) > 0) is moves
+
+
+_TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((each) => {
+    const { transitionDuration, animationName } = getComputedStyle(each);
+    return animationName !== "none" || transitionDuration.split(",").some((one) => parseFloat(one));
+}).length"""
+
+
+def test_which_runs_are_listed_is_in_the_address(look: Look) -> None:
+    page = look("/")
+    runs = page.get_by_role("region", name="Newest runs")
+    task = runs.get_by_role("link", name=re.compile("compute_actuals"))
+    expect(runs.get_by_role("link").first).to_be_visible()
+    expect(task).to_have_count(0)
+    runs.get_by_role("button", name="All", exact=True).click()
+    expect(task.first).to_be_visible()
+    page.reload()
+    expect(task.first).to_be_visible()
+    page.go_back()
+    expect(task).to_have_count(0)
+
+
+def test_how_many_places_are_listed_is_in_the_address(look: Look, lineage: Lineage) -> None:
+    name = f"many_{uuid.uuid4().hex}"
+    lineage.take(*(_made(f"{name}_{place}", [], []) for place in range(205)))
+    page = look(f"/search?text={name}")
+    rows = page.locator(".found li")
+    expect(rows).to_have_count(200)
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(205)
+    page.reload()
+    expect(rows).to_have_count(205)
+    page.go_back()
+    expect(rows).to_have_count(200)

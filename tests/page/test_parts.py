@@ -1,0 +1,106 @@
+"""What the page says where a part of it does not come, and how it goes on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.looking import Look, looking
+
+from .conftest import Lineage
+from .test_views import ACTUALS, _at, _node
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_VIEW = re.compile(r"/assets/LineagePage-.*\.js$")
+_WORKER = re.compile(r"/assets/elk-worker.*\.js$")
+
+
+def _search(page: Page) -> None:
+    page.get_by_role("combobox").fill("hourly_act")
+    page.get_by_role("option").first.click()
+
+
+def _gone(route: Route) -> None:
+    route.fulfill(status=404, json={"code": 404, "message": "the page has no such part"})
+
+
+def test_a_view_that_is_opened_while_the_server_is_away_is_there_once_it_is_back(
+    look: Look, lineage: Lineage
+) -> None:
+    page = look("/")
+    link = page.get_by_role("region", name="Newest runs").get_by_role("link").first
+    expect(link).to_be_visible()
+    lineage.stop()
+    link.click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    expect(page.get_by_role("banner")).to_be_visible()
+    lineage.start()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    expect(page.locator("[data-node]").first).to_be_visible()
+
+
+def test_a_view_of_another_build_is_loaded_anew_by_itself(look: Look) -> None:
+    page = look("/")
+    page.route(_VIEW, _gone, times=1)
+    _search(page)
+    expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
+def test_a_view_whose_code_does_not_come_says_so_and_another_view_is_shown(look: Look) -> None:
+    page = look("/")
+    page.route(_VIEW, _gone)
+    _search(page)
+    expect(page.get_by_role("alert")).to_contain_text("did not come, though the server answers")
+    expect(page.get_by_text(_VIEW)).to_be_visible()
+    page.get_by_role("link", name="throughline, start page").click()
+    expect(page.get_by_text("Newest runs")).to_be_visible()
+    page.go_back()
+    page.unroute(_VIEW)
+    page.get_by_role("button", name="Reload").click()
+    expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
+
+
+def test_a_graph_whose_layout_does_not_come_says_so(look: Look) -> None:
+    page = look("/")
+    page.route(_WORKER, _gone)
+    _search(page)
+    expect(page.get_by_role("alert")).to_contain_text("did not come")
+    page.unroute(_WORKER)
+    page.get_by_role("button", name="Reload").click()
+    expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
+
+
+_REFUSES = """onmessage = ({ data: { id, cmd } }) =>
+    postMessage(cmd === "layout" ? { id, error: { message: "no places" } } : { id, data: {} })"""
+
+
+def test_a_graph_that_is_refused_by_the_layout_says_why_and_the_view_can_be_changed(
+    look: Look,
+) -> None:
+    page = look("/")
+    page.route(_WORKER, lambda each: each.fulfill(body=_REFUSES, content_type="text/javascript"))
+    _search(page)
+    expect(page.get_by_role("alert")).to_contain_text("could not be laid out: no places")
+    page.get_by_role("button", name="One step less upstream").click()
+    expect(page.get_by_role("group", name="Steps upstream")).to_contain_text("0")
+
+
+def test_an_error_of_a_view_leaves_the_rest_of_the_page_and_is_in_the_console(
+    browser: Browser, lineage: Lineage
+) -> None:
+    with looking(browser, lineage.url, expected=("TypeError",)) as look:
+        page = look("/")
+        told: list[str] = []
+        page.on("console", lambda each: told.append(each.text))
+        page.route("**/api/v2/graph?*", lambda each: each.fulfill(json={"nodes": 1}))
+        page.goto(page.url + _at(ACTUALS)[1:])
+        expect(page.get_by_role("alert")).to_contain_text("The page has an error")
+        assert [each for each in told if each.startswith("TypeError")] != []
+        page.unroute("**/api/v2/graph?*")
+        page.get_by_role("button", name="Reload").click()
+        expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
