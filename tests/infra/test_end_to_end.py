@@ -177,10 +177,11 @@ def test_a_table_is_one_node_whoever_names_it(cloud: Cloud) -> None:
         assert nodes == {f"dataset:{GLUE}:table/nyc_taxi/{table}"}
 
 
-def test_the_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
+def test_each_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
     for job, task in (
         ("yellow_taxi_stage", "stage"),
         ("yellow_taxi_check_staging", "check_staging"),
+        ("yellow_taxi_merge", "merge_upsert_staging_into_raw_yellow"),
     ):
         runs = cloud.get("/api/v2/runs", limit=500)["items"]
         (task_run,) = {r["runId"] for r in runs if r["job"]["name"] == f"{DAG}.{task}"}
