@@ -79,7 +79,7 @@ class RedshiftServer(ThreadingHTTPServer):
 
     def _ExecuteStatement(self, given: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(given)
-        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", given["Sql"])
+        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", given["Sql"].replace("%", "%%"))
         values = {each["name"]: each["value"] for each in given.get("Parameters", [])}
         id_ = f"00000000-0000-0000-0000-{len(self._results):012}"
         try:
@@ -198,6 +198,8 @@ _MOVES = {
         _names("public.rides"), _names("public.daily")),
     "create table mart.x as select r.*, z.name from rides r join zones z on z.id = r.id": (
         _names("public.rides", "public.zones"), _names("mart.x")),
+    "select r.*, z.name\ninto mart.y from rides r join zones z on z.id = r.id": (
+        _names("public.rides", "public.zones"), _names("mart.y")),
     "create or replace view v as select id from rides with no schema binding": (
         _names("public.rides"), _names("public.v")),
     "create materialized view mv auto refresh yes as select id from rides": (
@@ -223,8 +225,9 @@ _MOVES = {
 def test_each_kind_of_statement_says_what_it_moved(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
-    for number, text in enumerate([*_MOVES, "vacuum rides", "create table q (id int)"]):
-        _ran(warehouse, number, text, kind="OTHER")
+    moves_nothing = "vacuum rides", "create table q (id int)", "select 'into' from rides"
+    for number, text in enumerate([*_MOVES, *moves_nothing]):
+        _ran(warehouse, number, text, kind="SELECT" if text.startswith("select") else "OTHER")
     assert f"new {2 * len(_MOVES)}, not understood 0" in _harvest(harvest, "--yes").out
     found = _ends(harvested())
     for number, (text, edges) in enumerate(_MOVES.items()):
@@ -281,6 +284,25 @@ def test_columns_are_told_apart_by_their_place(select: str, origins: list[set[st
     assert found is not None
     told = {name: {f"{o.table[2]}.{o.column}" for o in of} for name, of in found.columns.items()}
     assert told == dict(zip("abc", origins, strict=True))
+
+
+def test_select_into_makes_a_table_and_its_columns() -> None:
+    columns = {("dev", "public", "rides"): {"id": "int", "fare": "int"}}
+    session = Session("dev", "me", columns)
+    for temporary, schema in (("", "public"), ("temp ", "pg_temp_me")):
+        found = read_statement(
+            f"with a as (select id, fare * 2 as f from rides) select id, f into {temporary}s from a"
+            " union all select id, fare from rides",
+            session,
+        )
+        assert found is not None
+        assert (found.kind, found.target) == ("ctas", ("dev", schema, "s"))
+        assert found.temporary == ("s" if temporary else None)
+        assert {n: {o.column for o in of} for n, of in found.columns.items()} == {
+            "id": {"id"},
+            "f": {"fare"},
+        }
+    assert read_statement("with a as (select 1) select id from rides", session) is None
 
 
 def test_a_wide_statement_takes_time_by_its_columns_only() -> None:

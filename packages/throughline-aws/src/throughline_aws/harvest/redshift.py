@@ -43,7 +43,8 @@ _HISTORY = f"""
 SELECT query_id, user_id, session_id, status, error_message, query_text,
   CAST(start_time AS varchar(32)) AS began, CAST(end_time AS varchar(32)) AS ended
 FROM sys_query_history
-WHERE database_name = :database AND user_id > 1 AND query_type <> 'SELECT'
+WHERE database_name = :database AND user_id > 1
+  AND (query_type <> 'SELECT' OR query_text ILIKE '%into%')
   AND status IN ('success', 'failed', 'canceled')
   AND (end_time > CAST(:time AS timestamp)
     OR (end_time = CAST(:time AS timestamp) AND query_id > CAST(:id AS bigint)))

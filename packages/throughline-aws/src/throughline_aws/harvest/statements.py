@@ -30,7 +30,8 @@ Columns = Mapping[Table, Mapping[str, str]]
 
 _WORTH = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-    r"(create|insert|merge|update|delete|copy|unload|with|alter\s+table\s+\S+\s+append)\b",
+    r"(create|insert|merge|update|delete|copy|unload|with|select\b.*?\binto"
+    r"|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _UNLOAD = re.compile(
@@ -123,8 +124,6 @@ def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
     for class_, read in _READERS.items():
         if isinstance(parsed, class_):
             return read(parsed, session)
-    if isinstance(parsed, exp.Query | exp.Create):
-        return None
     raise UnreadError(f"{parsed.key} is not understood")
 
 
@@ -142,6 +141,18 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
     statement.temporary = table.name.lower() if is_temporary else None
     _trace(select, statement, session, names)
     return statement
+
+
+def _query(parsed: exp.Query, session: Session) -> Statement | None:
+    """SELECT INTO is a CREATE TABLE AS; another query moves nothing."""
+    into = parsed.find(exp.Into)
+    if into is None:
+        return None
+    into.pop()
+    temporary = [exp.TemporaryProperty()] if into.args.get("temporary") else []
+    properties = exp.Properties(expressions=temporary)
+    create = exp.Create(this=into.this, kind="TABLE", expression=parsed, properties=properties)
+    return _create(create, session)
 
 
 def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
@@ -227,6 +238,7 @@ _READERS: dict[type[exp.Expr], Callable[[Any, Session], Statement | None]] = {
     exp.Delete: _delete,
     exp.Merge: _merge,
     exp.Copy: _copy,
+    exp.Query: _query,
 }
 
 
