@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from commands import page
+from commands.package import find_uv
 from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY
 
@@ -83,9 +84,7 @@ def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
         shutil.copy(REPOSITORY / package / name, tmp_path / package / name)
     # The repository's own line names the whole path; hatch looks for that below the package.
     (tmp_path / package / ".gitignore").write_text("built/")
-    uv = os.environ.get("UV") or shutil.which("uv")
-    assert uv is not None
-    command = [uv, "build", "--quiet", "--out-dir", "dist", str(package)]
+    command = [find_uv(), "build", "--quiet", "--out-dir", "dist", str(package)]
     subprocess.run(command, cwd=tmp_path, check=True)
     (wheel,), (source,) = ((tmp_path / "dist").glob(kind) for kind in ("*.whl", "*.tar.gz"))
     with zipfile.ZipFile(wheel) as files, tarfile.open(source) as sources:

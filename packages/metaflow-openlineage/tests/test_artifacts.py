@@ -110,7 +110,7 @@ def test_models_are_told_by_name_or_by_declaration():
 
 
 def test_a_frame_that_went_through_storage_twice_still_has_equal_content():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="the package does without it")
     frame = pandas.DataFrame({"a": [1, 2], "b": ["x", None]})
     again = pickle.loads(pickle.dumps(frame))
     assert equal_content(frame, again)
@@ -119,7 +119,7 @@ def test_a_frame_that_went_through_storage_twice_still_has_equal_content():
 
 
 def test_content_without_a_single_truth_value_is_compared_by_its_bytes():
-    numpy = pytest.importorskip("numpy")
+    numpy = pytest.importorskip("numpy", reason="the package does without it")
     one = {"a": numpy.array([1, 2])}
     assert equal_content(one, pickle.loads(pickle.dumps(one)))
     assert not equal_content(one, {"a": numpy.array([1, 3])})

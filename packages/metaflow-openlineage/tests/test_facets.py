@@ -181,8 +181,8 @@ def test_a_dataset_read_in_many_versions_is_named_in_so_many_and_no_more():
 
 
 def test_fields_are_told_of_tables_and_nothing_else():
-    pandas = pytest.importorskip("pandas")
-    pyarrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas", reason="the package does without it")
+    pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
     assert fields_of(pandas.DataFrame({"a": [1]})) == (("a", "int64"),)
     assert fields_of(pyarrow.table({"a": [1]})) == (("a", "int64"),)
     assert fields_of({"a": [1]}) == ()

@@ -72,8 +72,8 @@ def test_a_query_outside_a_step_just_runs():
 
 
 def test_a_real_iceberg_table_gives_its_snapshot_and_schema(tmp_path):
-    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
-    pyarrow = pytest.importorskip("pyarrow")
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="the package does without it")
+    pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
     catalog = catalogs.SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}"
     )
