@@ -7,11 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from throughline.errors import DeliveryError, UnavailableError
 from throughline_aws.audit import audit
+from throughline_aws.authorizer import Authorizer
 from throughline_aws.datazone import DataZone
 from throughline_aws.local.datazone import DataZoneServer
+from throughline_aws.receiver import Receiver
 from throughline_aws.worker import Queue, Worker
 
 Event = Callable[..., dict[str, Any]]
@@ -36,8 +39,13 @@ class _Backend:
 
 
 class _Sqs:
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
     def send_message(self, **_: Any) -> None:
-        """Take a letter."""
+        """Take it, or not."""
+        if self.error:
+            raise self.error
 
     def change_message_visibility(self, **_: Any) -> None:
         """Take a wait."""
@@ -90,6 +98,32 @@ def test_a_batch_is_counted_and_each_message_has_a_line_without_what_it_says(
     ]
     assert [line.get("reason") for line in told] == [None, "because", "busy"]
     assert all(line["receives"] == 2 and line["timestamp"] > 0 for line in told)
+    assert SECRET not in json.dumps(lines)
+
+
+def test_requests_are_counted_by_what_became_of_them(
+    event: Event, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = {"namespace": "demo", "name": "load", "facets": {"sql": {"query": SECRET}}}
+    body = json.dumps(event("r", job=job))
+    down = EndpointConnectionError(endpoint_url="https://sqs")
+    for sqs, given in ((_Sqs(), body), (_Sqs(), SECRET), (_Sqs(down), body)):
+        Receiver(sqs, "https://sqs/events")({"body": given})
+    Authorizer(lambda: ["key"])({"headers": {"authorization": f"Bearer {SECRET}"}})
+    lines = _lines(capsys)
+    assert _metrics(lines) == [
+        ("receiver", "Received", 1),
+        ("receiver", "Refused", 1),
+        ("receiver", "Unavailable", 1),
+        ("authorizer", "Denied", 1),
+    ]
+    told = [line["message"] for line in lines if "_aws" not in line]
+    assert told == [
+        "queued",
+        "refused",
+        "the queue takes no event",
+        "a request without a known key",
+    ]
     assert SECRET not in json.dumps(lines)
 
 
