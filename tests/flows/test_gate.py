@@ -15,24 +15,26 @@ import pytest
 from pydantic import SecretStr
 
 from commands.environment import script
-from lakehouse.settings import Settings
+from lakehouse.names import Table
+from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.gate import NotVouched, ask_gate
 
 RAW = tables.raw("yellow")
 
 
-@pytest.fixture
-def lineage(settings: Settings, tmp_path: Path) -> Iterator[Settings]:
-    """Settings of a lineage server that knows nothing yet."""
-    with _served(settings, tmp_path) as served:
+@pytest.fixture(scope="module")
+def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of a lineage server, of which every test asks for tables of its own."""
+    folder = tmp_path_factory.mktemp("gate")
+    with _served(load_settings(state_dir=folder / "state"), folder) as served:
         yield served
 
 
 @contextmanager
-def _served(settings: Settings, tmp_path: Path, key: str = "") -> Iterator[Settings]:
+def _served(settings: Settings, folder: Path, key: str = "") -> Iterator[Settings]:
     command = [script("throughline"), "serve", "--port", "0"]
-    command += ["--database", str(tmp_path / "log.db"), "--spool", str(tmp_path / "spool")]
+    command += ["--database", str(folder / "log.db"), "--spool", str(settings.spool_dir)]
     command += ["--api-key", key] if key else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -43,19 +45,25 @@ def _served(settings: Settings, tmp_path: Path, key: str = "") -> Iterator[Setti
             server.terminate()
 
 
-def loaded(settings: Settings, *, state: str = "COMPLETE", passed: bool = True) -> None:
-    """Tell of a load of the table from a file, and of its check."""
-    name = RAW.dataset(settings)
+def loaded(
+    settings: Settings, table: Table, *, state: str = "COMPLETE", passed: bool = True
+) -> None:
+    """Tell of a load of a table from a file, and of its check."""
     check = {"assertion": "not_null", "column": "pulocationid", "success": passed}
-    table = {"namespace": name.namespace, "name": name.name}
-    checked = table | {"inputFacets": {"dataQualityAssertions": {"assertions": [check]}}}
-    _tell(settings, "load", "1", state, [{"namespace": "file", "name": "/trips"}], [table])
-    _tell(settings, "check", "2", "COMPLETE", [checked], [])
+    own = _named(settings, table)
+    checked = own | {"inputFacets": {"dataQualityAssertions": {"assertions": [check]}}}
+    trips = {"namespace": "file", "name": f"/{table.name}"}
+    for event in (
+        _event(f"{table.name}.load", "1", state, [trips], [own]),
+        _event(f"{table.name}.check", "2", "COMPLETE", [checked], []),
+    ):
+        url = f"{settings.throughline_url}/api/v1/lineage"
+        httpx.post(url, json=event, timeout=60).raise_for_status()
 
 
-def _tell(settings: Settings, *told: Any) -> None:
-    url = f"{settings.throughline_url}/api/v1/lineage"
-    httpx.post(url, json=_event(*told), timeout=60).raise_for_status()
+def _named(settings: Settings, table: Table) -> dict[str, Any]:
+    name = table.dataset(settings)
+    return {"namespace": name.namespace, "name": name.name}
 
 
 def _event(job: str, run: str, state: str, reads: Any, writes: Any) -> dict[str, Any]:
@@ -71,39 +79,39 @@ def _event(job: str, run: str, state: str, reads: Any, writes: Any) -> dict[str,
 
 
 def test_tables_whose_lineage_is_whole_and_right_pass(lineage: Settings) -> None:
-    loaded(lineage)
+    loaded(lineage, RAW)
     assert ask_gate(lineage, [RAW], ungated=False, strict=True) == "passed"
 
 
 @pytest.mark.parametrize(
-    ("told", "rule"),
+    ("table", "told", "rule"),
     [
-        ({"passed": False}, "quality_passed: .*not_null failed"),
-        ({"state": "FAIL"}, "no_failed_runs: load FAILED"),
+        ("unchecked", {"passed": False}, "quality_passed: .*not_null failed"),
+        ("unloaded", {"state": "FAIL"}, "no_failed_runs: unloaded.load FAILED"),
     ],
 )
 def test_others_are_refused_by_rule_and_place_unless_ungated_which_is_recorded(
-    told: dict[str, Any], rule: str, lineage: Settings
+    table: str, told: dict[str, Any], rule: str, lineage: Settings
 ) -> None:
-    loaded(lineage, **told)
-    with pytest.raises(NotVouched, match=rf"yellow_taxi_raw .*\n  {rule}"):
-        ask_gate(lineage, [RAW], ungated=False, strict=False)
-    recorded = ask_gate(lineage, [RAW], ungated=True, strict=False)
+    loaded(lineage, Table(table), **told)
+    with pytest.raises(NotVouched, match=rf"{table} .*\n  {rule}"):
+        ask_gate(lineage, [Table(table)], ungated=False, strict=False)
+    recorded = ask_gate(lineage, [Table(table)], ungated=True, strict=False)
     assert recorded.startswith("ungated: ")
     assert rule.split(":")[0] in recorded
 
 
 def test_a_table_that_lineage_does_not_know_is_refused(lineage: Settings) -> None:
     with pytest.raises(NotVouched, match="no node has the id"):
-        ask_gate(lineage, [RAW], ungated=False, strict=False)
+        ask_gate(lineage, [Table("unknown")], ungated=False, strict=False)
 
 
-def test_what_is_spooled_before_counts(lineage: Settings, tmp_path: Path) -> None:
-    name = RAW.dataset(lineage)
-    event = _event("load", "1", "FAIL", [], [{"namespace": name.namespace, "name": name.name}])
-    (tmp_path / "spool" / "events.jsonl").write_text(json.dumps(event) + "\n")
-    with pytest.raises(NotVouched, match="load FAILED"):
-        ask_gate(lineage, [RAW], ungated=False, strict=True)
+def test_what_is_spooled_before_counts(lineage: Settings) -> None:
+    spooled = Table("spooled")
+    event = _event("spooled.load", "1", "FAIL", [], [_named(lineage, spooled)])
+    (lineage.spool_dir / "events.jsonl").write_text(json.dumps(event) + "\n")
+    with pytest.raises(NotVouched, match="spooled.load FAILED"):
+        ask_gate(lineage, [spooled], ungated=False, strict=True)
 
 
 def test_a_server_that_asks_for_a_key_is_asked_with_it_wherever_it_is(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 from lakehouse.download import fetch
 from lakehouse.errors import BadSourceFile, NotPublished, SettingsError
 from lakehouse.ingest import land
-from lakehouse.settings import Settings
+from lakehouse.settings import load_settings
 from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months, taxi
 
 
@@ -62,7 +62,7 @@ def site() -> Iterator[Site]:
     with Site(("127.0.0.1", 0), Handler) as server:
         server.files = {"/a.parquet": b"PAR1 first PAR1"}
         server.ranges = []
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield server
         server.shutdown()
@@ -128,11 +128,9 @@ def test_a_full_disk_is_told_as_one(site: Site, tmp_path: Path) -> None:
     fetch(file_of(site), tmp_path)
 
 
-def test_weather_is_preliminary_until_it_is_final(
-    site: Site, make_settings: Callable[..., Settings]
-) -> None:
+def test_weather_is_preliminary_until_it_is_final(site: Site, tmp_path: Path) -> None:
     base = f"http://127.0.0.1:{site.server_port}"
-    settings = make_settings("prelim", data_source=base)
+    settings = load_settings(state_dir=tmp_path, data_source=base)
     at = "/weather/averages/2026"
     site.files |= {
         f"{at}/prcp-202610-cty-scaled.csv": b"cty",
@@ -173,8 +171,6 @@ def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:
 
 
 def test_a_month_of_each_source_is_found_where_the_sites_have_it() -> None:
-    from lakehouse.settings import load_settings
-
     settings = load_settings(data_source="https://m")
     assert [f.url for f in YELLOW.files(settings, "2019-03")] == [
         "https://m/taxi/trip-data/yellow_tripdata_2019-03.parquet"

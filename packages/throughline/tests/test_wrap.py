@@ -274,7 +274,7 @@ class _Server:
         if answers:
             self._server = HTTPServer(("127.0.0.1", 0), Handler)
             self.url = f"http://127.0.0.1:{self._server.server_port}"
-            self._thread = threading.Thread(target=self._server.serve_forever)
+            self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
             self._thread.start()
         else:
             self._socket = socket.create_server(("127.0.0.1", 0))
@@ -321,7 +321,20 @@ def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool
 ) -> None:
     silent = server(answers=False)
     spool = str(tmp_path / "spool")
-    head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", spool, "--url", silent.url, "--"]
+    impatient = "from throughline.wrap import report; report._PATIENCE = 0.2; " + _MAIN[2]
+    head = [
+        sys.executable,
+        "-c",
+        impatient,
+        "run",
+        "-f",
+        str(_EXAMPLE),
+        "--spool",
+        spool,
+        "--url",
+        silent.url,
+        "--",
+    ]
     found = subprocess.run([*head, "sh", "-c", "echo out; exit 9"], capture_output=True, text=True)
     assert (found.returncode, found.stdout) == (9, "out\n")
     assert found.stderr.count("lineage of this run is not complete") == 1
