@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.deliver import (
@@ -378,15 +378,12 @@ class _Moody:
         pass
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None)
 @given(moods=st.lists(_OUTCOMES, max_size=60), retries=st.integers(0, 3))
 def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_in_order(
-    moods: list[str], retries: int, tmp_path_factory: pytest.TempPathFactory, build: Any
+    moods: list[str], retries: int, build: Any
 ) -> None:
-    folder = tmp_path_factory.mktemp("moods")
-    live = Live(EventLog(str(folder / "log.db")))
+    live = Live(EventLog("sqlite://"))
     _fill(live, build, *map(str, range(12)))
     backend = _Moody(list(moods))
 

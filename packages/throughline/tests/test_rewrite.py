@@ -23,7 +23,7 @@ _STACK = (
 )
 
 
-@pytest.fixture(params=sorted(REWRITINGS))
+@pytest.fixture(params=sorted(REWRITINGS), scope="module")
 def rewriting(request: pytest.FixtureRequest) -> Rewriting:
     return REWRITINGS[request.param]
 
@@ -33,6 +33,17 @@ def stack(shared: Path) -> list[Json]:
     """Real events of Airflow, Metaflow and Spark with Iceberg."""
     folder = shared / "openlineage-events" / "this-stack"
     return events_of(*(folder / name for name in _STACK))
+
+
+@pytest.fixture(scope="module")
+def of_stack(rewriting: Rewriting, stack: list[Json]) -> list[Json]:
+    """What is sent of them."""
+    return sent(rewriting, stack)
+
+
+@pytest.fixture(scope="module")
+def specification(shared: Path) -> Specification:
+    return Specification(shared.parent / "spec")
 
 
 def _edges(bodies: list[Json]) -> set[tuple[str, str, str]]:
@@ -45,16 +56,14 @@ def _edges(bodies: list[Json]) -> set[tuple[str, str, str]]:
 
 
 def test_every_body_is_valid_by_the_specification(
-    rewriting: Rewriting, stack: list[Json], shared: Path
+    of_stack: list[Json], specification: Specification
 ) -> None:
-    specification = Specification(shared.parent / "spec")
-    bodies = sent(rewriting, stack)
-    assert bodies
-    assert [error for body in bodies for error in specification.errors(body)] == []
+    assert of_stack
+    assert [error for body in of_stack for error in specification.errors(body)] == []
 
 
 def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
-    rewriting: Rewriting, stack: list[Json]
+    rewriting: Rewriting, stack: list[Json], of_stack: list[Json]
 ) -> None:
     for event in stack[:40]:
         given = deepcopy(event)
@@ -63,7 +72,7 @@ def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
         assert rewriting.rewrite(event, known) == once
         assert event == given
         assert known.inputs[0]["facets"] == {"x": {"y": None}}
-    assert sent(rewriting, stack) == sent(rewriting, stack)
+    assert sent(rewriting, stack) == of_stack
 
 
 def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
