@@ -21,6 +21,8 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Two orchestrators, one lineage.",
 )
 
@@ -64,6 +66,8 @@ def demo(
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
     """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
+    if "--help" in context.args:
+        typer.echo("./run test [--fast] runs pytest with its own arguments, below.\n")
     shared_out = ["--numprocesses=logical", "--dist=loadgroup", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
@@ -78,7 +82,7 @@ def test(context: typer.Context) -> None:
 
 @app.command()
 def lint() -> None:
-    """Format check, ruff, mypy, who may import whom, the Dockerfile's rules, AWS's templates'."""
+    """Format, ruff, mypy, who may import whom, hadolint on the Dockerfile, checkov on templates."""
     from commands.environment import script
     from commands.package import find_uv
 
@@ -120,12 +124,6 @@ def airflow(backend: Backend = None) -> None:
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
-    if context.args[:1] == ["--help"]:
-        typer.echo(
-            "./run training-flow [--backend NAME] runs Metaflow's own command line, below.\n"
-            "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
-            "./run training-flow run --help\n"
-        )
     _training_flow(_settings(lineage_backend=backend), context.args)
 
 
@@ -338,7 +336,8 @@ def settings() -> None:
     """Every setting, its value (secrets masked) and where it comes from."""
     from commands.status import show_settings
 
-    show_settings(_settings())
+    show_settings(load_settings())
+    _settings()  # refuses what does not go together, once all of it was shown
 
 
 def _settings(**arguments: str | None) -> Settings:
@@ -354,6 +353,12 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.environment import child_environ
     from commands.services import delivers, lineage_lost, prepare
 
+    if arguments[:1] == ["--help"]:
+        typer.echo(
+            "./run training-flow [--backend NAME] runs Metaflow's own command line, below.\n"
+            "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
+            "./run training-flow run --help\n"
+        )
     if not delivers(settings):  # nobody would do it for the flow
         settings = settings.model_copy(update={"lineage_delivery": "direct"})
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
@@ -379,4 +384,5 @@ def main() -> None:
     except Exception as error:
         if not type(error).__module__.startswith("botocore."):
             raise
-        sys.exit(f"AWS: {error}. `aws sso login`, AWS_PROFILE or AWS_ACCESS_KEY_ID may be missing.")
+        told = str(error).rstrip(".")
+        sys.exit(f"AWS: {told}. `aws sso login`, AWS_PROFILE or AWS_ACCESS_KEY_ID may be missing.")

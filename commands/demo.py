@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -62,6 +63,11 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
         _show(console, settings, progress, notes)
         if exit_when_done:
+            console.print(
+                "\nEnded, as --exit has it: `./run lineage serve` brings the lineage up again,"
+                " `./run airflow` that and Airflow.",
+                soft_wrap=True,
+            )
             return
         console.print("\nThis stays up. [bold]Ctrl-C[/bold] ends it.")
         wait_for_interrupt(services)
@@ -253,9 +259,12 @@ def _show_tree(console: Console, settings: Settings) -> None:
 
 
 def lineage_command(settings: Settings) -> str:
-    """What asks this lineage server from another terminal, which knows nothing of --backend."""
-    is_found = load_settings().throughline_port == settings.throughline_port
-    return f"{'' if is_found else f'THROUGHLINE_PORT={settings.throughline_port} '}./run lineage"
+    """What asks this lineage server from another terminal, which knows only what a file says."""
+    port = settings.throughline_port
+    of_this = {"THROUGHLINE_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
+    default = Settings.model_fields["throughline_port"].default
+    is_found = port == (default if of_this else load_settings().throughline_port)
+    return f"{'' if is_found else f'THROUGHLINE_PORT={port} '}./run lineage"
 
 
 def _places(settings: Settings) -> Grid:

@@ -40,7 +40,8 @@ def lineage_lost(settings: Settings) -> str:
     return (
         f"Nothing answers at {' and '.join(silent)}, where lineage is to go "
         f"(LINEAGE_BACKEND={settings.lineage_backend}): it would be lost. Start it, name another "
-        "URL (docs/backends.md), or take LINEAGE_DELIVERY=collector, which waits for it."
+        "URL (docs/backends.md), or have a lineage server wait for it: LINEAGE_DELIVERY=collector, "
+        "with `./run lineage serve` beside."
     )
 
 

@@ -36,7 +36,10 @@ def run_sql(settings: Settings, query: str) -> None:
             spark.sql(f"USE {CATALOG}.{DATABASE}")
             spark.sql(query).show(ROWS, truncate=False)
     except PySparkException as error:
-        raise BadQuery(str(error).strip().splitlines()[0]) from None
+        told = str(error).strip().splitlines()[0]
+        if "TABLE_OR_VIEW_NOT_FOUND" in told:
+            told += " `./run status` lists the tables that there are, `./run demo` makes them."
+        raise BadQuery(told) from None
 
 
 @contextmanager

@@ -73,7 +73,9 @@ class Settings(BaseSettings):
         "local", description="Where Iceberg tables live: a SQLite catalog, or AWS Glue and S3."
     )
     aws_region: str = Field("us-east-1", description="AWS region of the lakehouse and the stack.")
-    aws_account: str = Field("", description="AWS account id; needed when LAKEHOUSE=glue.")
+    aws_account: str = Field(
+        "", pattern=r"^(\d{12})?$", description="AWS account id; needed when LAKEHOUSE=glue."
+    )
     aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
     bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
 
@@ -125,7 +127,9 @@ class Settings(BaseSettings):
     )
     datahub_url: str = Field("http://localhost:8080", description="DataHub's metadata service.")
     datahub_token: SecretStr = Field(SecretStr(""), description="DataHub access token.")
-    datazone_domain_id: str = Field("", description="Amazon DataZone domain (dzd_...).")
+    datazone_domain_id: str = Field(
+        "", pattern=r"^(dzd[-_][\w-]{1,36})?$", description="Amazon DataZone domain (dzd_...)."
+    )
     marquez_url: str = Field("http://localhost:5000", description="Marquez API.")
     marquez_api_key: SecretStr = Field(SecretStr(""), description="Key for Marquez, if it has one.")
     openmetadata_url: str = Field("http://localhost:8585", description="OpenMetadata server.")

@@ -71,8 +71,23 @@ def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
     other = settings.throughline_port + 1
     moved = load_settings(throughline_port=other)
     assert lineage_command(moved) == f"THROUGHLINE_PORT={other} ./run lineage"
-    monkeypatch.setenv("THROUGHLINE_PORT", str(other))
-    assert lineage_command(moved) == "./run lineage"
+    monkeypatch.setenv("THROUGHLINE_PORT", str(other))  # which another terminal need not have
+    assert lineage_command(moved) == f"THROUGHLINE_PORT={other} ./run lineage"
+    assert lineage_command(settings) == "./run lineage"
+
+
+def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
+    command = [sys.executable, "-m", "commands", "settings"]
+    told = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env=os.environ | {"LINEAGE_BACKEND": "datazone"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "throughline_port = " in told.stdout
+    assert (told.returncode, "needs DATAZONE_DOMAIN_ID" in told.stderr) == (1, True)
 
 
 def test_a_taken_port_is_named_together_with_its_setting() -> None:

@@ -426,9 +426,9 @@ def test_help_and_messages_name_the_program_as_it_was_called(
         told = call(*arguments).stdout
         assert f"Usage: ./run lineage {usage}" in told
         assert f"Example: ./run lineage {example}" in told
-    assert call("tree", "x", "--database", "/no").stderr.startswith(
-        "./run lineage: there is no log"
-    )
+    told = call("tree", "x", "--database", "/no").stderr
+    assert told.startswith("./run lineage: there is no log")
+    assert "`./run lineage ingest PATH --database /no`" in told
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)

@@ -76,9 +76,13 @@ def test_all_that_fits_is_counted_by_where_it_is_and_told_with_kind_owners_and_t
     assert (job["kind"], job["owners"]) == ("query", ["team:rides"])
 
 
-def test_a_slip_finds_the_word_that_was_meant_and_says_so(state: State) -> None:
-    (found,) = search_answer(state, "pickpu")["items"]
+@pytest.mark.parametrize("slip", ["pickpu", "pickup_ta", "Pikup at"])
+def test_a_slip_finds_what_was_meant_and_says_so(state: State, slip: str) -> None:
+    (found,) = search_answer(state, slip)["items"]
     assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)
+
+
+def test_nothing_like_it_is_no_hit_and_no_word_is_refused(state: State) -> None:
     assert search_answer(state, "zzzzzz")["items"] == []
     with pytest.raises(ConfigError, match="expected a word"):
         search_answer(state, "  ")["items"]

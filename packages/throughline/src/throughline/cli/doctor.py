@@ -72,7 +72,7 @@ def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     lag = spool.get("lagBytes", 0), spool.get("unendedBytes", 0)
     odd = request(settings, "/api/v2/events/odd?limit=1000")["items"]
     ask = open_source(settings, is_local=False)
-    return _intake(lag, list(every(ask, "refused", {}))), len(odd)
+    return _intake(settings.program, lag, list(every(ask, "refused", {}))), len(odd)
 
 
 def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
@@ -89,12 +89,16 @@ def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
         lag = SpoolTail(Live(log), settings.spool).lag() if settings.spool and is_there else (0, 0)
         newest = (orjson.loads(text) for _, text in log.latest(None, _NEWEST))
         odd = sum(any(True for _ in oddities(body)) for body in newest)
-        return _intake(lag, [{"source": each.source} for each in log.refusals()]), odd
+        return _intake(
+            settings.program, lag, [{"source": each.source} for each in log.refusals()]
+        ), odd
     finally:
         log.close()
 
 
-def _intake(lag: tuple[int, int], refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _intake(
+    program: str, lag: tuple[int, int], refused: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     found = []
     behind, unended = lag
     if unended:
@@ -102,9 +106,7 @@ def _intake(lag: tuple[int, int], refused: list[dict[str, Any]]) -> list[dict[st
         advice = "its producer is still writing it, or was killed: end or remove the line by hand"
         found.append(_finding("spool", "the spool folder", seen, advice))
     if behind > unended:
-        advice = (
-            "see that `throughline serve --spool` runs and may read the files; its log says why"
-        )
+        advice = f"see that `{program} serve --spool` runs and may read the files; its log says why"
         seen = f"{counted(behind - unended, 'byte')} not taken in"
         found.append(_finding("spool", "the spool folder", seen, advice))
     if refused:

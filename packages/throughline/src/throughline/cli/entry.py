@@ -24,7 +24,8 @@ def main() -> None:
         hint = ""
         if isinstance(error, NotFoundError) and error.nearest:
             hint = "\nDid you mean: " + ", ".join(error.nearest)
-        sys.stderr.write(f"{program}: {error}{hint}\n")
+        told = str(error).replace("`throughline ", f"`{program} ")
+        sys.stderr.write(f"{program}: {told}{hint}\n")
         sys.exit(error.exit_code)
 
 

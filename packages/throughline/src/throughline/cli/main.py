@@ -23,7 +23,13 @@ from throughline.cli.export import Format, run_export
 from throughline.cli.groups import ASK, COLLECT, COMPARE, OPERATE, TRUST, Commands, Version
 from throughline.config import resolve
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 app.add_typer(backends.app, name="backends", rich_help_panel=OPERATE)
 app.add_typer(harvest.app, name="harvest", rich_help_panel=COLLECT)
 app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)

@@ -122,7 +122,7 @@ def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:
     if access.is_exposed and not (access.api_key or has_keys):
         raise ExposureError(
             f"--host {host} is reachable from other machines: make an API key with"
-            " `throughline keys add NAME --scope read,write --database ...`, set one with"
+            " `throughline keys add NAME --scope read,write` (on the same --database), set one with"
             " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
         )
 

@@ -42,7 +42,7 @@ def search(state: State, text: str) -> list[Hit]:
     """The nodes that have a text in a name, column, tag, owner, description or query, each once.
 
     The whole text comes before the beginning of a word, that before any other part. If there is
-    none at all, words like it in names and columns are looked for (`isFuzzy`).
+    none at all, names, columns and words of them that are like it are looked for (`isFuzzy`).
     """
     if found := _found(state, text):
         return found
@@ -51,10 +51,11 @@ def search(state: State, text: str) -> list[Hit]:
         for node in _nodes(state)
         for kind, each in _texts(state, node)
         if kind < 2
-        for word in re.findall(r"[^\W_]+", each.casefold())
+        for word in (_last(each), *re.findall(r"[^\W_]+", each.casefold()))
     }
     possible = deadline.watched(sorted(words))
-    like = difflib.get_close_matches(text.casefold(), possible, n=3, cutoff=_LIKENESS)
+    wanted = "_".join(text.casefold().split())
+    like = difflib.get_close_matches(wanted, possible, n=3, cutoff=_LIKENESS)
     hits = {hit.node: hit for word in reversed(like) for hit in _found(state, word)}
     return [hit._replace(is_fuzzy=True) for hit in hits.values()]
 
@@ -68,12 +69,17 @@ def _found(state: State, text: str) -> list[Hit]:
             held = each.casefold()
             if wanted not in held:
                 continue
-            is_whole = wanted in (held, re.split(r"[./:]", held)[-1])
+            is_whole = wanted in (held, _last(held))
             fit = 0 if is_whole else 1 if begins.search(held) else 2
             is_file = node.type == "dataset" and kind_of(state, node) == "file"
             hit = Hit(False, fit, kind, is_file, node, _around(each, held.find(wanted)))
             best[node] = min(hit, best.get(node, hit))
     return list(best.values())
+
+
+def _last(name: str) -> str:
+    """A name without what it is in."""
+    return re.split(r"[./:]", name.casefold())[-1]
 
 
 def _nodes(state: State) -> Iterator[Node]:

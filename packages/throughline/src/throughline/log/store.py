@@ -377,7 +377,7 @@ def _reason(error: Exception) -> str:
 def _missing(url: str) -> LogError:
     return LogError(
         f"there is no log in {_shown(url)!r}: name one that is there,"
-        " or make it with `throughline ingest PATH --database ...`"
+        f" or make it with `throughline ingest PATH --database {_shown(url)}`"
     )
 
 
