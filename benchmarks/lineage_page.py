@@ -12,7 +12,6 @@ milliseconds, the median of ROUNDS (5).
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import multiprocessing
 import platform
@@ -40,7 +39,7 @@ from benchmarks.lineage_store import (
     settled,
     throughline,
 )
-from commands.page import BUILT, ensure_page
+from commands.page import ensure_page, travelling
 
 ONE_WORD = """
 import uvicorn
@@ -130,13 +129,6 @@ def fill(port: int, nodes: int) -> str:
     return f"/lineage?node={quote('dataset:bench:source')}&up=100&down=100"
 
 
-def size() -> str:
-    """Bytes of the built page as they travel, and those of elk alone."""
-    files = {path.name: len(gzip.compress(path.read_bytes())) for path in BUILT.rglob("*.*s")}
-    elk = sum(count for name, count in files.items() if "elk" in name)
-    return f"{(sum(files.values()) - elk) / 1_000:.0f} kB gzip, elk {elk / 1_000:.0f}"
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
@@ -145,7 +137,8 @@ def main() -> None:
     given = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     ensure_page()
-    say(f"the page travels as {size()}")
+    page, elk = (count / 1_000 for count in travelling())
+    say(f"the page travels as {page:.0f} kB gzip, elk {elk:.0f}")
     found = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])

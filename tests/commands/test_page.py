@@ -93,6 +93,14 @@ def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
 
 
 @pytest.mark.node
+def test_the_page_travels_as_600_kilobytes_at_most_elk_apart() -> None:
+    page.ensure_page()
+    own, elk = page.travelling()
+    assert own <= 600_000
+    assert elk > 0
+
+
+@pytest.mark.node
 def test_the_types_that_the_page_knows_are_those_of_the_api() -> None:
     kept = page.TYPES.read_text()
     try:

@@ -133,3 +133,17 @@ def test_how_many_places_are_listed_is_in_the_address(look: Look, lineage: Linea
     expect(rows).to_have_count(205)
     page.go_back()
     expect(rows).to_have_count(200)
+
+
+def test_what_is_beyond_the_steps_that_impact_goes_is_said(look: Look, lineage: Lineage) -> None:
+    name = f"chain_{uuid.uuid4().hex}"
+    lineage.take(
+        *(_made(f"{name}_job_{at}", [f"{name}_{at}"], [f"{name}_{at + 1}"]) for at in range(51))
+    )
+    page = look(f"/impact?node=dataset:trial:{name}_0")
+    expect(page.get_by_role("status").filter(has_text="up to 100 steps away")).to_be_visible()
+    said = page.get_by_text("more may be beyond")
+    expect(said).to_be_visible()
+    page.goto(page.url.removesuffix("0") + "2")
+    expect(page.get_by_role("status").filter(has_text="up to 98 steps away")).to_be_visible()
+    expect(said).to_be_hidden()

@@ -119,7 +119,7 @@ _STAGING = f"{_LAKE}yellow_taxi_staging"
 _COLUMNS = _at(RAW, up="2", down="0", columns=RAW, **{"from": _BEFORE})
 _COLUMNS += f"&columns={quote(_STAGING)}"
 VIEWS = {
-    "columns": _COLUMNS,
+    "columns of two moments": _COLUMNS,
     "beside": _at(PREPARE, up="1", at=_BEFORE, moment=_BEFORE, beside="now"),
     "timeline": _at(PREPARE, up="3"),
     "runs": _at(PREPARE, open="job:nyc_taxi:TrainForecastModelFlow", tab="runs"),

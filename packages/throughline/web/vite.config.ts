@@ -13,6 +13,8 @@ export default defineConfig({
   server: { proxy: { "/api": server, "/healthz": server } },
   test: {
     include: ["src/**/*.test.ts"],
+    // Vitest's 5 s are too short for a first import on a busy machine.
+    testTimeout: 60_000,
     coverage: {
       include: ["src/graph/**/*.ts"],
       exclude: ["src/graph/types.ts"],

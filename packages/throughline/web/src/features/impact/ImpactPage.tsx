@@ -138,6 +138,7 @@ function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
           </span>
         )}
       </p>
+      {all.some((each) => each.distance >= DEEPEST) && <p className="sheet-line muted">Shown is what is at most {DEEPEST} steps away: more may be beyond.</p>}
       <Owners reached={shown} at={at} />
     </>
   );

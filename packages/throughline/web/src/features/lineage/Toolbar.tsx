@@ -44,46 +44,48 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
     change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
   };
   return (
-    <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching} ref={bar}>
-      <div className="segments" role="group" aria-label="Level">
-        {LEVELS.map((level) => (
-          <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
-            {level[0]?.toUpperCase()}
-            {level.slice(1)}
-          </button>
-        ))}
-      </div>
-      <button type="button" className="button more" title="Options: how much is shown, and how" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
-        <Icon name="more" /> Options
-      </button>
-      <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
-        <Depth side="up" text="Upstream" view={view} change={change} />
-        <Depth side="down" text="Downstream" view={view} change={change} />
-        {isAsking ? (
-          <span className="group" role="alert">
-            {plural(all + 1, "node")} take a while to draw.
-            <button type="button" className="button" onClick={showAll}>
-              Show them
+    <div className="toolbar-frame">
+      <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching} ref={bar}>
+        <div className="segments" role="group" aria-label="Level">
+          {LEVELS.map((level) => (
+            <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
+              {level[0]?.toUpperCase()}
+              {level.slice(1)}
             </button>
-            <button type="button" className="button bare" onClick={() => setAsking(false)}>
-              Do not
+          ))}
+        </div>
+        <button type="button" className="button more" title="Options: how much is shown, and how" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
+          <Icon name="more" /> Options
+        </button>
+        <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
+          <Depth side="up" text="Upstream" view={view} change={change} />
+          <Depth side="down" text="Downstream" view={view} change={change} />
+          {isAsking ? (
+            <span className="group" role="alert">
+              {plural(all + 1, "node")} take a while to draw.
+              <button type="button" className="button" onClick={showAll}>
+                Show them
+              </button>
+              <button type="button" className="button bare" onClick={() => setAsking(false)}>
+                Do not
+              </button>
+            </span>
+          ) : (
+            <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
+              Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
             </button>
-          </span>
-        ) : (
-          <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
-            Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
+          )}
+          <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+            <Icon name="table" /> <span className="wide">Datasets only</span>
           </button>
-        )}
-        <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-          <Icon name="table" /> <span className="wide">Datasets only</span>
-        </button>
-        <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control: the dashed lines, which say what waits for what">
-          <Icon name="pipeline" /> <span className="wide">Hide control</span>
-        </button>
-        <Ways view={view} />
-        <Export scene={scene} view={view} />
+          <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control: the dashed lines, which say what waits for what">
+            <Icon name="pipeline" /> <span className="wide">Hide control</span>
+          </button>
+          <Ways view={view} />
+          <Export scene={scene} view={view} />
+        </div>
+        <Moments view={view} change={change} />
       </div>
-      <Moments view={view} change={change} />
     </div>
   );
 }
