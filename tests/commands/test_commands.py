@@ -81,13 +81,13 @@ def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
     told = subprocess.run(
         command,
         cwd=REPOSITORY,
-        env=os.environ | {"LINEAGE_BACKEND": "datazone"},
+        env=os.environ | {"LINEAGE_BACKEND": "marqez"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert "throughline_port = " in told.stdout
-    assert (told.returncode, "needs DATAZONE_DOMAIN_ID" in told.stderr) == (1, True)
+    assert (told.returncode, "not a lineage backend" in told.stderr) == (1, True)
 
 
 def test_a_taken_port_is_named_together_with_its_setting() -> None:

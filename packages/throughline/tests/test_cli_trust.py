@@ -93,14 +93,14 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
     found = call("health", *there)
     assert found.returncode == 1
     assert _told(found.stdout) == [
-        "Something is wrong, of 2 jobs, 2 runs, 3 datasets.",
+        "Something is wrong. Looked at 2 jobs, 2 runs, 3 datasets.",
         "FAILED   Flow.write  TIME  0.0 s  2",
         "         by Flow.write",
         "code     0% of 1 run; without: Flow.train",
     ]
     before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
     assert before.returncode == 0
-    assert before.stdout.startswith("Nothing is wrong: 1 job")
+    assert before.stdout.startswith("Nothing is wrong. Looked at 1 job")
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
 
 

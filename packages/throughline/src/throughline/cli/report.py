@@ -166,7 +166,7 @@ def print_health(answer: dict[str, Any]) -> None:
     counts = ", ".join(counted(n, what.removesuffix("s")) for what, n in answer["counts"].items())
     is_well = answer["isHealthy"]
     said = "Nothing is wrong" if is_well else "Something is wrong"
-    console.print(Text.assemble((said, "green" if is_well else "red"), f", of {counts}."))
+    console.print(Text.assemble((said, "green" if is_well else "red"), f". Looked at {counts}."))
     for run in answer["failed"]:
         console.print(Text.assemble((f"{run['state']:9}", "red"), _run(run)))
         for cause in run["causes"]:
