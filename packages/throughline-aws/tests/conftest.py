@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -84,6 +85,31 @@ def _serving(server: Listening) -> Iterator[Listening]:
 def serve() -> Callable[..., Any]:
     """Have a stand-in listen as long as a `with` block lasts."""
     return _serving
+
+
+@pytest.fixture
+def written(capsys: pytest.CaptureFixture[str]) -> Callable[[], tuple[Any, Any]]:
+    """What handlers wrote to stdout since it was last asked, as CloudWatch reads it.
+
+    Handler, name and value of each metric in the embedded format, and the other lines.
+    """
+
+    def read() -> tuple[list[tuple[str, str, float]], list[dict[str, Any]]]:
+        metrics, lines = [], []
+        for line in map(json.loads, capsys.readouterr().out.splitlines()):
+            if "_aws" not in line:
+                lines.append(line)
+                continue
+            assert isinstance(line["_aws"]["Timestamp"], int)
+            (directive,) = line["_aws"]["CloudWatchMetrics"]
+            assert directive["Namespace"] == "OpenLineageProxy"
+            assert directive["Dimensions"] == [["Handler"]]
+            for metric in directive["Metrics"]:
+                assert metric["Unit"] == "Count"
+                metrics.append((line["Handler"], metric["Name"], line[metric["Name"]]))
+        return metrics, lines
+
+    return read
 
 
 @pytest.fixture

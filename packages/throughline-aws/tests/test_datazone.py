@@ -16,6 +16,7 @@ from throughline.deliver import Delivery, read_backends
 from throughline.deliver.rewrite.datazone import MOST_BYTES, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws import clients
+from throughline_aws.audit import audit
 from throughline_aws.datazone import DataZone, DataZoneConfig
 from throughline_aws.local.datazone import CUT, ERRORS, DataZoneServer
 from throughline_aws.worker import delivery_of
@@ -172,6 +173,20 @@ def test_events_of_the_last_day_that_were_not_processed_are_named_from_every_pag
         backend.send(_delivery(event(RUN, number, eventType="COMPLETE" if number == 3 else "FAIL")))
     server.taken[0] = replace(server.taken[0], at=server.taken[0].at - timedelta(hours=25))
     assert list(backend.failed()) == [server.taken[n].id for n in (1, 2, 4, 5)]
+
+
+def test_the_audit_counts_what_was_not_processed_also_that_it_is_nothing(
+    make_datazone: Make, event: Event, written: Callable[[], tuple[Any, Any]]
+) -> None:
+    backend, server = make_datazone(processed=_fails)
+    assert audit(backend) == 0
+    assert written() == ([("audit", "ProcessingFailed", 0)], [])
+    for type_ in ("COMPLETE", "FAIL"):
+        backend.send(_delivery(event(RUN, eventType=type_)))
+    assert audit(backend) == 1
+    metrics, (told,) = written()
+    assert metrics == [("audit", "ProcessingFailed", 1)]
+    assert (told["level"], told["ids"]) == ("ERROR", [server.taken[1].id])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from throughline.log import entry_of
 from throughline.spec import RunEvent
+from throughline_aws.authorizer import Authorizer
 from throughline_aws.receiver import LARGEST_MESSAGE, Receiver, group_of
 
 RUN = "0190a5f0-0000-7000-8000-000000000001"
@@ -152,3 +154,28 @@ def test_events_of_one_root_run_are_one_group() -> None:
     assert _group({"parent": {**parent, "root": {"run": {"runId": ROOT}}}}) == ROOT
     assert _group({"parent": {"root": {"run": 3}, "run": 4}}) == RUN
     assert len(_group({}, run="x y " * 99)) == 64  # what SQS takes for a name of a group
+
+
+def test_requests_are_counted_by_what_became_of_them(
+    written: Callable[[], tuple[Any, Any]],
+) -> None:
+    secret = "what an event says"
+    body = json.dumps(event(RUN, inputs=[{"namespace": "x", "name": secret}])).encode()
+    down = EndpointConnectionError(endpoint_url="https://sqs")
+    for queue, given in ((Queue(), body), (Queue(), secret.encode()), (Queue(down), body)):
+        Receiver(queue, "https://sqs/events")(_request(given))
+    Authorizer(lambda: ["key"])({"headers": {"authorization": f"Bearer {secret}"}})
+    metrics, lines = written()
+    assert metrics == [
+        ("receiver", "Received", 1),
+        ("receiver", "Refused", 1),
+        ("receiver", "Unavailable", 1),
+        ("authorizer", "Denied", 1),
+    ]
+    assert [line["message"] for line in lines] == [
+        "queued",
+        "refused",
+        "the queue takes no event",
+        "a request without a known key",
+    ]
+    assert secret not in json.dumps(lines)

@@ -14,6 +14,9 @@ from throughline.errors import DeliveryError, UnavailableError
 from throughline_aws.worker import LONGEST_WAIT, MOST_RECEIVES_EVER, Queue, Worker
 
 Event = Callable[..., dict[str, Any]]
+Written = Callable[[], tuple[Any, Any]]
+
+SECRET = "what an event says"
 
 BUSY, DOUBTFUL = UnavailableError("busy"), UnavailableError("stumbled", is_doubtful=True)
 DOWN = EndpointConnectionError(endpoint_url="https://sqs")
@@ -135,3 +138,29 @@ def test_waits_grow_to_a_quarter_of_an_hour() -> None:
 def test_a_letter_that_cannot_be_put_down_is_not_lost(event: Event) -> None:
     worker = Worker(Backend(bad=DeliveryError("because")), Sqs(DOWN), QUEUE)
     assert _again(worker, _record(json.dumps(event("bad")), id_="1")) == ["1"]
+
+
+def test_a_batch_is_counted_and_each_message_has_a_line_without_what_it_says(
+    event: Event, written: Written
+) -> None:
+    worker = Worker(Backend(bad=DeliveryError("because"), slow=BUSY), Sqs(), QUEUE)
+    job = {"namespace": "demo", "name": "load", "facets": {"sql": {"query": SECRET}}}
+    records = [
+        _record(json.dumps(event(run, job=job)), id_=f"m-{run}", receives=2)
+        for run in ("good", "bad", "slow")
+    ]
+    worker({"Records": records})
+    metrics, lines = written()
+    assert metrics == [
+        ("worker", "DeadLetters", 1),
+        ("worker", "Settled", 2),
+        ("worker", "Retried", 1),
+    ]
+    assert [(line["level"], line["message"], line["messageId"]) for line in lines] == [
+        ("INFO", "delivered", "m-good"),
+        ("ERROR", "dead letter", "m-bad"),
+        ("WARNING", "not taken now", "m-slow"),
+    ]
+    assert [line.get("reason") for line in lines] == [None, "because", "busy"]
+    assert all(line["receives"] == 2 and line["timestamp"] > 0 for line in lines)
+    assert SECRET not in json.dumps(lines)
