@@ -111,6 +111,9 @@ def test_tasks_of_mwaa_are_those_of_its_log_group(aws: Aws, event: Event, harves
     for group in ("airflow-prod-Task", "airflow-other-Task"):
         _write(aws("logs"), stream, told, group=group)
     assert "events 1," in harvest("mwaa-logs", "prod", "--dry-run").out
+    # moto takes no notice of it, but botocore's model does.
+    streams = "--streams", "dag_id=a/"
+    assert "events 1," in harvest("mwaa-logs", "prod", *streams, "--dry-run").out
 
 
 def test_an_event_that_was_cut_off_is_told_with_its_stream(
