@@ -441,7 +441,7 @@ def test_a_throttled_call_is_made_again_and_a_refused_one_says_why(
     assert "new 2," in _harvest(harvest, "--dry-run").out
     assert warehouse.throttled == set()
     told = harvest("redshift", "dev", "--dry-run", code=2)
-    assert "expected --workgroup or --cluster" in told.err
+    assert "neither of --workgroup and --cluster, expected one" in told.err
     warehouse.database.execute("ALTER TABLE sys_query_history RENAME COLUMN status TO gone")
     try:
         assert 'column "status" does not exist' in _harvest(harvest, "--dry-run", code=3).err

@@ -149,8 +149,15 @@ def test_a_task_s_log_of_airflow_is_read_and_since_leaves_out_what_is_older(
     database = tmp_path / "log.db"
     found = call("harvest", "airflow-logs", str(tmp_path), "--yes", "--database", str(database),
                  "--since", "2025-11-21T01:00:00+00:00")  # fmt: skip
-    assert found.stdout.endswith("events 1, new 1, not understood 0\ntaken 1, repeated 0\n")
+    assert "events 1, new 1, not understood 0\n1 event from before --since left" in found.stdout
+    assert found.stdout.endswith("taken 1, repeated 0\n")
     assert "tägliche" in found.stdout
+
+
+def test_a_folder_without_a_log_is_told(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "app.json").write_text("{}")
+    found = call("harvest", "spark-logs", str(tmp_path), "--dry-run")
+    assert f"{tmp_path}: there is no log in it" in found.stderr
 
 
 def test_what_is_not_understood_is_told_with_its_place(
@@ -241,7 +248,9 @@ def test_on_a_terminal_it_asks_and_stores_in_a_server(
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "Store what is new at http" in answer(b"n\n")
+    told = answer(b"n\n")
+    assert "Store what is new at http" in told
+    assert told.endswith("Nothing was stored.\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 0
     assert answer(b"y\n").endswith("taken 1, repeated 0\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 1

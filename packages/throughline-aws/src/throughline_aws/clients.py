@@ -39,7 +39,10 @@ def client(
         session = boto3.Session(profile_name=profile, region_name=region)
         made: Any = session.client(service, config=config)  # type: ignore[call-overload]
     except BotoCoreError as error:  # no region, no such profile
-        raise ConfigError(f"{service}: {error} AWS_REGION and AWS_PROFILE can be set") from None
+        raise ConfigError(
+            f"{service}: {str(error).rstrip('.')}: give --region or --profile where there are such"
+            " options, or set AWS_REGION or AWS_PROFILE"
+        ) from None
     return made
 
 

@@ -69,7 +69,8 @@ class Warehouse:
 
     def __post_init__(self) -> None:
         if (self.workgroup is None) == (self.cluster is None):
-            raise ConfigError("received no or two warehouses, expected --workgroup or --cluster")
+            count = "both" if self.cluster else "neither"
+            raise ConfigError(f"received {count} of --workgroup and --cluster, expected one")
 
     @property
     def arguments(self) -> dict[str, str]:

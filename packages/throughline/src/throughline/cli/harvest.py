@@ -37,7 +37,7 @@ _ROWS, _NAMES = 40, 3
 
 _OPTIONS = {
     "since": (
-        Annotated[str | None, typer.Option(help="Only what happened from this time on.")],
+        Annotated[str | None, typer.Option(help="Only from then on: 2026-11-21T08:30, 08:30.")],
         None,
     ),
     "anew": (
@@ -218,6 +218,8 @@ def _run(
         raise ConfigError(
             "harvest asks before it stores, and this is no terminal: give --yes, or --dry-run"
         )
+    if yes and dry_run:
+        raise ConfigError("received --yes and --dry-run, expected one of them")
     settings = resolve({"url": url, "database": database, "api_key": api_key})
     use_rules(settings.redact)
     is_local = database is not None
@@ -239,6 +241,7 @@ def _run(
         with tempfile.TemporaryFile() as aside:
             _show(harvest.look(aside))
             if harvest.summary.new and not typer.confirm(f"Store what is new at {target}?"):
+                print_line("Nothing was stored.")
                 return
             with opened_store(settings, is_local=is_local) as store:
                 harvest.store_from(aside, store)
@@ -253,6 +256,7 @@ def _show(summary: Summary) -> None:
     from rich.text import Text
 
     from throughline.cli.render import new_console, print_line
+    from throughline.words import counted
 
     found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
     if found:
@@ -275,6 +279,11 @@ def _show(summary: Summary) -> None:
         print_line(f"and {len(found) - _ROWS} more jobs")
     events = sum(each.events for _, each in found)
     print_line(f"events {events}, new {summary.new}, not understood {summary.refused}")
+    if summary.older:
+        print_line(
+            f"{counted(summary.older, 'event')} from before --since left out, also of harvests to"
+            " come: --anew reads from the start"
+        )
     for reason in summary.reasons:
         print_line(f"  {reason}", is_error=True)
 
@@ -289,7 +298,7 @@ def _names(names: set[str]) -> str:
 def _local(micros: int) -> str:
     from throughline.spec import from_micros
 
-    return f"{from_micros(micros).astimezone():%y-%m-%d %H:%M}"
+    return f"{from_micros(micros).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _time(text: str | None) -> datetime | None:

@@ -57,7 +57,12 @@ class LogFiles:
         }
         after = cursor.get("ctime", 0)
         lines, parts = Lines(), 0
-        for changed, path in _files(self._paths):
+        files = _files(self._paths)
+        for path in self._paths:
+            if not any(file.is_relative_to(path) for _, file in files):
+                reason = "there is no log in it, by the names in docs/harvest.md"
+                lines.refusals.append(Refusal(str(path), reason, ""))
+        for changed, path in files:
             if changed < after - _TICK:
                 continue
             for found, place in _read(path, places.get(str(path))):

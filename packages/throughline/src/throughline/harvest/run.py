@@ -119,6 +119,7 @@ class Harvest:
         self.summary.refuse(portion.lines.refusals)
         for entry in portion.lines.entries:
             if entry.event.time < self._since:
+                self.summary.older += 1
                 continue
             digest = entry.hash[:16]
             is_new = digest not in self._known

@@ -45,6 +45,8 @@ class Summary:
 
     jobs: dict[tuple[str, str], Found] = field(default_factory=dict)
     refused: int = 0
+    older: int = 0
+    """Events that were left out, since they are older than what was asked for."""
     reasons: list[str] = field(default_factory=list)
     stored: Counter[str] = field(default_factory=Counter)
 
