@@ -128,6 +128,18 @@ def test_what_ran_well_since_is_wrong_no_more(build: Any) -> None:
     assert health_answer(state)["isHealthy"] is True
 
 
+def test_what_is_over_below_parents_and_roots_that_never_spoke_is_not_lost(build: Any) -> None:
+    above = {"parent": ("t", "dag.task"), "root": ("d", "dag")}
+    first, last = (
+        build.run(type_, "s", "dag.task.spark", time, **above)
+        for type_, time in (("START", "06:00:00"), ("COMPLETE", "06:05:00"))
+    )
+    found = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
+    assert (found["isHealthy"], found["lost"]) == (True, [])
+    (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["lost"]
+    assert (lost["job"]["name"], lost["startedAt"]) == ("dag", "2025-11-21T06:00:00Z")
+
+
 def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True

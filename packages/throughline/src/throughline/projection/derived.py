@@ -110,12 +110,27 @@ def start_of(run: Run) -> int | None:
     return run.started if run.started is not None else run.first
 
 
+def _first_that_spoke(state: State, run: Run) -> list[Run]:
+    """Of what is below a run that never spoke, the first that did on each way down."""
+    found: list[Run] = []
+    seen = {run.key}
+    silent = [run]
+    while silent:
+        for child in children_of(state, silent.pop()):
+            if child.is_known:
+                found.append(child)
+            elif child.key not in seen:
+                seen.add(child.key)
+                silent.append(child)
+    return found
+
+
 @_once
 def begin_of(state: State, run: Run) -> int | None:
     """When a run began; one that never spoke began with the first run below it."""
     if run.is_known:
         return start_of(run)
-    starts = [start_of(child) for child in children_of(state, run)]
+    starts = [start_of(each) for each in _first_that_spoke(state, run)]
     return min((moment for moment in starts if moment is not None), default=None)
 
 
@@ -152,7 +167,7 @@ def version_of(run: Run, use: Use) -> str:
 @_once
 def _outcome_of_silent(state: State, run: Run) -> Outcome:
     """A run that never spoke is over when all that it started is."""
-    ends = [child.end for child in children_of(state, run)]
+    ends = [each.end for each in _first_that_spoke(state, run)]
     over = [end for end in ends if end is not None]
     if not over or len(over) < len(ends):
         return Outcome(RunState.RUNNING if ends else RunState.NEW, None)
