@@ -405,6 +405,16 @@ def test_asking_a_server_loads_nothing_of_the_servers() -> None:
     assert found.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("wrong", ["25:99", "2026-13-01", "2026-11-21 8h"])
+def test_what_looks_like_a_time_and_is_none_is_refused_in_the_commands_words(
+    call: Call, wrong: str
+) -> None:
+    for arguments in (("tree", "x", "--as-of", wrong), ("diff", wrong)):
+        told = call(*arguments, "--database", "/no")
+        assert (told.returncode, "asOf" in told.stderr) == (2, False)
+        assert f"received '{wrong}', expected a time such as 2026-11-21T08:30, or" in told.stderr
+
+
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_every_command_has_help_with_an_example_and_is_in_the_readme(
     command: str, call: Call

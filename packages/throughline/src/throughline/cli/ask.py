@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import typer
 
 from throughline.cli.source import Source, every, open_source
 from throughline.config import Settings, resolve
+from throughline.errors import ConfigError
 
 Url = Annotated[
     str | None, typer.Option(help="Server to ask. [THROUGHLINE_URL, or http://localhost:9002]")
@@ -27,6 +29,7 @@ Cursor = Annotated[
 ]
 Key = Annotated[str | None, typer.Option(help="API key of the server.")]
 
+_LIKE_A_TIME = re.compile(r"\d{1,2}:|\d{4}-\d{1,2}\b")
 _ALWAYS = {
     "url": Url,
     "database": Database,
@@ -132,12 +135,21 @@ def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[...,
 
 
 def moment(text: str) -> str:
-    """A time as people write it, which is local, with its zone; anything else as it is."""
+    """A time as people write it, which is local, with its zone; the id of a run as it is.
+
+    Raises:
+        ConfigError: it looks like a time and is none.
+    """
     from datetime import date, datetime
 
     for written in (text, f"{date.today()}T{text}"):  # a time alone is one of today
         with suppress(ValueError):
             return datetime.fromisoformat(written).astimezone().isoformat()
+    if _LIKE_A_TIME.match(text):
+        raise ConfigError(
+            f"received {text!r}, expected a time such as 2026-11-21T08:30, or 08:30 of today, or"
+            " the id of a run"
+        )
     return text
 
 

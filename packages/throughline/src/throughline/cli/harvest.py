@@ -308,7 +308,7 @@ def _time(text: str | None) -> datetime | None:
 
     try:
         return parse_time(moment(text))
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, ConfigError):
         raise ConfigError(
             f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"
         ) from None
