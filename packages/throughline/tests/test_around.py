@@ -192,3 +192,16 @@ def test_the_newest_tables_and_models_come_first_and_files_do_not_count(build: A
     newest = newest_answer(state)["items"]
     assert [each["name"] for each in newest] == ["newest", "old", "new"]
     assert [each["name"] for each in newest_answer(state, limit=1)["items"]] == ["newest"]
+
+
+def test_a_run_whose_parent_never_spoke_is_a_root_until_it_does(build: Any) -> None:
+    above, app = ("x", "dag.load"), ("a", "app")
+    events = [
+        build.run("COMPLETE", "a", "app", "08:10:00", parent=above, root=("d", "dag")),
+        build.run("COMPLETE", "q", "app.q", "08:09:00", parent=app, root=("d", "dag")),
+    ]
+    roots = [run["runId"] for run in runs_answer(build.state(*events), roots=True)["items"]]
+    assert roots == ["a"]
+    events.append(build.run("COMPLETE", "d", "dag", "08:30:00"))
+    roots = [run["runId"] for run in runs_answer(build.state(*events), roots=True)["items"]]
+    assert roots == ["d"]

@@ -39,7 +39,7 @@ from throughline.graph.timeline import Span, timeline
 from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
 from throughline.identity import DatasetName
 from throughline.projection import State, export
-from throughline.projection.derived import parent_of
+from throughline.projection.derived import is_below_known
 from throughline.spec import JobRef
 
 _Edge = tuple[JobRef, str, DatasetName]
@@ -434,7 +434,7 @@ def runs_answer(
     ] = None,
     cursor: Cursor = None,
     *,
-    roots: Annotated[bool, "Only runs that no other run started."] = False,
+    roots: Annotated[bool, "Only runs that no other run started, as far as is known."] = False,
     own_id: Annotated[str | None, "Only runs that their orchestrator calls so."] = None,
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
@@ -447,7 +447,7 @@ def runs_answer(
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     if roots:
-        runs = [run for run in runs if parent_of(state, run) is None]
+        runs = [run for run in runs if not is_below_known(state, run)]
     if own_id is not None:
         runs = [run for run in deadline.watched(runs) if own_id_of(run) == own_id]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))

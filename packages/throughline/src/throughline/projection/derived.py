@@ -80,6 +80,11 @@ def lineage_of(state: State, run: Run) -> Iterator[Run]:
         above = parent_of(state, above)
 
 
+def is_below_known(state: State, run: Run) -> bool:
+    """Whether a run that spoke is above; one that others only name may never come."""
+    return any(above.is_known for above in lineage_of(state, run) if above is not run)
+
+
 @_once
 def children_of(state: State, run: Run) -> list[Run]:
     """The runs right below, in the order of their keys."""

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { column, id } from "../test/graphs";
-import { linesOf, pageOf, type ColumnRow } from "./columns";
+import { answer, column, id, told } from "../test/graphs";
+import { linesOf, pageOf, pathRows, type ColumnRow } from "./columns";
+import { litColumns } from "./lit";
+import { merge } from "./merge";
+import type { DatasetNode } from "./types";
 
 const A = id("a");
 const ROWS: ColumnRow[] = Array.from({ length: 25 }, (_, place) => ({ name: `c${place}`, type: "int", isRelated: true, mark: null }));
@@ -28,4 +31,11 @@ test("lines lead between columns that are shown, and those that are not are coun
   const pages = new Map([[A, of("", 0)], [id("b"), of("", 0)]]);
   expect(linesOf(edges, pages)).toEqual({ lines: [edges[0]], left: 2 });
   expect(linesOf(edges, new Map([[A, of("", 1)], [id("b"), of("", 0)]]))).toEqual({ lines: [edges[1]], left: 2 });
+});
+
+test("what is not unfolded shows its columns on the path, and how many there are", () => {
+  const node = merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
+  const edges = [column("a.x", "b.x")];
+  expect(pathRows(node, edges, litColumns(edges, `${id("b")}|x`).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
+  expect(pathRows(node, edges, new Set([`${id("b")}|x`]))).toBeNull();
 });

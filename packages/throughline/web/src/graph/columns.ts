@@ -51,6 +51,8 @@ export interface RowPage {
   page: number;
   pages: number;
   text: string;
+  /** How many columns the dataset has, where only those on the locked path are shown; null: it is unfolded. */
+  of: number | null;
 }
 
 /** The page of columns that is looked at; what is lit comes first. */
@@ -61,7 +63,14 @@ export function pageOf(id: NodeId, rows: readonly ColumnRow[], lit: ReadonlySet<
   const pages = Math.max(1, Math.ceil(found.length / COLUMNS_SHOWN));
   const at = Math.min(page, pages - 1);
   const shown = found.toSorted((a, b) => isLit(b) - isLit(a)).slice(at * COLUMNS_SHOWN, (at + 1) * COLUMNS_SHOWN);
-  return { rows: shown, all: rows.length, found: found.length, page: at, pages, text };
+  return { rows: shown, all: rows.length, found: found.length, page: at, pages, text, of: null };
+}
+
+/** What a dataset shows that is not unfolded: its columns on the locked path; null if it has none. */
+export function pathRows(node: DatasetNode, edges: readonly ColumnEdge[], lit: ReadonlySet<ColumnKey>): { rows: ColumnRow[]; of: number } | null {
+  const all = rowsOf(node, edges);
+  const rows = all.filter((row) => lit.has(columnKey(node.id, row.name)));
+  return rows.length > 0 ? { rows, of: all.length } : null;
 }
 
 /** The lines between columns that nodes show, and how many are left out because one of their columns is not shown. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { around, beside, into, meet, outline, placesOf, sizeOf, toElk, viewportFor } from "./layout";
+import { around, beside, into, isWithin, meet, outline, placesOf, showing, sizeOf, toElk, viewportFor } from "./layout";
 import { merge } from "./merge";
 import type { LineageNode } from "./types";
 
@@ -96,4 +96,17 @@ test("boxes have one around them, and an outline as one path", () => {
   ];
   expect(around(boxes)).toEqual({ x: -5, y: -1, width: 26, height: 7 });
   expect(outline(boxes)).toBe("M-5 2h10v4h-10zM1 -1h20v1h-20z");
+});
+
+test("what was unfolded is in sight: where it is, else with all of the graph, else alone", () => {
+  const at = { x: 0, y: 0, zoom: 1 };
+  const tall = (x: number, y = 0) => ({ x, y, width: 200, height: 400 });
+  expect(showing(at, [tall(10)], [tall(10), box(5_000)], WINDOW)).toBe(at);
+  expect(showing(at, [], [box(5_000)], WINDOW)).toBe(at);
+  const whole = showing(at, [tall(0, 300)], [tall(0, 300), box(300)], WINDOW);
+  expect(whole.zoom).toBeLessThan(1);
+  expect(isWithin(whole, around([tall(0, 300), box(300)]), WINDOW)).toBe(true);
+  const part = showing(at, [tall(3_000, 300), box(3_300)], [box(0), tall(3_000, 300), box(3_300)], WINDOW);
+  expect(isWithin(part, around([tall(3_000, 300), box(3_300)]), WINDOW)).toBe(true);
+  expect(showing({ ...at, zoom: 0.3 }, [tall(0, 3_000)], [tall(0, 3_000)], WINDOW).zoom, "no nearer than it was").toBeLessThanOrEqual(0.3);
 });

@@ -88,10 +88,10 @@ const LARGEST = 1.1;
 const READABLE = 0.62;
 
 /** Where to look at a graph from: all of it, or if that were too small, what is around `first`, with `below` pixels left free under it. */
-export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW): Viewport {
+export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW, largest = LARGEST): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
-  const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, LARGEST);
-  const zoom = first ? Math.max(fitting, READABLE) : fitting;
+  const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, largest);
+  const zoom = first ? Math.max(fitting, Math.min(READABLE, largest)) : fitting;
   const [x, y] = [
     along(left, width, size.width, zoom, first && first.x + first.width / 2, MARGIN),
     along(top, height, size.height, zoom, first && first.y + first.height / 2, zoom > fitting ? below : BELOW),
@@ -121,6 +121,20 @@ function within(start: number, length: number, space: number): number {
   if (start >= 0 && start + length <= space) return 0;
   const least = Math.min(MARGIN, Math.max(0, (space - length) / 2));
   return start < least || length + 2 * least > space ? least - start : space - least - (start + length);
+}
+
+/** The same way of looking if what is wanted is in sight above the buttons; else all of the graph if that can be read, or as much of what is wanted as can, around its first. */
+export function showing(viewport: Viewport, wanted: readonly Box[], all: readonly Box[], size: { width: number; height: number }, below = BELOW): Viewport {
+  const [first] = wanted;
+  if (!first || isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW })) return viewport;
+  const whole = viewportFor(all, size, null, below, viewport.zoom);
+  return whole.zoom >= Math.min(READABLE, viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
+}
+
+/** Whether all of a box is in the window. */
+export function isWithin({ x, y, zoom }: Viewport, box: Box, { width, height }: { width: number; height: number }): boolean {
+  const [left, top] = [x + box.x * zoom, y + box.y * zoom];
+  return left >= 0 && top >= 0 && left + box.width * zoom <= width && top + box.height * zoom <= height;
 }
 
 const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };

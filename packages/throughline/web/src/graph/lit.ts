@@ -52,6 +52,11 @@ export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { key
   return { keys: new Set(sides.flatMap((side) => [...side])), edges: edges.filter(isLit) };
 }
 
+/** The datasets of columns. */
+export function datasetsOf(keys: ReadonlySet<ColumnKey>): Set<NodeId> {
+  return new Set([...keys].map((key) => columnOf(key)[0]));
+}
+
 function walk<T>(from: T, next: (each: T) => readonly T[] | undefined): Set<T> {
   const found = new Set<T>();
   const open = [from];

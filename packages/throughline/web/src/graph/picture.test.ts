@@ -35,7 +35,7 @@ describe("the picture", () => {
       placed("j", 0, { name: "dag.load", run: RUN }),
       placed("a", 300, { name: "db.trips", rows: 3_200_000, tags: ["pii", "gold"], writtenAt: "2026-01-02T00:00:00Z" }),
     ]);
-    for (const text of ["load", "task · dag", "completed 4.2 s", "2026-01-02 03:04", "trips", "table · db", "3.2M rows · 2 tags", "2026-01-02 00:00"]) expect(svg).toContain(`>${text}</text>`);
+    for (const text of ["load", "task · dag", "completed 4.2 s", "2026-01-02 03:04", "trips", "table · db", "3.2M written · 2 tags", "2026-01-02 00:00"]) expect(svg).toContain(`>${text}</text>`);
     expect(svg).toContain('d="M1 1"');
   });
 

@@ -114,8 +114,9 @@ class Drawing {
       ...this.facts(node, end),
     ];
     if (columns) {
-      const { rows, all } = columns;
-      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length < all ? `${rows.length} of ` : ""}${all} columns`, { size: 12, colour: "muted" }));
+      const { rows, all, of } = columns;
+      const total = of ?? all;
+      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length < total ? `${rows.length} of ` : ""}${total} columns`, { size: 12, colour: "muted" }));
       rows.forEach((row, place) => {
         const top = FIRST_ROW + place * ROW;
         if (litColumns.has(columnKey(node.id, row.name))) pieces.push(`<rect x="1" y="${top}" width="${width - 2}" height="${ROW}" fill="${colours["accent-soft"]}"/>`);
@@ -136,7 +137,7 @@ class Drawing {
     ];
     const time = (told: string | null) => (told ? moment(told).slice(0, 16) : "");
     if (node.type === "dataset") {
-      const rows = node.rows === null ? "" : `${short(node.rows)} rows`;
+      const rows = node.rows === null ? "" : `${short(node.rows)} written`;
       const failed = node.failedChecks ? `${node.failedChecks} failed` : "";
       const tags = node.tags.length > 1 ? `${node.tags.length} tags` : node.tags.join("");
       return facts([failed, rows, tags].filter(Boolean).join(" · "), failed ? "bad" : "muted", node.writtenAt ? time(node.writtenAt) : "only read");

@@ -3,15 +3,16 @@ import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edg
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
-import { around, beside, into, meet, viewportFor, type Viewport } from "../../graph/layout";
+import { around, beside, isWithin, meet, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { Legend } from "./Legend";
+import { belowOf, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
-import { boxOf, Overview, WIDE } from "./Overview";
+import { boxOf, Overview } from "./Overview";
 
 interface Props {
   label: string;
@@ -20,6 +21,8 @@ interface Props {
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: NodeId | null;
+  /** The nodes of a path that is locked: they are brought into the window. */
+  path: ReadonlySet<string> | null;
   /** The node that is looked at: it stays in the window when that becomes narrower. Null: those that are other than they were. */
   looked: string | null;
   /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
@@ -44,11 +47,11 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutside }: Props): ReactNode {
+function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
-  const before = useRef<{ about: string | null; places: Map<string, { x: number; y: number }> } | null>(null);
+  const before = useRef<{ about: string | null; path: string; boxes: Map<string, Box> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
   const seen = useRef<readonly FlowNode[]>([]);
   useLayoutEffect(() => {
@@ -77,10 +80,10 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
       setStart((first) => first ?? { viewport: { x: 0, y: 0, zoom: 1 }, width, height });
       return;
     }
-    const places = new Map(nodes.map((node) => [node.id, node.position]));
+    const boxes = new Map(nodes.map((node) => [node.id, boxOf(node)]));
     const was = before.current;
-    before.current = { about: about ?? was?.about ?? null, places };
-    const [old, now] = [was?.places.get(anchor ?? ""), places.get(anchor ?? "")];
+    before.current = { about: about ?? was?.about ?? null, path: [...(path ?? [])].join("\n"), boxes };
+    const [old, now] = [was?.boxes.get(anchor ?? ""), boxes.get(anchor ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       const fit = startOf(nodes, frame.current, root);
@@ -90,11 +93,20 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
       isPart.current = outside(nodes, viewport, fit) > 0;
       tell(viewport);
       wantsFocus.current = takesFocus();
-    } else if (old && now && (old.x !== now.x || old.y !== now.y)) {
-      const { x, y, zoom } = flow.getViewport();
-      void flow.setViewport({ x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom });
+      return;
     }
-  }, [nodes, about, anchor, flow, tell]);
+    const { x, y, zoom } = flow.getViewport();
+    const there = old && now ? { x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom } : { x, y, zoom };
+    if (there.x !== x || there.y !== y) void flow.setViewport(there);
+    const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
+    const size = { width, height };
+    const isSeen = (box: Box) => meet(box, windowOf({ x, y, zoom }, size));
+    const wanted = wantedOf(boxes, was.boxes, anchor, before.current.path === was.path ? null : path, isSeen);
+    const here = showing(there, wanted, [...boxes.values()], size, belowOf(width));
+    if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
+    if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
+    if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
+  }, [nodes, about, anchor, path, flow, tell]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
@@ -104,13 +116,17 @@ function Stage({ label, nodes, edges, anchor, looked, about, onNowhere, onOutsid
   useEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
-    let width = element.clientWidth;
+    let { clientWidth: width, clientHeight: height } = element;
     const watch = new ResizeObserver(() => {
-      if (element.clientWidth === width) return;
-      width = element.clientWidth;
-      const before = flow.getViewport();
-      const after = kept(before, seen.current, element);
-      if (after.x !== before.x || after.y !== before.y) void flow.setViewport(after);
+      const [size, isWider] = [{ width, height }, element.clientWidth >= width];
+      ({ clientWidth: width, clientHeight: height } = element);
+      if (size.width === width) return;
+      const at = flow.getViewport();
+      const all = [...(before.current?.boxes.values() ?? [])];
+      // A graph that was in sight as a whole stays so, as long as it can be read.
+      const whole = !isWider && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
+      const after = kept(whole, seen.current, element);
+      if (after.x !== at.x || after.y !== at.y) void flow.setViewport(after);
     });
     watch.observe(element);
     return () => watch.disconnect();
@@ -158,35 +174,6 @@ function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: numb
   const first = nodes.slice(0, count);
   const ids = new Set(first.map((node) => node.id));
   return { nodes: first, edges: edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target)) };
-}
-
-interface Start {
-  viewport: Viewport;
-  width: number;
-  height: number;
-}
-
-/** The overview's 80 pixels and the panel's margins. */
-const BELOW_OVERVIEW = 112;
-
-/** How to look at all nodes, or at what is around one where that would be too small to read. */
-function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): Start {
-  const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
-  return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first), width < WIDE ? undefined : BELOW_OVERVIEW), width, height };
-}
-
-/** How many nodes are not seen at all. */
-function outside(nodes: readonly FlowNode[], { x, y, zoom }: Viewport, { width, height }: { width: number; height: number }): number {
-  const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
-  return nodes.filter((node) => !meet(boxOf(node), seen)).length;
-}
-
-/** The viewport with what is looked at in the window: all of it, or where it is too large the first. */
-function kept(viewport: Viewport, looked: readonly FlowNode[], { clientWidth: width, clientHeight: height }: HTMLElement): Viewport {
-  const boxes = looked.map(boxOf);
-  const all = boxes.length > 0 && around(boxes);
-  const box = all && all.width * viewport.zoom <= width && all.height * viewport.zoom <= height ? all : boxes[0];
-  return box ? into(viewport, box, { width, height }) : viewport;
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */

@@ -2,6 +2,7 @@ import { Handle, Position, useUpdateNodeInternals } from "@xyflow/react";
 import { useEffect, useRef, type ReactNode } from "react";
 import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
+import { plural } from "../../graph/words";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
 import { MARKS } from "./marks";
@@ -9,8 +10,8 @@ import { MARKS } from "./marks";
 /** The columns of a dataset in its node, those with lineage first; a click locks one's path. */
 export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
   const { node, litColumns } = data;
-  const { rows, all, found, page, pages, text } = columns;
-  const { lockColumn, openColumn, seek } = useActions();
+  const { rows, all, found, page, pages, text, of } = columns;
+  const { lockColumn, seek } = useActions();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     // The address follows what is typed; going back has the field follow the address.
@@ -22,7 +23,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
   useEffect(() => update(node.id), [update, node.id, names]);
   return (
     <div className="columns nowheel nodrag nopan">
-      <input
+      {of !== null ? <p className="columns-path muted">{all} of {plural(of, "column")}: on the path</p> : <input
         ref={input}
         className="columns-search"
         defaultValue={text}
@@ -30,14 +31,14 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
         aria-label={`Search the columns of ${node.name}`}
         disabled={all === 0}
         onChange={(event) => seek({ id: node.id, text: event.target.value, page: 0 }, true)}
-      />
+      />}
       <ul>
         {rows.map((row) => {
           const isLit = litColumns.has(columnKey(node.id, row.name));
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => (row.isRelated ? lockColumn(node.id, row.name) : openColumn(node.id, row.name))} title={!row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={!row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
                 <span className="clip">{row.name}</span>
                 {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>

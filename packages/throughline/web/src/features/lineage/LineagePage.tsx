@@ -51,7 +51,7 @@ export default function LineagePage(): ReactNode {
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>
         {view.node && (!trouble || view.at) && <Timeline view={view} change={change} />}
-        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} outside={outside} />}
+        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}
     </main>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Graph } from "../../graph/types";
 import type { Outside } from "./Canvas";
-import type { View } from "../../graph/view";
+import { DEEPEST, type View } from "../../graph/view";
 import type { Shown } from "../../graph/visible";
 import { moment, plural } from "../../graph/words";
 
@@ -12,13 +12,15 @@ interface Props {
   shown: Shown;
   /** Lines between columns that are not shown. */
   left: number;
+  /** Whether nothing is shown of the path of the column that is locked. */
+  isAlone: boolean;
   outside: Outside | null;
 }
 
 const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
 
 /** What the graph does not show, and a way to see it. */
-export function Notes({ view, change, graph, shown, left, outside }: Props): ReactNode {
+export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;
   const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
@@ -36,6 +38,7 @@ export function Notes({ view, change, graph, shown, left, outside }: Props): Rea
   if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });
   if (left > 0) notes.push({ key: "lines", text: `${plural(left, "line")} between columns that are not among those shown`, ...(view.seeks.length > 0 && { show: ["Show the first columns", { seeks: [] }] as [string, Partial<View>] }) });
   if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}, among what is shown`, show: ["Unlock", { column: null }] });
+  if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: "Nothing that it is made of or makes is shown", show: ["Show two steps more", { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
   if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
   return (
     <div className="notes" role="status">

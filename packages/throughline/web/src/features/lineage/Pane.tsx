@@ -50,6 +50,7 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
       edges={drawn.edges}
       actions={actions}
       anchor={anchor}
+      path={drawn.path}
       looked={lookedOf(view)}
       about={drawn.about}
       onOutside={onOutside}

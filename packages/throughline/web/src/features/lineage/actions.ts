@@ -7,7 +7,8 @@ export interface Actions {
   select: (id: NodeId) => void;
   step: (side: Side, id: NodeId, isMore: boolean) => void;
   toggleColumns: (id: NodeId) => void;
-  lockColumn: (id: NodeId, field: string) => void;
+  /** Lock the path of a column; one without any, among what is shown, opens its details too. */
+  lockColumn: (id: NodeId, field: string, isAlone: boolean) => void;
   /** Look for a text in the columns of a dataset, or at another page of them. */
   seek: (sought: Seek, isTyped?: boolean) => void;
   openColumn: (id: NodeId, field: string) => void;

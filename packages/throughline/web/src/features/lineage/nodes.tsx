@@ -93,6 +93,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
 function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   const { node, columns } = data;
   const { toggleColumns } = useActions();
+  const isUnfolded = columns !== null && columns.of === null;
   return (
     <Frame
       data={data}
@@ -101,12 +102,12 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           <button
             type="button"
             className="node-columns"
-            aria-expanded={columns !== null}
+            aria-expanded={isUnfolded}
             aria-label={`Columns of ${node.name}`}
-            title={columns ? "Hide the columns" : "Show the columns"}
+            title={isUnfolded ? "Hide the columns" : "Show the columns"}
             onClick={() => toggleColumns(node.id)}
           >
-            <Icon name={columns ? "up" : "down"} />
+            <Icon name={isUnfolded ? "up" : "down"} />
           </button>
           {columns && <Columns data={data} columns={columns} />}
         </>
@@ -124,7 +125,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           Checks
         </span>
       )}
-      {node.rows !== null && <span className="muted">{short(node.rows)} rows</span>}
+      {node.rows !== null && <span className="muted" title="Rows that its last commit wrote">{short(node.rows)} written</span>}
       {node.tags.length > 0 && (
         <span className={`chip clip${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}

@@ -23,10 +23,11 @@ export function useActionsOf(view: View, change: Change, keep: (id: NodeId) => v
         const isOpen = view.columns.includes(id);
         change(isOpen ? { columns: view.columns.filter((each) => each !== id), seeks: view.seeks.filter((each) => each.id !== id) } : { columns: [...view.columns, id] });
       },
-      lockColumn: (id, field) => {
+      lockColumn: (id, field, isAlone) => {
+        keep(id);
         const key = columnKey(id, field);
         // As with nodes: the first click locks its path, the next opens it.
-        const isOpening = view.column === key || view.open !== null;
+        const isOpening = isAlone || view.column === key || view.open !== null;
         // What is lit comes first: it would not be on a later page.
         const seeks = view.seeks.flatMap((each) => (each.text ? [{ ...each, page: 0 }] : []));
         change({ column: key, lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });

@@ -1,10 +1,10 @@
 import type { Edge } from "@xyflow/react";
 import { useMemo } from "react";
-import { linesOf, pageOf, rowsOf } from "../../graph/columns";
+import { linesOf, pageOf, pathRows, rowsOf, type ColumnRow } from "../../graph/columns";
 import type { Difference } from "../../graph/difference";
-import { litColumns, litEdges, litNodes } from "../../graph/lit";
+import { datasetsOf, litColumns, litEdges, litNodes } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
-import type { Graph, LineageNode } from "../../graph/types";
+import type { Graph, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
 import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
@@ -15,6 +15,8 @@ interface Drawn {
   edges: Edge[];
   /** What the drawn graph is about; null while it is partly of the view before. */
   about: string | null;
+  /** The datasets on the locked column's path, once they have their places; null: none is locked. */
+  path: ReadonlySet<string> | null;
   /** Lines between columns that are not drawn because one of their columns is not shown. */
   left: number;
   trouble: Error | null;
@@ -22,26 +24,31 @@ interface Drawn {
 
 /** Nodes and edges to draw, once they have their places. */
 export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null): Drawn {
+  const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, view.column) : null), [graph, view.column]);
   const opened = useMemo(() => {
     const open = new Set(view.columns);
-    const found = new Map<LineageNode["id"], ReturnType<typeof rowsOf>>();
+    const found = new Map<NodeId, { rows: ColumnRow[]; of: number | null }>();
     for (const node of shown?.nodes ?? []) {
-      if (node.type === "dataset" && open.has(node.id)) found.set(node.id, rowsOf(node, graph?.columns ?? [], difference?.columns));
+      if (node.type !== "dataset") continue;
+      const onPath = locked && !open.has(node.id) && pathRows(node, graph?.columns ?? [], locked.keys);
+      if (open.has(node.id)) found.set(node.id, { rows: rowsOf(node, graph?.columns ?? [], difference?.columns), of: null });
+      else if (onPath) found.set(node.id, onPath);
     }
     return found;
-  }, [graph, shown, view.columns, difference]);
-  const counts = useMemo(() => new Map([...opened].map(([id, rows]) => [id, rows.length])), [opened]);
+  }, [graph, shown, locked, view.columns, difference]);
+  const counts = useMemo(() => new Map([...opened].map(([id, { rows }]) => [id, rows.length])), [opened]);
   const { laid, trouble } = useLayout(shown, counts, about);
   return useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], about: null, left: 0, trouble };
+    if (!laid || !graph) return { nodes: [], edges: [], about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? { nodes: litNodes(edges, view.lit), edges: litEdges(edges, view.lit) } : null;
-    const locked = view.column ? litColumns(graph.columns, view.column) : null;
-    const path = locked && new Set([...locked.keys].map((key) => key.slice(0, key.lastIndexOf("|"))));
-    const isDim = (id: string) => (lit ? !lit.nodes.has(id as LineageNode["id"]) : path ? !path.has(id) && id.startsWith("dataset:") : false);
+    const path: ReadonlySet<string> | null = locked && datasetsOf(locked.keys);
+    const isDim = (id: string) => (lit ? !lit.nodes.has(id as NodeId) : path ? !path.has(id) && id.startsWith("dataset:") : false);
     const keys = locked?.keys ?? new Set<string>();
-    const pages = new Map([...opened].map(([id, rows]) => [id, pageOf(id, rows, keys, view.seeks.find((each) => each.id === id))]));
+    // What waits for its place is not drawn over what has one.
+    const placed = [...opened].filter(([id]) => laid.columns.has(id));
+    const pages = new Map(placed.map(([id, { rows, of }]) => [id, { ...pageOf(id, rows, keys, view.seeks.find((each) => of === null && each.id === id)), of }]));
     const drawn = flowNodes(laid, {
       lookOf: (id) => ({
         isDim: isDim(id),
@@ -62,6 +69,6 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     );
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
     const columns = between.map((edge) => columnFlowEdge(edge, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, left, trouble };
-  }, [laid, trouble, graph, view.lit, view.column, view.seeks, difference, opened]);
+    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
+  }, [laid, trouble, graph, locked, view.lit, view.seeks, difference, opened]);
 }

@@ -12,7 +12,7 @@ function questionsOf(view: View): Query<"graph">[] {
   const { level } = view;
   if (!view.node && view.from) return []; // The difference of the whole lineage, around no node.
   const asOf = view.at ?? undefined;
-  const columns = view.columns.length > 0 ? true : undefined;
+  const columns = view.columns.length > 0 || view.column ? true : undefined;
   const datasets = view.datasetsOnly ? true : undefined;
   const around = { node: view.node, up: view.up, down: view.down, grown: view.grown, level, datasets, columns };
   // What is gone since the other moment is drawn too.

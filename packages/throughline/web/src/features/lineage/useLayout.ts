@@ -8,7 +8,7 @@ import { layOut } from "./elk";
 export interface Laid {
   shown: Shown;
   places: Map<NodeId, Place>;
-  columns: Map<NodeId, number>;
+  columns: ReadonlyMap<NodeId, number>;
   about: string | null;
 }
 
@@ -18,7 +18,7 @@ interface Layout {
 }
 
 /** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: Map<NodeId, number>, about: string | null): Layout {
+export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, about: string | null): Layout {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {

@@ -1,0 +1,67 @@
+"""What is unfolded or locked in the graph is in the window, with the path that it is on."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.looking import Look
+
+from .test_views import ACTUALS, RAW
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_ALL_ARE_WITHIN = """what => {
+    const [frame] = [...document.querySelectorAll(".canvas")].map((e) => e.getBoundingClientRect());
+    const boxes = [...document.querySelectorAll(what)].map((e) => e.getBoundingClientRect());
+    return boxes.length > 0 && boxes.every((box) => box.left >= frame.left && box.top >= frame.top
+        && box.right <= frame.right && box.bottom <= frame.bottom - 40);
+}"""
+
+
+def _at(node: str, **others: str) -> str:
+    return f"/lineage?{urlencode({'node': node, **others})}"
+
+
+def _are_in_sight(page: Page, what: str) -> None:
+    page.wait_for_function(_ALL_ARE_WITHIN, arg=what)
+
+
+def test_columns_that_are_unfolded_one_after_the_other_are_in_sight(look: Look) -> None:
+    page = look(_at(RAW, up="2", down="2"))
+    buttons = page.get_by_role("button", name=re.compile("^Columns of "))
+    expect(buttons.first).to_be_visible()
+    for place in range(3):
+        buttons.nth(place).click()
+        expect(page.locator(".columns-search")).to_have_count(place + 1)
+        _are_in_sight(page, ".node:has(.columns)")
+
+
+def test_a_locked_column_shows_the_rows_of_its_path_and_lights_its_lines(look: Look) -> None:
+    page = look(_at(ACTUALS, up="2", down="2"))
+    page.get_by_role("button", name="Columns of nyc_taxi.yellow_rides_hourly_actuals").click()
+    page.get_by_role("button", name=re.compile("^mean_distance")).click()
+    lit = page.locator(".columns li.lit")
+    expect(lit.filter(has_text="trip_distance")).to_be_visible()
+    expect(page.locator(".columns li").filter(has_text="tpep_pickup")).to_have_count(0)
+    expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
+    _are_in_sight(page, ".node:has(li.lit)")
+    page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
+    expect(page.locator(".columns li").filter(has_text="tpep_pickup").first).to_be_visible()
+    page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.locator(".columns")).to_have_count(1)
+
+
+def test_a_column_whose_path_is_not_shown_is_marked_and_leads_to_it(look: Look) -> None:
+    page = look(_at(RAW))
+    page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
+    page.get_by_role("button", name=re.compile("^trip_distance")).click()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    expect(page.locator(".columns li.lit")).to_have_count(1)
+    _are_in_sight(page, ".node")
+    page.get_by_role("button", name="Show two steps more").click()
+    expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
