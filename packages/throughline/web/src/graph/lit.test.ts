@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { answer, column, id, told } from "../test/graphs";
 import { rowsOf } from "./columns";
-import { columnKey, litColumns, litEdges, litNodes } from "./lit";
+import { columnKey, datasetsOf, litColumns, litEdges, litNodes } from "./lit";
 import { merge } from "./merge";
 import type { DatasetNode } from "./types";
 
@@ -44,4 +44,9 @@ test("columns with lineage come first, also those that no schema names", () => {
   ];
   const rows = rowsOf(node, edges, new Map(changes.map((each) => [columnKey(each.node, each.field), each])));
   expect(rows.map(({ name, type, mark }) => [name, type, mark])).toEqual([["p", "int", "added"], ["gone", "date", "removed"], ["x", "int", null], ["bare", "", null]]);
+});
+
+test("the datasets of a path are told once", () => {
+  const { keys } = litColumns([column("a.x", "b.x"), column("a.y", "b.x")], columnKey(id("b"), "x"));
+  expect([...datasetsOf(keys)].sort()).toEqual([id("a"), id("b")]);
 });
