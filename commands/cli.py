@@ -68,7 +68,7 @@ def test(context: typer.Context) -> None:
     """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
     if "--help" in context.args:
         typer.echo("./run test [--fast] runs pytest with its own arguments, below.\n")
-    shared_out = ["--numprocesses=logical", "--dist=loadgroup", "--no-loadscope-reorder"]
+    shared_out = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
