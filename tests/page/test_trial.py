@@ -153,6 +153,17 @@ def test_shapes_and_lines_have_a_legend_that_folds(theme: str, look: Look) -> No
     expect(legend).to_be_hidden()
 
 
+def test_the_legend_opens_by_its_key_and_escape_closes_it_before_the_details(look: Look) -> None:
+    page = look(_at(ACTUALS, open=ACTUALS))
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    legend = page.get_by_role("list", name="What shapes and lines mean")
+    page.keyboard.press("?")
+    expect(legend).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(legend).to_be_hidden()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+
+
 def test_what_is_written_on_a_dataset_says_what_it_is(look: Look) -> None:
     page = look(_at(f"{_LAKE}yellow_taxi_staging", up="9"))
     staging = page.locator(f'[data-node="{_LAKE}yellow_taxi_staging"]')

@@ -27,6 +27,7 @@ def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:
     page = empty("/")
     base = page.url + "sample"
     expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
+    expect(page.get_by_text("./run lineage harvest --help")).to_be_visible()
     page.get_by_role("link", name="open a sample lineage").click()
     banner = page.get_by_role("complementary", name="Sample")
     expect(banner).to_contain_text("Not your data")

@@ -48,6 +48,9 @@ export function toElk(
       "elk.layered.nodePlacement.strategy": isLarge ? "SIMPLE" : "NETWORK_SIMPLEX",
       "elk.layered.considerModelOrder.strategy": isLarge ? "NONE" : "NODES_AND_EDGES",
       "elk.layered.thoroughness": isLarge ? "1" : "7",
+      // A line that leads back goes around the nodes.
+      "elk.layered.feedbackEdges": "true",
+      "elk.spacing.edgeNode": "18",
       "elk.edgeRouting": "POLYLINE",
     },
     children: [...nodes]

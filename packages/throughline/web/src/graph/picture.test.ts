@@ -99,3 +99,8 @@ test("dots are twice as many as pixels, unless a browser could not draw so many"
   expect(scaleOf({ width: 32_000, height: 100 })).toBe(0.5);
   expect(scaleOf({ width: 10_000, height: 10_000 })).toBe(1);
 });
+
+test("a line that leads back has its corners", () => {
+  const back = svgOf([placed("a", 0), placed("b", 400)], [line("b", "a", { data: { corners: [{ x: 680, y: 150 }, { x: 0, y: 150 }] } })]);
+  expect(back).toContain("L704 136Q704 150");
+});

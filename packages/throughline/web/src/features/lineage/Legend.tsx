@@ -1,4 +1,4 @@
-import { useId, useState, type ReactNode } from "react";
+import { useEffect, useId, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 
 const LINES: readonly (readonly [string, string])[] = [
@@ -15,9 +15,20 @@ const LINES: readonly (readonly [string, string])[] = [
 export function Legend(): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+      if (event.key === "?" && !isTyping) setOpen((before) => !before);
+      if (event.key !== "Escape" || !isOpen) return;
+      setOpen(false);
+      event.stopPropagation(); // It closes the details the next time.
+    };
+    window.addEventListener("keydown", onKey, true);
+    return () => window.removeEventListener("keydown", onKey, true);
+  }, [isOpen]);
   return (
     <>
-      <button type="button" className="button bare square" aria-label="Legend" title="What shapes and lines mean" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="button bare square" aria-label="Legend" title="What shapes and lines mean (?)" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
         <Icon name="lost" />
       </button>
       {isOpen && (

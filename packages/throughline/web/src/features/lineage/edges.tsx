@@ -1,5 +1,7 @@
-import { BaseEdge, EdgeLabelRenderer, getBezierPath, type EdgeProps, type EdgeTypes } from "@xyflow/react";
+import { BaseEdge, EdgeLabelRenderer, getBezierPath, type Edge, type EdgeProps, type EdgeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
+import type { Place } from "../../graph/layout";
+import { backPath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
 
@@ -29,4 +31,9 @@ function ColumnLine({ label, target, targetHandleId, ...ends }: EdgeProps): Reac
   );
 }
 
-export const EDGE_TYPES: EdgeTypes = { column: ColumnLine };
+/** A line that leads back, around the nodes between its ends. */
+function BackLine({ data, sourceX, sourceY, targetX, targetY }: EdgeProps<Edge<{ corners: Place[] }>>): ReactNode {
+  return <BaseEdge path={backPath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY })} />;
+}
+
+export const EDGE_TYPES: EdgeTypes = { column: ColumnLine, back: BackLine };

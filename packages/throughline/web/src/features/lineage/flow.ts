@@ -1,7 +1,7 @@
 import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
 import type { RowPage } from "../../graph/columns";
 import type { Mark } from "../../graph/difference";
-import { GRIPS, sizeOf } from "../../graph/layout";
+import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
 import { said } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
@@ -60,8 +60,8 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
   });
 }
 
-/** An edge between nodes as React Flow takes it. */
-export function flowEdge(edge: LineageEdge, look: Look): Edge {
+/** An edge between nodes as React Flow takes it; one that leads back has corners. */
+export function flowEdge(edge: LineageEdge, corners: Place[] | undefined, look: Look): Edge {
   const tone = [edge.kind, look.isDim && "dim", look.isLit && "lit", look.mark].filter(Boolean).join(" ");
   return {
     id: `${edge.kind} ${edge.from} ${edge.to}`,
@@ -70,6 +70,7 @@ export function flowEdge(edge: LineageEdge, look: Look): Edge {
     sourceHandle: "out",
     targetHandle: "in",
     className: tone,
+    ...(corners && { type: "back", data: { corners } }),
     focusable: false,
   };
 }

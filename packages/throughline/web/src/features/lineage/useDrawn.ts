@@ -60,7 +60,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
       litColumns: keys,
     });
     const lines = edges.map((edge) =>
-      flowEdge(edge, {
+      flowEdge(edge, laid.backs.get(edge), {
         isDim: lit ? !lit.edges.has(edge) : path !== null,
         isLit: lit?.edges.has(edge) ?? false,
         isRoot: false,

@@ -37,6 +37,9 @@ export function Empty(): ReactNode {
         </p>
       )}
       <p>
+        Logs and catalogs that are there already have lineage too: <code>{PROGRAM} harvest --help</code> says what of.
+      </p>
+      <p>
         Or look around first:{" "}
         <a className="link" href="/sample/">
           open a sample lineage
