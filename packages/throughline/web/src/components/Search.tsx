@@ -2,7 +2,7 @@ import "./search.css";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
-import { addressOfHit, PLACES, type Hit } from "../graph/found";
+import { addressOfHit, besideHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts, plural } from "../graph/words";
 import { wantFocus } from "./focus";
@@ -85,7 +85,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">Nothing is like “{asked}”. Parts of names, columns, tags, owners and SQL can be found.</p>}
         <ul id={id} role="listbox" aria-label="Found">
           {hits.map((hit, place) => {
-            const { title, above } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
+            const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
             return (
               <li
                 key={hit.id}
@@ -101,7 +101,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
                   {title}
                 </span>
                 <span className="hit-about clip" title={hit.text}>
-                  {hit.matched === "name" ? above || hit.namespace : `${PLACES[hit.matched] ?? hit.matched}: ${hit.text}`}
+                  {besideHit(hit, hits)}
                 </span>
                 <Tags tags={hit.tags.slice(0, 2)} />
               </li>

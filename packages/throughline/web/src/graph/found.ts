@@ -1,3 +1,4 @@
+import { parts } from "./words";
 import type { Answer } from "../api/client";
 import { graphOf } from "./impact";
 import type { NodeId } from "./types";
@@ -12,4 +13,14 @@ export const PLACES: Record<string, string> = { name: "Name", column: "Column", 
 export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string {
   if (hit.matched !== "column") return addressOf(hit.id);
   return graphOf({ id: hit.id as NodeId, field: hit.text });
+}
+
+/** What stands beside a hit's name: what the name is in, or where else the text was found; both where another hit has the same name. */
+export function besideHit(hit: Pick<Hit, "name" | "namespace" | "type" | "matched" | "text">, hits: readonly Pick<Hit, "name" | "type">[]): string {
+  const split = (each: Pick<Hit, "name" | "type">) => parts(each.name, each.type === "job" ? "job" : "dataset");
+  const { title, above } = split(hit);
+  const where = above || hit.namespace;
+  if (hit.matched === "name") return where;
+  const found = `${PLACES[hit.matched] ?? hit.matched}: ${hit.text}`;
+  return hits.filter((each) => split(each).title === title).length > 1 ? `${where} · ${found}` : found;
 }
