@@ -174,7 +174,12 @@ def test_status_without_credentials_is_told_from_nothing_being_there(
     [
         ({}, "SPARK=emr-serverless needs LAKEHOUSE=glue, not local"),
         (
-            {"lakehouse": "glue", "bucket": "b", "aws_account": "1", "emr_role_arn": "arn:x"},
+            {
+                "lakehouse": "glue",
+                "bucket": "b",
+                "aws_account": "123456789012",
+                "emr_role_arn": "arn:x",
+            },
             "SPARK=emr-serverless needs EMR_APPLICATION_ID too; .* --with emr-serverless",
         ),
     ],
