@@ -28,8 +28,10 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
     let isOld = false;
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
+    const start = performance.now();
     layOut(graph).then(
       (found) => {
+        performance.measure("layout", { start }); // benchmarks/lineage_page.py reads it
         // Drawing 1,000 nodes gives way to clicks and keys.
         if (!isOld) startTransition(() => setLayout({ laid: { shown, places: placesOf(found), backs: backsOf(found, shown.edges), columns: asked, about }, trouble: null }));
       },
