@@ -33,6 +33,11 @@ test("lines lead between columns that are shown, and those that are not are coun
   expect(linesOf(edges, new Map([[A, of("", 1)], [id("b"), of("", 0)]]))).toEqual({ lines: [edges[1]], left: 2 });
 });
 
+test("lines come from the highest to the lowest", () => {
+  const edges = [column("a.c5", "b.c1"), column("a.c0", "b.c2"), column("a.c3", "b.c0")];
+  expect(linesOf(edges, new Map([[A, of("", 0)], [id("b"), of("", 0)]])).lines).toEqual([edges[1], edges[2], edges[0]]);
+});
+
 test("what is not unfolded shows its columns on the path, and how many there are", () => {
   const node = merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
   const edges = [column("a.x", "b.x")];

@@ -73,10 +73,14 @@ export function pathRows(node: DatasetNode, edges: readonly ColumnEdge[], lit: R
   return rows.length > 0 ? { rows, of: all.length } : null;
 }
 
-/** The lines between columns that nodes show, and how many are left out because one of their columns is not shown. */
+/** The lines between columns that nodes show, from the highest to the lowest, and how many are left out because one of their columns is not shown. */
 export function linesOf(edges: readonly ColumnEdge[], pages: ReadonlyMap<string, RowPage>): { lines: ColumnEdge[]; left: number } {
-  const shown = new Set([...pages].flatMap(([id, { rows }]) => rows.map((row) => columnKey(id, row.name))));
+  const shown = new Map([...pages].flatMap(([id, { rows }]) => rows.map((row, place) => [columnKey(id, row.name), place])));
   const between = edges.filter(({ from, to }) => pages.has(from.id) && pages.has(to.id));
-  const lines = between.filter(({ from, to }) => shown.has(columnKey(from.id, from.field)) && shown.has(columnKey(to.id, to.field)));
+  const found = between.flatMap((edge) => {
+    const [start, end] = [edge.from, edge.to].map(({ id, field }) => shown.get(columnKey(id, field)));
+    return start === undefined || end === undefined ? [] : [{ edge, height: start + end }];
+  });
+  const lines = found.toSorted((a, b) => a.height - b.height).map(({ edge }) => edge);
   return { lines, left: between.length - lines.length };
 }

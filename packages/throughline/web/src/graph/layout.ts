@@ -1,4 +1,4 @@
-import type { ElkNode } from "elkjs/lib/elk-api";
+import type { ElkNode, ElkPort } from "elkjs/lib/elk-api";
 import { COLUMNS_SHOWN } from "./columns";
 import type { LineageEdge, LineageNode, NodeId } from "./types";
 
@@ -48,16 +48,24 @@ export function toElk(
       "elk.layered.nodePlacement.strategy": isLarge ? "SIMPLE" : "NETWORK_SIMPLEX",
       "elk.layered.considerModelOrder.strategy": isLarge ? "NONE" : "NODES_AND_EDGES",
       "elk.layered.thoroughness": isLarge ? "1" : "7",
-      // A line that leads back goes around the nodes.
+      // A line that leads back, or on over several layers, goes around the nodes.
       "elk.layered.feedbackEdges": "true",
       "elk.spacing.edgeNode": "18",
       "elk.edgeRouting": "POLYLINE",
     },
     children: [...nodes]
       .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map((node) => ({ id: node.id, ...sizeOf(columnsOf(node)) })),
-    edges: edges.map((edge, place) => ({ id: String(place), sources: [edge.from], targets: [edge.to] })),
+      .map((node) => ({ id: node.id, ...sizeOf(columnsOf(node)), ports: portsOf(node.id), layoutOptions: { "elk.portConstraints": "FIXED_POS" } })),
+    edges: edges.map((edge, place) => ({ id: String(place), sources: [`out ${edge.from}`], targets: [`in ${edge.to}`] })),
   };
+}
+
+/** Where lines end at a node, as elk takes it: otherwise it would spread them over the node's sides. */
+function portsOf(id: NodeId): ElkPort[] {
+  return [
+    { id: `in ${id}`, ...GRIPS.left, layoutOptions: { "elk.port.side": "WEST" } },
+    { id: `out ${id}`, ...GRIPS.right, layoutOptions: { "elk.port.side": "EAST" } },
+  ];
 }
 
 export function placesOf(laid: ElkNode): Map<NodeId, Place> {

@@ -2,7 +2,7 @@ import type { ColumnRow, RowPage } from "./columns";
 import type { Mark } from "./difference";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
-import { backPath } from "./route";
+import { linePath } from "./route";
 import type { LineageNode } from "./types";
 import { duration, moment, parts, short } from "./words";
 
@@ -19,7 +19,7 @@ export interface PictureLine {
   targetHandle?: string | null;
   className?: string;
   label?: unknown;
-  /** Where a line that leads back has its corners. */
+  /** Where a line goes between its ends. */
   data?: { corners?: readonly Place[] };
 }
 
@@ -159,10 +159,7 @@ class Drawing {
     const { colours } = this.pens;
     const colour = looks.has("lit") ? "accent" : looks.has("added") ? "good" : looks.has("removed") ? "bad" : "line-strong";
     const dashes = looks.has("control") ? "3 5" : looks.has("indirect") ? "2 4" : looks.has("removed") ? "6 5" : "";
-    const bend = Math.max(36, Math.abs(to.x - from.x) / 2);
-    const { corners } = line.data ?? {};
-    const path = corners ? backPath(from, corners, to) : `M${from.x} ${from.y}C${from.x + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`;
-    return `<path d="${path}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
+    return `<path d="${linePath(from, line.data?.corners ?? [], to)}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
   }
 
   /** What a line says, beside its end and above all else. */

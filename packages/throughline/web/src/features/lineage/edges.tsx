@@ -1,24 +1,31 @@
-import { BaseEdge, EdgeLabelRenderer, getBezierPath, type Edge, type EdgeProps, type EdgeTypes } from "@xyflow/react";
+import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps, type EdgeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import type { Place } from "../../graph/layout";
-import { backPath } from "../../graph/route";
+import { linePath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
 
+type LineProps = EdgeProps<Edge<{ corners: readonly Place[] }>>;
+
+/** A line by its corners. */
+function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNode {
+  return <BaseEdge path={linePath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY })} />;
+}
+
 /** A line between two columns; how one is made of the other stands beside its end, and opens how. */
-function ColumnLine({ label, target, targetHandleId, ...ends }: EdgeProps): ReactNode {
+function ColumnLine(line: LineProps): ReactNode {
   const { openColumn } = useActions();
-  const [path] = getBezierPath(ends);
+  const { label, target, targetHandleId, targetX, targetY } = line;
   const field = targetHandleId?.slice("in:".length) ?? "";
   return (
     <>
-      <BaseEdge path={path} />
+      <Line {...line} />
       {typeof label === "string" && (
         <EdgeLabelRenderer>
           <button
             type="button"
             className="edge-how nodrag nopan"
-            style={{ transform: `translate(-100%, -50%) translate(${ends.targetX - 8}px, ${ends.targetY}px)` }}
+            style={{ transform: `translate(-100%, -50%) translate(${targetX - 8}px, ${targetY}px)` }}
             onClick={() => openColumn(target as NodeId, field)}
             aria-label={`${label}: how ${field} is made`}
             title={`How ${field} is made`}
@@ -31,9 +38,4 @@ function ColumnLine({ label, target, targetHandleId, ...ends }: EdgeProps): Reac
   );
 }
 
-/** A line that leads back, around the nodes between its ends. */
-function BackLine({ data, sourceX, sourceY, targetX, targetY }: EdgeProps<Edge<{ corners: Place[] }>>): ReactNode {
-  return <BaseEdge path={backPath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY })} />;
-}
-
-export const EDGE_TYPES: EdgeTypes = { column: ColumnLine, back: BackLine };
+export const EDGE_TYPES: EdgeTypes = { line: Line, column: ColumnLine };

@@ -60,8 +60,8 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
   });
 }
 
-/** An edge between nodes as React Flow takes it; one that leads back has corners. */
-export function flowEdge(edge: LineageEdge, corners: Place[] | undefined, look: Look): Edge {
+/** An edge between nodes as React Flow takes it. */
+export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, look: Look): Edge {
   const tone = [edge.kind, look.isDim && "dim", look.isLit && "lit", look.mark].filter(Boolean).join(" ");
   return {
     id: `${edge.kind} ${edge.from} ${edge.to}`,
@@ -70,13 +70,14 @@ export function flowEdge(edge: LineageEdge, corners: Place[] | undefined, look: 
     sourceHandle: "out",
     targetHandle: "in",
     className: tone,
-    ...(corners && { type: "back", data: { corners } }),
+    type: "line",
+    ...(corners && { data: { corners } }),
     focusable: false,
   };
 }
 
 /** An edge between columns; how one is made of the other is written on it when it is lit. */
-export function columnFlowEdge(edge: ColumnEdge, isLit: boolean, mark: Mark | null): Edge {
+export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
     source: edge.from.id,
@@ -85,6 +86,7 @@ export function columnFlowEdge(edge: ColumnEdge, isLit: boolean, mark: Mark | nu
     targetHandle: `in:${edge.to.field}`,
     className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
     type: "column",
+    ...(corners && { data: { corners } }),
     label: isLit ? said(edge.how) || "direct" : undefined,
     focusable: false,
   };

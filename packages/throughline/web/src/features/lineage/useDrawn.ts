@@ -4,6 +4,7 @@ import { linesOf, pageOf, pathRows, rowsOf, type ColumnRow } from "../../graph/c
 import type { Difference } from "../../graph/difference";
 import { datasetsOf, litColumns, litEdges, litNodes } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
+import { throughJobs } from "../../graph/route";
 import type { Graph, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
@@ -60,7 +61,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
       litColumns: keys,
     });
     const lines = edges.map((edge) =>
-      flowEdge(edge, laid.backs.get(edge), {
+      flowEdge(edge, laid.corners.get(edge), {
         isDim: lit ? !lit.edges.has(edge) : path !== null,
         isLit: lit?.edges.has(edge) ?? false,
         isRoot: false,
@@ -68,7 +69,8 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
       }),
     );
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
-    const columns = between.map((edge) => columnFlowEdge(edge, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    const ways = throughJobs(between, edges, laid.corners, laid.places);
+    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, locked, view.lit, view.seeks, difference, opened]);
 }

@@ -1,15 +1,15 @@
 import { startTransition, useEffect, useState } from "react";
 import { PartError } from "../../components/part";
 import { toElk, placesOf, type Place } from "../../graph/layout";
-import { backsOf } from "../../graph/route";
-import type { LineageEdge, LineageNode, NodeId } from "../../graph/types";
+import { cornersOf, type Corners } from "../../graph/route";
+import type { LineageNode, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import { layOut } from "./elk";
 
 export interface Laid {
   shown: Shown;
   places: Map<NodeId, Place>;
-  backs: Map<LineageEdge, Place[]>;
+  corners: Corners;
   columns: ReadonlyMap<NodeId, number>;
   about: string | null;
 }
@@ -33,7 +33,7 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
       (found) => {
         performance.measure("layout", { start }); // benchmarks/lineage_page.py reads it
         // Drawing 1,000 nodes gives way to clicks and keys.
-        if (!isOld) startTransition(() => setLayout({ laid: { shown, places: placesOf(found), backs: backsOf(found, shown.edges), columns: asked, about }, trouble: null }));
+        if (!isOld) startTransition(() => setLayout({ laid: { shown, places: placesOf(found), corners: cornersOf(found, shown.edges), columns: asked, about }, trouble: null }));
       },
       (trouble: unknown) => {
         if (!isOld) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
