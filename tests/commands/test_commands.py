@@ -17,6 +17,7 @@ from typer.main import get_command
 from commands.airflow_api import _log_line
 from commands.cli import app
 from commands.demo import default_months, lineage_command
+from commands.package import find_uv
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import _lock, _locks
@@ -174,10 +175,12 @@ def test_what_cannot_be_done_is_said_before_anything_is_started(
 def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
     option: str, value: str, told: str, tmp_path: Path
 ) -> None:
+    # With the uv that runs this: another STATE_DIR would get itself one.
+    path = f"{Path(find_uv()).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         [REPOSITORY / "run", "demo", option, value],
         cwd=tmp_path,
-        env=os.environ | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct"},
+        env=os.environ | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct", "PATH": path},
         capture_output=True,
         text=True,
         check=False,

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from throughline.deliver.loss import losses
 
 from .conftest import Call
@@ -40,6 +42,7 @@ _NOTES = """
 """
 
 
+@pytest.mark.replay
 def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text("".join(json.dumps(event) + "\n" for event in pipeline()))

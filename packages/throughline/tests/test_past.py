@@ -154,6 +154,7 @@ def test_a_moment_that_is_none_is_refused(
         moment_of(state, as_of, known_at)
 
 
+@pytest.mark.replay
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)), max_size=12),

@@ -49,6 +49,7 @@ def _answers(state: State) -> dict[str, Any]:
     }
 
 
+@pytest.mark.replay
 @settings(max_examples=150, deadline=None)
 @given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
 def test_a_graph_asked_for_between_events_is_the_one_that_all_of_them_together_give(
@@ -109,6 +110,7 @@ def test_a_graph_asked_for_before_a_rare_event_is_right_after_it(build: Any, num
     assert _answers(state) == _answers(project(events)), name
 
 
+@pytest.mark.replay
 @settings(max_examples=120, deadline=None)
 @given(entries=run_entries(), random=st.randoms(use_true_random=False), data=st.data())
 def test_any_order_with_any_repetition_gives_the_same_projection(

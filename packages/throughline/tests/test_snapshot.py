@@ -80,6 +80,7 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
         assert canonical(found) == canonical(expected)
 
 
+@pytest.mark.replay
 @settings(max_examples=60, deadline=None)
 @given(some_entries(), st.integers())
 def test_a_snapshot_and_what_came_after_it_give_what_all_events_give(
