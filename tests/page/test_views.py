@@ -202,6 +202,20 @@ def test_the_page_survives_a_restart_of_the_server(look: Look, lineage: Lineage)
     expect(page.get_by_role("tab", name="About")).to_be_visible()
 
 
+def test_the_page_comes_back_when_a_proxy_has_answered_for_the_server(
+    look: Look, lineage: Lineage
+) -> None:
+    page = look(_at(ACTUALS))
+    expect(page.get_by_text("Live")).to_be_visible()
+    page.route("**/events/stream", lambda route: route.fulfill(status=502))
+    with page.expect_response(lambda answer: answer.status == 502):
+        lineage.stop()
+        lineage.start()
+    expect(page.get_by_text("Reconnecting")).to_be_visible()
+    page.unroute("**/events/stream")
+    expect(page.get_by_text("Live")).to_be_visible()
+
+
 @pytest.mark.parametrize("path", ["/", "/search?text=none"])
 def test_the_search_says_that_the_server_is_away_and_comes_back(
     path: str, look: Look, lineage: Lineage

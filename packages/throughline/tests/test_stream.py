@@ -117,9 +117,10 @@ def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
     assert Client(port, Authorization="Bearer wrong").answer.status == 401
 
 
-def test_silence_is_filled_with_comments(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_has_a_first_byte_at_once_and_its_silence_is_filled_with_comments(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("throughline.api.stream._HEARTBEAT_SECONDS", 0.01)
     client = Client(port)
+    assert client.lines() == [": here"]
     assert client.lines() == client.lines() == [": still here"]
 
 
@@ -158,6 +159,7 @@ def test_a_stream_ends_with_its_server(tmp_path: Any) -> None:
     port = urlsplit(process.stdout.readline().split()[3].rstrip(",")).port
     assert port is not None
     client = Client(port)
+    assert client.lines() == [": here"]
     process.send_signal(signal.SIGTERM)
     assert client.lines() == []  # the end, and no reset
     _, said = process.communicate(timeout=20)

@@ -72,6 +72,7 @@ async def _events(live: Live, after: int, is_closing: Callable[[], bool]) -> Asy
             loop.call_soon_threadsafe(woken.set)
 
     with live.listening(wake):
+        yield ": here\n\n"  # Firefox tells nobody of a stream before its first byte
         while not is_closing():
             woken.clear()
             try:

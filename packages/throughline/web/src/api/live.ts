@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { BASE } from "./base";
 
 const QUIET_MS = 1_000;
+const AGAIN_MS = 2_000;
 
 /** Ask again what is shown whenever events came in, at most once a second; whether the stream is open. */
 export function useLive(): boolean {
@@ -12,6 +13,7 @@ export function useLive(): boolean {
     if (BASE) return undefined; // nothing new comes to the sample
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
     const renew = () => {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -22,17 +24,22 @@ export function useLive(): boolean {
       stream = new EventSource("/api/v2/events/stream");
       stream.onopen = () => setOpen(true);
       stream.onmessage = renew;
+      // Browsers give up where a proxy says 502 for a server that restarts, and Firefox waits longer each time.
       stream.onerror = () => {
+        close();
         setOpen(false);
-        renew();
+        again = setTimeout(follow, AGAIN_MS);
       };
+    };
+    const close = () => {
+      clearTimeout(again);
+      stream?.close();
+      stream = null;
     };
     // A browser keeps six connections to a server: a tab that nobody sees needs none of them.
     const follow = () => {
-      if (document.hidden) {
-        stream?.close();
-        stream = null;
-      } else if (!stream) {
+      if (document.hidden) close();
+      else if (!stream) {
         open();
         renew();
       }
@@ -41,7 +48,7 @@ export function useLive(): boolean {
     document.addEventListener("visibilitychange", follow);
     return () => {
       document.removeEventListener("visibilitychange", follow);
-      stream?.close();
+      close();
       clearTimeout(timer);
     };
   }, [queries]);
