@@ -117,7 +117,9 @@ def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
     assert Client(port, Authorization="Bearer wrong").answer.status == 401
 
 
-def test_a_stream_has_a_first_byte_at_once_and_its_silence_is_filled_with_comments(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("throughline.api.stream._HEARTBEAT_SECONDS", 0.01)
     client = Client(port)
     assert client.lines() == [": here"]
