@@ -63,14 +63,22 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
         _show(console, settings, progress, notes)
         if exit_when_done:
-            console.print(
-                "\nEnded, as --exit has it: `./run lineage serve` brings the lineage up again,"
-                " `./run airflow` that and Airflow.",
-                soft_wrap=True,
-            )
+            console.print(f"\nEnded, as --exit has it: {comes_up_again(settings)}", soft_wrap=True)
             return
         console.print("\nThis stays up. [bold]Ctrl-C[/bold] ends it.")
         wait_for_interrupt(services)
+
+
+def comes_up_again(settings: Settings) -> str:
+    """How what has ended comes up again."""
+    if not is_embedded(settings):
+        return "`./run airflow` brings Airflow up again."
+    backend = f"LINEAGE_BACKEND={settings.lineage_backend} " if deliveries(settings) else ""
+    more = ", and goes on delivering" if backend else ""
+    return (
+        f"`{backend}./run lineage serve` brings the lineage up again{more},"
+        f" `{backend}./run airflow` that and Airflow."
+    )
 
 
 def default_months(settings: Settings) -> list[str]:
@@ -244,7 +252,11 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
 
 def _show_tree(console: Console, settings: Settings) -> None:
     if not is_embedded(settings):
-        console.print(f"\nThe lineage went to {settings.lineage_backend}.")
+        console.print(
+            f"\nThe lineage was sent to {settings.lineage_backend}, past the lineage server:"
+            " what was not taken there, the tasks' logs say.",
+            soft_wrap=True,
+        )
         return
     command = f"{lineage_command(settings)} tree {FORECAST.name}"
     console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")

@@ -41,7 +41,7 @@ def lineage_lost(settings: Settings) -> str:
         f"Nothing answers at {' and '.join(silent)}, where lineage is to go "
         f"(LINEAGE_BACKEND={settings.lineage_backend}): it would be lost. Start it, name another "
         "URL (docs/backends.md), or have a lineage server wait for it: LINEAGE_DELIVERY=collector, "
-        "with `./run lineage serve` beside."
+        "with that of `./run demo` or `./run airflow`, or `./run lineage serve` beside."
     )
 
 

@@ -222,6 +222,7 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
         *("spark", "read,write"),
     ]
     _told(call, "keys", "remove", "spark", *where)
+    assert _told(call, "keys", "list", *where) == "There are no keys.\n"
     assert keys_of(log) == []
     log.close()
 

@@ -54,7 +54,7 @@ _DESIGN = {
 
 @cache
 def pipeline() -> tuple[Json, ...]:
-    """All events of one run of this repository's pipeline (`./run demo`, two months), by time."""
+    """All events of this repository's pipeline (`./run demo` of two months, twice), by time."""
     with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
         return tuple(json.loads(line) for line in lines)
 

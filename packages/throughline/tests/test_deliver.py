@@ -408,6 +408,28 @@ def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_i
     live.log.close()
 
 
+def test_a_backend_fails_since_the_first_try_that_did(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    def failing_since() -> str:
+        with pytest.raises(UnavailableError):
+            forwarder.drain_patiently(1)
+        assert _standing(live)["isFailing"]
+        return str(_standing(live)["errorAt"])
+
+    forwarder = forward()
+    _fill(live, build, "a")
+    sink.answer = lambda _body, _nth: 503
+    first = failing_since()
+    assert failing_since() == first
+    sink.answer = lambda _body, _nth: 201
+    forwarder.drain()
+    assert not _standing(live)["isFailing"]
+    _fill(live, build, "b")
+    sink.answer = lambda _body, _nth: 503
+    assert failing_since() > first
+
+
 def test_the_events_of_interleaved_runs_keep_their_order_while_the_server_fails_at_random(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:

@@ -154,6 +154,13 @@ def test_a_task_s_log_of_airflow_is_read_and_since_leaves_out_what_is_older(
     assert "tägliche" in found.stdout
 
 
+def test_in_a_pipe_names_are_in_full(call: Call, tmp_path: Path, build: Any) -> None:
+    event = _event(build, 1)
+    event["job"]["name"] = "a_pipeline." + "a_task_with_a_long_name" * 4
+    (tmp_path / "stderr").write_text(_line(event))
+    assert event["job"]["name"] in call("harvest", "spark-logs", str(tmp_path), "--dry-run").stdout
+
+
 def test_a_folder_without_a_log_is_told(call: Call, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text("{}")
     found = call("harvest", "spark-logs", str(tmp_path), "--dry-run")

@@ -17,7 +17,7 @@ from .written import check_written
 
 _PAGE = """# What arrives where
 
-Of one run of this repository's pipeline (`./run demo`, two months, all that its producers told),
+Of this repository's pipeline (`./run demo` of two months, twice, all that its producers told),
 what each backend can show when throughline delivers it: *all*, so many, or none (–). Each thing is
 counted once: a run, an edge, a facet of one run, job or dataset. `./run lineage backends loss
 .state/spool` prints the table of your own events; a test holds this one to it.

@@ -48,7 +48,9 @@ def loss(
             print_line(line)
     if not has_emitter():
         told = "datahub is counted without its emitter: acryl-datahub is not installed"
-        print_line(f"{told} (pip install 'throughline[datahub]')", is_error=True)
+        print_line(
+            f"{told} (pip install './packages/throughline[datahub]', from a clone)", is_error=True
+        )
     if not entries:
         print_line(f"no event was found in {', '.join(paths)}", is_error=True)
         raise typer.Exit(1)

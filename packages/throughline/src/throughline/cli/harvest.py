@@ -34,6 +34,7 @@ Streams = Annotated[str, typer.Option(help="Only log streams whose names begin s
 Profile = Annotated[str | None, typer.Option(help="AWS profile. [boto3's]")]
 
 _ROWS, _NAMES = 40, 3
+_UNBOUNDED = 1_000  # columns, where no terminal has an end
 
 _OPTIONS = {
     "since": (
@@ -274,7 +275,10 @@ def _show(summary: Summary) -> None:
             when = f"{_local(each.first)}\n{_local(each.last)}"
             job = name or "(datasets alone)"
             table.add_row(*map(Text, (job, str(len(each.runs)), *sides, when, *numbers)))
-        new_console().print(table)
+        console = new_console()
+        if not console.is_terminal:
+            console.width = _UNBOUNDED
+        console.print(table)
     if len(found) > _ROWS:
         print_line(f"and {len(found) - _ROWS} more jobs")
     events = sum(each.events for _, each in found)

@@ -76,8 +76,7 @@ def list_(
 
         print_json(found)
         return
-    if found:
-        typer.echo(f"{'name':24} {'may':18} since")
+    typer.echo(f"{'name':24} {'may':18} since" if found else "There are no keys.")
     for key in found:
         typer.echo(f"{key['name']:24} {','.join(key['scopes']):18} {key['createdAt'][:10]}")
 

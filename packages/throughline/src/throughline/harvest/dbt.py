@@ -64,8 +64,9 @@ class Dbt:
             if catalog:
                 now["catalog"] = catalog["metadata"]["generated_at"]
         except (OSError, ValueError, KeyError, TypeError) as error:
+            why = error.strerror if isinstance(error, OSError) else repr(error)
             raise ConfigError(
-                f"{processor.run_result_path}: {error!r}: dbt writes it when it runs; is"
+                f"{processor.run_result_path}: {why}: dbt writes it when it runs; is"
                 f" {self._project} its project, and --target-path where it writes?"
             ) from None
         if now == cursor:

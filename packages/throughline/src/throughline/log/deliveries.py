@@ -75,9 +75,12 @@ class Deliveries:
                 )
 
     def fail(self, error: str) -> None:
-        """Note why the backend takes nothing at present."""
+        """Note why the backend takes nothing at present, and since when it does not."""
+        c = schema.deliveries.c
+        is_failing = c.error_at > func.coalesce(c.moved_at, 0)
+        since = case((is_failing, c.error_at), else_=_now())
         with self._log.writing() as connection:
-            values = {"error": error, "error_at": _now()}
+            values = {"error": error, "error_at": since}
             connection.execute(update(schema.deliveries).where(self._mine).values(**values))
 
     def retry(self) -> int:
