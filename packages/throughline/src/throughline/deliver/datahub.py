@@ -76,9 +76,9 @@ def _emitter(config: DataHubConfig) -> DataHubRestEmitter:
         from datahub.emitter.rest_emitter import DataHubRestEmitter, EmitMode
     except ImportError:
         raise ConfigError(
-            "emitter: acryl-datahub is not installed: pip install './packages/throughline[datahub]',"
-            " from a clone, or say `emitter: false` to do without hierarchy, models, ownership, tags"
-            " and versions"
+            "emitter: acryl-datahub is not installed: pip install"
+            " './packages/throughline[datahub]', from a clone, or say `emitter: false`: without"
+            " hierarchy, models, ownership, tags and versions"
         ) from None
     emitter = DataHubRestEmitter(
         config.url.rstrip("/"),
