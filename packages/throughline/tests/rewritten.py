@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,13 @@ def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False)
     forwarder.stop()
     live.log.close()
     return kept.bodies
+
+
+@cache
+def pipeline() -> tuple[Json, ...]:
+    """All events of this repository's pipeline (`./run demo` of two months, twice), by time."""
+    with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
+        return tuple(json.loads(line) for line in lines)
 
 
 def events_of(*paths: Path) -> list[Json]:

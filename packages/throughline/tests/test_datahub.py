@@ -1,38 +1,26 @@
-"""DataHub: by the rules of its recorded answers, by acryl-datahub's validation, and to a server."""
+"""DataHub: by the rules of its recorded answers, and to a server that keeps them."""
 
 from __future__ import annotations
 
 import json
-import lzma
-from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from throughline.api.sample.rides import rides
-from throughline.deliver import Delivery, Forwarder
-from throughline.deliver.datahub import DataHub, DataHubConfig
-from throughline.deliver.forwarder import Backoff
 from throughline.deliver.known import Known, engine_of
 from throughline.deliver.rewrite import DATAHUB
 from throughline.deliver.rewrite.datahub import rewrite
-from throughline.deliver.rewrite.datahub_extras import proposals
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
-from throughline.deliver.rewritten import rewritten
-from throughline.errors import EventError, UnavailableError
+from throughline.errors import UnavailableError
 from throughline.log import EventLog
-from throughline.projection.live import Batch, Live
+from throughline.projection.live import Live
 
-from .rewritten import events_of, sent
-from .sinks import Answer, Said, Sink, serving
-
-Json = dict[str, Any]
+from .datahub_server import Json, Store, delivering, endpoint_error, fill
+from .rewritten import pipeline, sent
+from .sinks import Answer
 
 _TAXI, _WEATHER, _FLOW = "ingest_yellow_taxi_data", "ingest_weather_data", "TrainForecastModelFlow"
 # DESIGN's table of data edges; files by the folder that they are in.
@@ -50,13 +38,6 @@ _DESIGN = {
     f"{_FLOW}.train": ({f"{_FLOW}/training_data"}, {f"{_FLOW}/model", f"{_FLOW}/metrics"}),
     f"{_FLOW}.write_forecasts_to_table": ({f"{_FLOW}/model"}, {"yellow_rides_hourly_forecast"}),
 }
-
-
-@cache
-def pipeline() -> tuple[Json, ...]:
-    """All events of this repository's pipeline (`./run demo` of two months, twice), by time."""
-    with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
-        return tuple(json.loads(line) for line in lines)
 
 
 def _recorded(shared: Path) -> Iterator[tuple[str, Json, Any]]:
@@ -116,98 +97,12 @@ def test_the_stand_in_fails_on_what_the_endpoint_was_recorded_to_fail_on(shared:
     assert failed == 7
 
 
-def endpoint_error(body: Json) -> str | None:
-    """What DataHub's endpoint fails on, in words of the recorded answers.
-
-    It takes an OTHER, of which it then makes something that is invalid.
-    """
-    for part, word in (("job", "getJob()"), ("run", "getRun()")):
-        if part not in body:
-            return word
-    if body.get("eventType") in (None, "OTHER"):
-        return "getEventType()"
-    facets = body["run"].get("facets") or {}
-    engine = facets.get("processing_engine", {}).get("name")
-    if not (engine or engine_of({}, {}, body["producer"])):
-        return "Unable to determine orchestrator"
-    parent = facets.get("parent")
-    if parent and not engine_of({}, {}, parent["_producer"]):
-        return "Unable to determine orchestrator"
-    for dataset in (*(body.get("inputs") or ()), *(body.get("outputs") or ())):
-        fields = dataset.get("facets", {}).get("schema", {}).get("fields", [])
-        if any(not field.get("name") for field in fields):
-            return "Cannot set field fieldPath"
-    return "is null" if ": null" in json.dumps(facets) else None
-
-
-class Store:
-    """DataHub as far as it matters here: a map of aspects, of which each new one replaces the old.
-
-    The endpoint writes the inputs and outputs of a job with every event, empty ones as well.
-    """
-
-    def __init__(self) -> None:
-        self.aspects: dict[tuple[str, str], Json] = {}
-
-    def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event, or the proposals of the emitter."""
-        if "proposals" in body:
-            for mcp in body["proposals"]:
-                value = json.loads(mcp["aspect"]["value"])
-                self.aspects[mcp["entityUrn"], mcp["aspectName"]] = value
-            return Said(200, {"value": "ok"})
-        if (reason := endpoint_error(body)) is not None:
-            return Said(500, {"message": reason})
-        engine = body["run"]["facets"]["processing_engine"]["name"].lower()
-        self.aspects[job_urn(engine, body["job"]), "dataJobInputOutput"] = {
-            f"{side[:-1]}DatasetEdges": [{"destinationUrn": dataset_urn(d)} for d in body[side]]
-            for side in ("inputs", "outputs")
-        }
-        text = body["job"]["facets"].get("documentation", {}).get("description")
-        self.aspects[flow_urn(engine, body["job"]), "dataFlowInfo"] = {"description": text}
-        return 201
-
-    def of(self, aspect: str) -> dict[str, Json]:
-        """The value of an aspect by entity."""
-        return {urn: value for (urn, name), value in self.aspects.items() if name == aspect}
-
-    def edges(self) -> dict[str, tuple[set[str], set[str]]]:
-        """What each job of DESIGN's table reads and writes."""
-        found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-        for urn, value in self.of("dataJobInputOutput").items():
-            job = urn.rpartition(",")[2].rstrip(")")
-            if not urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(spark"):
-                for at, side in enumerate(("inputDatasetEdges", "outputDatasetEdges")):
-                    found[job][at].update(_short(e["destinationUrn"]) for e in value[side])
-        return {job: sides for job, sides in found.items() if sides != (set(), set())}
-
-
-def _short(urn: str) -> str:
-    platform, name = urn.removeprefix("urn:li:dataset:(urn:li:dataPlatform:").split(",")[:2]
-    if platform == "file":
-        return name.split("/")[-2]
-    return name.removeprefix("nyc_taxi.")
-
-
-@contextmanager
-def _delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[Forwarder]:
-    with serving(Sink(answer)) as sink:
-        backend = DataHub(DataHubConfig(sink.url, emitter=emitter))
-        forwarder = Forwarder("datahub", backend, live, Backoff(first=0.001, most=0.01))
-        yield forwarder
-        forwarder.stop()
-
-
-def _fill(live: Live, build: Any, events: Any) -> None:
-    live.take(Batch([build.entry(event) for event in events]))
-
-
 @pytest.fixture(scope="module")
 def delivered(build: Any) -> Store:
     """DataHub after all of the pipeline was delivered, with the emitter."""
     store, live = Store(), Live(EventLog("sqlite://"))
-    with _delivering(live, store.answer) as forwarder:
-        _fill(live, build, pipeline())
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, pipeline())
         forwarder.drain()
         assert not forwarder.refused
     live.log.close()
@@ -229,9 +124,9 @@ def test_the_edges_are_the_same_in_whatever_order_events_come(
         events.reverse()
     elif seed != "in order":
         Random(seed).shuffle(events)
-    with _delivering(live, store.answer, emitter=False) as forwarder:
+    with delivering(live, store.answer, emitter=False) as forwarder:
         for event in events:
-            _fill(live, build, [event])
+            fill(live, build, [event])
             forwarder.drain()
         assert not forwarder.refused
     assert store.edges() == _DESIGN
@@ -253,18 +148,18 @@ def _without_columns(event: Json) -> Json:
 def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) -> None:
     store = Store()
     first = build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",))
-    with _delivering(live, store.answer, emitter=False) as forwarder:
+    with delivering(live, store.answer, emitter=False) as forwarder:
         for event in (
             first,
             build.run("START", "b", "f.j", "09:00:00"),
             build.run("RUNNING", "b", "f.j", "09:01:00", reads=("x|in2",)),
             build.run("FAIL", "b", "f.j", "09:02:00"),
         ):
-            _fill(live, build, [event])
+            fill(live, build, [event])
             forwarder.drain()
         assert store.edges() == {"f.j": ({"in", "in2"}, {"out"})}
         last = build.run("COMPLETE", "c", "f.j", "10:00:00", reads=("x|new",), writes=("x|out",))
-        _fill(live, build, [last])
+        fill(live, build, [last])
         forwarder.drain()
     assert store.edges() == {"f.j": ({"new"}, {"out"})}
 
@@ -276,9 +171,9 @@ def test_a_run_that_is_told_late_does_not_stand_for_its_job(build: Any) -> None:
     )
     for order in ([old, new], [new, old]):
         store, fresh = Store(), Live(EventLog("sqlite://"))
-        with _delivering(fresh, store.answer, emitter=False) as forwarder:
+        with delivering(fresh, store.answer, emitter=False) as forwarder:
             for event in order:
-                _fill(fresh, build, [event])
+                fill(fresh, build, [event])
                 forwarder.drain()
         assert store.edges() == {"f.j": ({"new"}, set())}
         fresh.log.close()
@@ -289,11 +184,11 @@ def test_elements_of_one_task_have_their_datasets_there_together(
     live: Live, build: Any, at_once: bool
 ) -> None:
     store, dag = Store(), ("d", "dag")
-    with _delivering(live, store.answer, emitter=False) as forwarder:
+    with delivering(live, store.answer, emitter=False) as forwarder:
         for n in range(3):
             for kind, read in (("START", ()), ("COMPLETE", (f"x|in{n}",))):
                 run = build.run(kind, f"e{n}", "dag.load", f"08:0{n}:00", parent=dag, reads=read)
-                _fill(live, build, [run])
+                fill(live, build, [run])
                 if not at_once:
                     forwarder.drain()
         forwarder.drain()
@@ -310,12 +205,12 @@ def test_what_is_sent_of_a_task_of_many_elements_does_not_grow_with_their_square
         sizes.append(len(body["inputs"]))
         return store.answer(body, nth)
 
-    with _delivering(live, answer, emitter=False) as forwarder:
+    with delivering(live, answer, emitter=False) as forwarder:
         for n in range(elements):
             time = f"08:{n // 60:02}:{n % 60:02}"
             reads = ("x|shared", f"x|in{n}")
             run = build.run("COMPLETE", f"e{n}", "dag.load", time, parent=("d", "dag"), reads=reads)
-            _fill(live, build, [run])
+            fill(live, build, [run])
             forwarder.drain()
     assert max(sizes) == 102
     newest = {f"in{n}" for n in range(elements - 101, elements)}
@@ -340,106 +235,15 @@ def test_columns_of_a_table_come_from_all_jobs_that_made_its_contents(
         run("3", "f.second", "08:30:00", "right"),
     ]
     store, fresh = Store(), Live(EventLog("sqlite://"))
-    with _delivering(fresh, store.answer) as forwarder:
+    with delivering(fresh, store.answer) as forwarder:
         for at in order:
-            _fill(fresh, build, [events[at]])
+            fill(fresh, build, [events[at]])
             forwarder.drain()
     fresh.log.close()
     (lineage,) = store.of("upstreamLineage").values()
     assert {each["dataset"].split(",")[1] for each in lineage["upstreams"]} == {"left", "right"}
     columns = {up for each in lineage["fineGrainedLineages"] for up in each["upstreams"]}
     assert {column.split(",")[1] for column in columns} == {"left", "right"}
-
-
-def _job_event(name: str, **parts: Any) -> Json:
-    job = {"namespace": "demo", "name": name, "facets": parts.pop("facets", {})}
-    return {
-        "eventTime": "2025-11-21T08:00:00Z",
-        "producer": "https://github.com/dbt-labs/dbt-core",
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent",
-        "job": job,
-        **parts,
-    }
-
-
-def _dataset_event(dataset: Json) -> Json:
-    event = _job_event("") | {"dataset": dataset}
-    del event["job"]
-    return event | {"schemaURL": event["schemaURL"].replace("JobEvent", "DatasetEvent")}
-
-
-_FACETS = {
-    "documentation": {"description": "What it is for."},
-    "ownership": {"owners": [{"name": "team:data"}]},
-    "tags": {"tags": [{"key": "tier", "value": "gold", "source": "x"}]},
-    "jobType": {"processingType": "BATCH", "integration": "DBT", "jobType": "MODEL"},
-}
-
-
-def test_what_a_job_declares_without_a_run_is_emitted(live: Live, build: Any) -> None:
-    store = Store()
-    read, written = build.dataset("x|in"), build.dataset("x|out")
-    field = {"namespace": "x", "name": "in", "field": "a"}
-    written["facets"] = {"columnLineage": {"fields": {"b": {"inputFields": [field]}}}}
-    event = _job_event("f.j", facets=_FACETS, inputs=[read], outputs=[written])
-    with _delivering(live, store.answer) as forwarder:
-        _fill(live, build, [event])
-        assert forwarder.drain() == 1
-    assert store.edges() == {"f.j": ({"in"}, {"out"})}
-    own = "urn:li:dataJob:(urn:li:dataFlow:(dbt,f,demo),f.j)"
-    told = {name: value for (urn, name), value in store.aspects.items() if urn == own}
-    assert told["dataJobInfo"]["description"] == "What it is for."
-    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
-    assert told["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
-
-
-def test_a_declaration_takes_nothing_away_from_a_job_that_ran(live: Live, build: Any) -> None:
-    store = Store()
-    ran = build.run(
-        "COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",), kind="DBT/MODEL"
-    )
-    event = _job_event("f.j", facets=_FACETS, inputs=[build.dataset("x|other")])
-    with _delivering(live, store.answer) as forwarder:
-        _fill(live, build, [ran])
-        forwarder.drain()
-        before = dict(store.aspects)
-        _fill(live, build, [event])
-        assert forwarder.drain() == 1
-    assert store.edges() == {"f.j": ({"in"}, {"out"})}
-    new = {
-        name for key, value in store.aspects.items() if before.get(key) != value for name in key[1:]
-    }
-    assert new == {"ownership", "globalTags"}
-
-
-def test_what_is_said_of_a_dataset_without_a_run_is_emitted(live: Live, build: Any) -> None:
-    store = Store()
-    fields = [{"name": "b", "type": "string"}, {"name": "c", "type": "decimal(10,2)"}]
-    left, right = (
-        {"namespace": "x", "name": name, "field": "a"} for name in ("declared", "by a job")
-    )
-    lineage = {"columnLineage": {"fields": {"b": {"inputFields": [left]}}}}
-    dataset = build.dataset("x|t", **_FACETS, **lineage, schema={"fields": fields})
-    run = build.run("COMPLETE", "a", "f.j", "07:00:00", reads=("x|by a job",), writes=("x|t",))
-    run["outputs"][0]["facets"] = {"columnLineage": {"fields": {"b": {"inputFields": [right]}}}}
-    with _delivering(live, store.answer) as forwarder:
-        _fill(live, build, [run, _dataset_event(dataset)])
-        assert forwarder.drain() == 2
-    urn = "urn:li:dataset:(urn:li:dataPlatform:x,t,PROD)"
-    told = {name: value for (of, name), value in store.aspects.items() if of == urn}
-    assert [each["fieldPath"] for each in told["schemaMetadata"]["fields"]] == ["b", "c"]
-    assert told["datasetProperties"]["description"] == "What it is for."
-    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
-    upstreams = {each["dataset"].split(",")[1] for each in told["upstreamLineage"]["upstreams"]}
-    assert upstreams == {"declared", "by%20a%20job"}
-
-
-def test_without_the_emitter_what_is_of_no_run_is_left_out(live: Live, build: Any) -> None:
-    store = Store()
-    with _delivering(live, store.answer, emitter=False) as forwarder:
-        _fill(live, build, [_job_event("f.j"), _dataset_event(build.dataset("x|t"))])
-        assert forwarder.drain() == 2
-    assert store.aspects == {}
 
 
 def test_what_openlineage_cannot_carry_there_is_emitted(delivered: Store) -> None:
@@ -477,93 +281,6 @@ def test_what_openlineage_cannot_carry_there_is_emitted(delivered: Store) -> Non
     assert download in store.of("dataJobInputOutput")
 
 
-def _proposals(events: Any, build: Any) -> list[Any]:
-    class Emitted:
-        def __init__(self) -> None:
-            self.found: list[Any] = []
-
-        def send(self, delivery: Delivery) -> None:
-            for body, known in rewritten(delivery, DATAHUB, {}):
-                self.found += proposals(body, known)
-
-        def close(self) -> None:
-            """Nothing is open."""
-
-    live, emitted = Live(EventLog("sqlite://")), Emitted()
-    _fill(live, build, events)
-    forwarder = Forwarder("x", emitted, live)
-    forwarder.drain()
-    assert not forwarder.refused
-    forwarder.stop()
-    live.log.close()
-    return emitted.found
-
-
-def test_all_that_is_emitted_passes_acryl_datahubs_validation(build: Any, tmp_path: Path) -> None:
-    odd = build.run(
-        "COMPLETE", "r", "a job, (odd).b c", "08:00:00", reads=("s3://lake|raw/a, b(c)",),
-        writes=("x|m,n",),
-    )  # fmt: skip
-    odd["job"]["facets"] = {"ownership": {"owners": [{"name": "team:data, (x)"}]}}
-    odd["outputs"][0]["facets"] = {
-        "datasetType": {"datasetType": "MODEL"},
-        "tags": {"tags": [{"key": "pii", "value": "true", "source": "x", "field": "a,b"}]},
-        "columnLineage": {
-            "fields": {"a,b": {"inputFields": [{**odd["inputs"][0], "field": "c (d)"}]}}
-        },
-    }
-    named = build.dataset("a b|c (d), e", **_FACETS, schema={"fields": [{"name": "f, g"}]})
-    of_no_run = [_job_event("x, (y).z", facets=_FACETS, outputs=[named]), _dataset_event(named)]
-    proposals = _proposals([*pipeline(), odd, *of_no_run], build)
-    urns = _validated(proposals, tmp_path)
-    assert any(urn.startswith("urn:li:mlModel:") for urn in urns)
-
-
-def test_what_is_emitted_of_the_sample_and_of_other_producers_passes_too(
-    build: Any, shared: Path, tmp_path: Path
-) -> None:
-    nights = list(rides(datetime(2025, 11, 21, tzinfo=UTC)))
-    files = sorted((shared / "openlineage-events").rglob("*.jsonl"))
-    others = [event for event in events_of(*files) if _is_taken(event, build)]
-    assert len(others) > 400
-    assert _validated(_proposals(nights[-len(nights) // 14 :], build), tmp_path)
-    assert _validated(_proposals(others, build), tmp_path)
-
-
-def _is_taken(event: Json, build: Any) -> bool:
-    try:
-        build.entry(event)
-    except EventError:
-        return False
-    return True
-
-
-def _validated(proposals: list[Any], folder: Path) -> set[str]:
-    """The URNs in proposals, each of which is valid to acryl-datahub."""
-    from datahub.cli.json_file import check_mce_file
-    from datahub.metadata.urns import Urn
-
-    file = folder / "mcps.json"
-    file.write_text(json.dumps([mcp.to_obj() for mcp in proposals]))
-    assert check_mce_file(str(file)) == f"{len(proposals)} MCEs found - all valid"
-    urns = {mcp.entityUrn for mcp in proposals} | {
-        word
-        for mcp in proposals
-        for word in _texts(mcp.aspect.to_obj())
-        if word.startswith("urn:li:")
-    }
-    for urn in urns:
-        Urn.from_string(urn)  # the check of the file does not look at URNs
-    return urns
-
-
-def _texts(part: Any) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _texts(each)
-
-
 @pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_when_either_endpoint_has_no_time_both_parts_come_again(
@@ -576,8 +293,8 @@ def test_when_either_endpoint_has_no_time_both_parts_come_again(
     def answer(body: Json, at: int) -> Answer:
         return trouble if at == nth else store.answer(body, at)
 
-    with _delivering(live, answer) as forwarder:
-        _fill(live, build, [build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",))])
+    with delivering(live, answer) as forwarder:
+        fill(live, build, [build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",))])
         with pytest.raises(UnavailableError, match="127.0.0.1"):
             forwarder.drain()
         assert forwarder.drain_patiently() == 1

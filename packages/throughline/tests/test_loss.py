@@ -12,7 +12,7 @@ import pytest
 from throughline.deliver.loss import losses
 
 from .conftest import Call
-from .test_datahub import pipeline
+from .rewritten import pipeline
 from .written import check_written
 
 _PAGE = """# What arrives where

@@ -16,7 +16,7 @@ from throughline.graph.answers import (
 from throughline.graph.runs import run_answer
 from throughline.projection import State, apply
 
-from .test_datahub import pipeline
+from .rewritten import pipeline
 
 _STAGING, _RAW = "124186556046741260", "2966332369567570868"
 

@@ -232,7 +232,7 @@ class Redshift:
         more: dict[str, Any] = {"Parameters": given} if given else {}
         id_ = self._client.execute_statement(Sql=sql, **self._warehouse.arguments, **more)["Id"]
         while (about := self._client.describe_statement(Id=id_))["Status"] not in _OVER:
-            time.sleep(_WAIT_SECONDS)
+            time.sleep(_WAIT_SECONDS)  # between two looks at the query
         if about["Status"] != "FINISHED":
             raise ServerError(f"Redshift: {about.get('Error', about['Status'])}")
         for page in self._client.get_paginator("get_statement_result").paginate(Id=id_):

@@ -24,7 +24,7 @@ export function useLive(): boolean {
       stream = new EventSource("/api/v2/events/stream");
       stream.onopen = () => setOpen(true);
       stream.onmessage = renew;
-      // Browsers give up where a proxy says 502 for a server that restarts, and Firefox waits longer each time.
+      // By itself a browser gives up where a proxy says 502 for a server that restarts.
       stream.onerror = () => {
         close();
         setOpen(false);

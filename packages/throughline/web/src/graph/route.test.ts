@@ -53,6 +53,7 @@ test("a line between columns takes the way of its job's lines", () => {
 });
 
 test("a line between columns without a job between them that has its place goes straight", () => {
+  expect(ways(["a>b"], [])).toEqual([]);
   expect(ways(["a>b"], [column("a.x", "b.x")])).toEqual([undefined]);
   expect(ways(["a>j1", "j2>b"], [column("a.x", "b.x")])).toEqual([undefined]);
   expect(ways(["a>j1", "j1>b"], [column("a.x", "b.x")], {}, new Map())).toEqual([undefined]);

@@ -1,5 +1,5 @@
 import type { ElkNode } from "elkjs/lib/elk-api";
-import { GRIPS, type Place } from "./layout";
+import { GRIPS, sizeOf, type Place } from "./layout";
 import type { ColumnEdge, LineageEdge, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
@@ -30,6 +30,7 @@ export function cornersOf(laid: ElkNode, edges: readonly LineageEdge[]): Map<Lin
  * that job, each at a height of its own, and by the way of the line out of it.
  */
 export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>): Map<ColumnEdge, Place[]> {
+  if (lines.length === 0) return new Map();
   const data = edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
   const corner = new Map(data.map((edge) => [`${edge.from} ${edge.to}`, corners.get(edge) ?? []]));
@@ -44,7 +45,7 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
     const at = places.get(job);
     if (!at) continue;
     through.forEach((line, place) => {
-      const y = at.y + (GRIPS.left.y * 2 * (place + 1)) / (through.length + 1);
+      const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const wayOf = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
       const behind = leadsOn(line, places) ? [{ x: at.x, y }, { x: at.x + GRIPS.right.x, y }] : [];
       found.set(line, [...wayOf(line.from.id, job), ...behind, ...wayOf(job, line.to.id)]);

@@ -1,0 +1,106 @@
+"""DataHub's stand-in: what its endpoint fails on, and what it holds of what it is sent."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from throughline.deliver import Forwarder
+from throughline.deliver.datahub import DataHub, DataHubConfig
+from throughline.deliver.forwarder import Backoff
+from throughline.deliver.known import engine_of
+from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.projection.live import Batch, Live
+
+from .sinks import Answer, Said, Sink, serving
+
+Json = dict[str, Any]
+
+
+def endpoint_error(body: Json) -> str | None:
+    """What DataHub's endpoint fails on, in words of the recorded answers.
+
+    It takes an OTHER, of which it then makes something that is invalid.
+    """
+    for part, word in (("job", "getJob()"), ("run", "getRun()")):
+        if part not in body:
+            return word
+    if body.get("eventType") in (None, "OTHER"):
+        return "getEventType()"
+    facets = body["run"].get("facets") or {}
+    engine = facets.get("processing_engine", {}).get("name")
+    if not (engine or engine_of({}, {}, body["producer"])):
+        return "Unable to determine orchestrator"
+    parent = facets.get("parent")
+    if parent and not engine_of({}, {}, parent["_producer"]):
+        return "Unable to determine orchestrator"
+    for dataset in (*(body.get("inputs") or ()), *(body.get("outputs") or ())):
+        fields = dataset.get("facets", {}).get("schema", {}).get("fields", [])
+        if any(not field.get("name") for field in fields):
+            return "Cannot set field fieldPath"
+    return "is null" if ": null" in json.dumps(facets) else None
+
+
+class Store:
+    """DataHub as far as it matters here: a map of aspects, of which each new one replaces the old.
+
+    The endpoint writes the inputs and outputs of a job with every event, empty ones as well.
+    """
+
+    def __init__(self) -> None:
+        self.aspects: dict[tuple[str, str], Json] = {}
+
+    def answer(self, body: Json, _nth: int) -> Answer:
+        """Take an event, or the proposals of the emitter."""
+        if "proposals" in body:
+            for mcp in body["proposals"]:
+                value = json.loads(mcp["aspect"]["value"])
+                self.aspects[mcp["entityUrn"], mcp["aspectName"]] = value
+            return Said(200, {"value": "ok"})
+        if (reason := endpoint_error(body)) is not None:
+            return Said(500, {"message": reason})
+        engine = body["run"]["facets"]["processing_engine"]["name"].lower()
+        self.aspects[job_urn(engine, body["job"]), "dataJobInputOutput"] = {
+            f"{side[:-1]}DatasetEdges": [{"destinationUrn": dataset_urn(d)} for d in body[side]]
+            for side in ("inputs", "outputs")
+        }
+        text = body["job"]["facets"].get("documentation", {}).get("description")
+        self.aspects[flow_urn(engine, body["job"]), "dataFlowInfo"] = {"description": text}
+        return 201
+
+    def of(self, aspect: str) -> dict[str, Json]:
+        """The value of an aspect by entity."""
+        return {urn: value for (urn, name), value in self.aspects.items() if name == aspect}
+
+    def edges(self) -> dict[str, tuple[set[str], set[str]]]:
+        """What each job of DESIGN's table reads and writes."""
+        found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+        for urn, value in self.of("dataJobInputOutput").items():
+            job = urn.rpartition(",")[2].rstrip(")")
+            if not urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(spark"):
+                for at, side in enumerate(("inputDatasetEdges", "outputDatasetEdges")):
+                    found[job][at].update(_short(e["destinationUrn"]) for e in value[side])
+        return {job: sides for job, sides in found.items() if sides != (set(), set())}
+
+
+def _short(urn: str) -> str:
+    platform, name = urn.removeprefix("urn:li:dataset:(urn:li:dataPlatform:").split(",")[:2]
+    if platform == "file":
+        return name.split("/")[-2]
+    return name.removeprefix("nyc_taxi.")
+
+
+@contextmanager
+def delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[Forwarder]:
+    with serving(Sink(answer)) as sink:
+        backend = DataHub(DataHubConfig(sink.url, emitter=emitter))
+        forwarder = Forwarder("datahub", backend, live, Backoff(first=0.001, most=0.01))
+        yield forwarder
+        forwarder.stop()
+
+
+def fill(live: Live, build: Any, events: Any) -> None:
+    live.take(Batch([build.entry(event) for event in events]))

@@ -1,0 +1,199 @@
+"""What goes to DataHub besides OpenLineage: what is of no run, and acryl-datahub's validation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from throughline.api.sample.rides import rides
+from throughline.deliver import Delivery, Forwarder
+from throughline.deliver.rewrite import DATAHUB
+from throughline.deliver.rewrite.datahub_extras import proposals
+from throughline.deliver.rewritten import rewritten
+from throughline.errors import EventError
+from throughline.log import EventLog
+from throughline.projection.live import Live
+
+from .datahub_server import Json, Store, delivering, fill
+from .rewritten import events_of, pipeline
+
+
+def _job_event(name: str, **parts: Any) -> Json:
+    job = {"namespace": "demo", "name": name, "facets": parts.pop("facets", {})}
+    return {
+        "eventTime": "2025-11-21T08:00:00Z",
+        "producer": "https://github.com/dbt-labs/dbt-core",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent",
+        "job": job,
+        **parts,
+    }
+
+
+def _dataset_event(dataset: Json) -> Json:
+    event = _job_event("") | {"dataset": dataset}
+    del event["job"]
+    return event | {"schemaURL": event["schemaURL"].replace("JobEvent", "DatasetEvent")}
+
+
+_FACETS = {
+    "documentation": {"description": "What it is for."},
+    "ownership": {"owners": [{"name": "team:data"}]},
+    "tags": {"tags": [{"key": "tier", "value": "gold", "source": "x"}]},
+    "jobType": {"processingType": "BATCH", "integration": "DBT", "jobType": "MODEL"},
+}
+
+
+def test_what_a_job_declares_without_a_run_is_emitted(live: Live, build: Any) -> None:
+    store = Store()
+    read, written = build.dataset("x|in"), build.dataset("x|out")
+    field = {"namespace": "x", "name": "in", "field": "a"}
+    written["facets"] = {"columnLineage": {"fields": {"b": {"inputFields": [field]}}}}
+    event = _job_event("f.j", facets=_FACETS, inputs=[read], outputs=[written])
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, [event])
+        assert forwarder.drain() == 1
+    assert store.edges() == {"f.j": ({"in"}, {"out"})}
+    own = "urn:li:dataJob:(urn:li:dataFlow:(dbt,f,demo),f.j)"
+    told = {name: value for (urn, name), value in store.aspects.items() if urn == own}
+    assert told["dataJobInfo"]["description"] == "What it is for."
+    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
+    assert told["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
+
+
+def test_a_declaration_takes_nothing_away_from_a_job_that_ran(live: Live, build: Any) -> None:
+    store = Store()
+    ran = build.run(
+        "COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",), kind="DBT/MODEL"
+    )
+    event = _job_event("f.j", facets=_FACETS, inputs=[build.dataset("x|other")])
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, [ran])
+        forwarder.drain()
+        before = dict(store.aspects)
+        fill(live, build, [event])
+        assert forwarder.drain() == 1
+    assert store.edges() == {"f.j": ({"in"}, {"out"})}
+    new = {
+        name for key, value in store.aspects.items() if before.get(key) != value for name in key[1:]
+    }
+    assert new == {"ownership", "globalTags"}
+
+
+def test_what_is_said_of_a_dataset_without_a_run_is_emitted(live: Live, build: Any) -> None:
+    store = Store()
+    fields = [{"name": "b", "type": "string"}, {"name": "c", "type": "decimal(10,2)"}]
+    left, right = (
+        {"namespace": "x", "name": name, "field": "a"} for name in ("declared", "by a job")
+    )
+    lineage = {"columnLineage": {"fields": {"b": {"inputFields": [left]}}}}
+    dataset = build.dataset("x|t", **_FACETS, **lineage, schema={"fields": fields})
+    run = build.run("COMPLETE", "a", "f.j", "07:00:00", reads=("x|by a job",), writes=("x|t",))
+    run["outputs"][0]["facets"] = {"columnLineage": {"fields": {"b": {"inputFields": [right]}}}}
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, [run, _dataset_event(dataset)])
+        assert forwarder.drain() == 2
+    urn = "urn:li:dataset:(urn:li:dataPlatform:x,t,PROD)"
+    told = {name: value for (of, name), value in store.aspects.items() if of == urn}
+    assert [each["fieldPath"] for each in told["schemaMetadata"]["fields"]] == ["b", "c"]
+    assert told["datasetProperties"]["description"] == "What it is for."
+    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
+    upstreams = {each["dataset"].split(",")[1] for each in told["upstreamLineage"]["upstreams"]}
+    assert upstreams == {"declared", "by%20a%20job"}
+
+
+def test_without_the_emitter_what_is_of_no_run_is_left_out(live: Live, build: Any) -> None:
+    store = Store()
+    with delivering(live, store.answer, emitter=False) as forwarder:
+        fill(live, build, [_job_event("f.j"), _dataset_event(build.dataset("x|t"))])
+        assert forwarder.drain() == 2
+    assert store.aspects == {}
+
+
+def _proposals(events: Any, build: Any) -> list[Any]:
+    class Emitted:
+        def __init__(self) -> None:
+            self.found: list[Any] = []
+
+        def send(self, delivery: Delivery) -> None:
+            for body, known in rewritten(delivery, DATAHUB, {}):
+                self.found += proposals(body, known)
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    live, emitted = Live(EventLog("sqlite://")), Emitted()
+    fill(live, build, events)
+    forwarder = Forwarder("x", emitted, live)
+    forwarder.drain()
+    assert not forwarder.refused
+    forwarder.stop()
+    live.log.close()
+    return emitted.found
+
+
+def test_all_that_is_emitted_passes_acryl_datahubs_validation(build: Any, tmp_path: Path) -> None:
+    odd = build.run(
+        "COMPLETE", "r", "a job, (odd).b c", "08:00:00", reads=("s3://lake|raw/a, b(c)",),
+        writes=("x|m,n",),
+    )  # fmt: skip
+    odd["job"]["facets"] = {"ownership": {"owners": [{"name": "team:data, (x)"}]}}
+    odd["outputs"][0]["facets"] = {
+        "datasetType": {"datasetType": "MODEL"},
+        "tags": {"tags": [{"key": "pii", "value": "true", "source": "x", "field": "a,b"}]},
+        "columnLineage": {
+            "fields": {"a,b": {"inputFields": [{**odd["inputs"][0], "field": "c (d)"}]}}
+        },
+    }
+    named = build.dataset("a b|c (d), e", **_FACETS, schema={"fields": [{"name": "f, g"}]})
+    of_no_run = [_job_event("x, (y).z", facets=_FACETS, outputs=[named]), _dataset_event(named)]
+    proposals = _proposals([*pipeline(), odd, *of_no_run], build)
+    urns = _validated(proposals, tmp_path)
+    assert any(urn.startswith("urn:li:mlModel:") for urn in urns)
+
+
+def test_what_is_emitted_of_the_sample_and_of_other_producers_passes_too(
+    build: Any, shared: Path, tmp_path: Path
+) -> None:
+    nights = list(rides(datetime(2025, 11, 21, tzinfo=UTC)))
+    files = sorted((shared / "openlineage-events").rglob("*.jsonl"))
+    others = [event for event in events_of(*files) if _is_taken(event, build)]
+    assert len(others) > 400
+    assert _validated(_proposals(nights[-len(nights) // 14 :], build), tmp_path)
+    assert _validated(_proposals(others, build), tmp_path)
+
+
+def _is_taken(event: Json, build: Any) -> bool:
+    try:
+        build.entry(event)
+    except EventError:
+        return False
+    return True
+
+
+def _validated(proposals: list[Any], folder: Path) -> set[str]:
+    """The URNs in proposals, each of which is valid to acryl-datahub."""
+    from datahub.cli.json_file import check_mce_file
+    from datahub.metadata.urns import Urn
+
+    file = folder / "mcps.json"
+    file.write_text(json.dumps([mcp.to_obj() for mcp in proposals]))
+    assert check_mce_file(str(file)) == f"{len(proposals)} MCEs found - all valid"
+    urns = {mcp.entityUrn for mcp in proposals} | {
+        word
+        for mcp in proposals
+        for word in _texts(mcp.aspect.to_obj())
+        if word.startswith("urn:li:")
+    }
+    for urn in urns:
+        Urn.from_string(urn)  # the check of the file does not look at URNs
+    return urns
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _texts(each)
