@@ -16,7 +16,7 @@ import orjson
 
 @dataclass(frozen=True)
 class Said:
-    """A status with a body of JSON."""
+    """A status with a body: bytes as they are, anything else as JSON."""
 
     status: int
     body: Any
@@ -74,7 +74,8 @@ class Sink:
         said = b'{"message": "because, password=hunter2"}'
         headers: dict[str, str] = {}
         if isinstance(answer, Said):
-            status, said = answer.status, orjson.dumps(answer.body)
+            status, said = answer.status, answer.body
+            said = said if isinstance(said, bytes) else orjson.dumps(said)
         else:
             status, headers = (answer, headers) if isinstance(answer, int) else answer
             said = b"" if status == 201 else said

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy.engine import make_url
 
 from throughline.deliver import (
     Delivery,
@@ -19,7 +20,7 @@ from throughline.deliver import (
 )
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.http import Http, HttpConfig
-from throughline.errors import DeliveryError, NotFoundError, UnavailableError
+from throughline.errors import DeliveryError, LogError, NotFoundError, UnavailableError
 from throughline.log import EventLog
 from throughline.projection import RunKey
 from throughline.projection.live import Batch, Live
@@ -166,6 +167,25 @@ def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
     assert "answered 400" in letter["reason"]
     assert "because" in letter["reason"]
     assert "hunter2" not in letter["reason"]
+
+
+def test_rejected_event_is_resent_until_its_dead_letter_is_stored(
+    database: str, live: Live, sink: Sink, build: Any
+) -> None:
+    sink.answer = lambda body, _nth: 422 if body["run"]["runId"] == "a" else 201
+    _fill(live, build, "a", "b")
+    # A log that gives up soon, as the other one keeps the database locked.
+    soon = {"options": "-c lock_timeout=50"} if "postgresql" in database else {"timeout": "0.05"}
+    impatient = make_url(database).update_query_dict(soon).render_as_string(hide_password=False)
+    log = EventLog(impatient)
+    forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), Live(log), _QUICK)
+    with live.log.writing(), pytest.raises(LogError):
+        forwarder.drain()
+    assert forwarder.drain() == 1
+    assert [body["run"]["runId"] for body in sink.requests] == ["a", "a", "b"]
+    assert [letter["seq"] for letter in _standing(live)["newestDeadLetters"]] == [1]
+    forwarder.stop()
+    log.close()
 
 
 def test_dead_letters_that_are_put_back_are_sent_first_and_in_order(

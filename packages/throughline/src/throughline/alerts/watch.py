@@ -19,7 +19,7 @@ from throughline.alerts.rules import Rule
 from throughline.deliver.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.identity import DatasetName, canonical_name
-from throughline.log import Alerts, Fired, read_entry
+from throughline.log import Alerts, Fired, read_entry, storable
 from throughline.projection import Run, RunKey, State
 from throughline.projection.live import Live
 from throughline.spec import DatasetEvent, Event, RunEvent, shown_time
@@ -116,7 +116,8 @@ class Watch:
 
     def _record(self, rule: Rule, causes: Sequence[Cause]) -> None:
         known = self._fired[rule.name]
-        new = {cause.key: cause for cause in causes if known is None or cause.key not in known}
+        found = {storable(cause.key): cause for cause in causes}
+        new = {key: cause for key, cause in found.items() if known is None or key not in known}
         bodies = [(key, _body(rule, cause)) for key, cause in new.items()]
         if known is None:
             self._alerts.begin(rule.name, bodies)
@@ -125,7 +126,7 @@ class Watch:
         self._alerts.fire(rule.name, bodies, range(len(rule.actions)))
         known |= new.keys()
         if rule.kind == "completeness":  # a measure that was mended may break the rule again
-            over = known - {cause.key for cause in causes}
+            over = known - found.keys()
             self._alerts.forget(rule.name, over)
             known -= over
 

@@ -189,12 +189,14 @@ class Forwarder:
         return seq is not None and seq <= self._position
 
     def _move(self, seq: int, refusal: str | None) -> None:
+        """Go on to an event that was accepted, or whose rejection is in the database."""
+        if refusal is not None:
+            self._deliveries.advance(seq, refusal)  # if this fails, the event is sent again
+            self._position, self._unsaved = seq, 0
+            return
         self._position = seq
         self._unsaved += 1
-        if refusal is not None:
-            self._deliveries.advance(seq, refusal)
-            self._unsaved = 0
-        elif self._unsaved >= _SAVE_EVENTS or time.monotonic() - self._saved_at >= _SAVE_SECONDS:
+        if self._unsaved >= _SAVE_EVENTS or time.monotonic() - self._saved_at >= _SAVE_SECONDS:
             self._save()
 
     def _save(self) -> None:

@@ -5,6 +5,7 @@ from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standin
 from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text, use_rules
+from throughline.log.schema import storable
 from throughline.log.snapshots import Snapshots
 from throughline.log.store import Appended, EventLog, Offset, Refusal
 
@@ -34,4 +35,5 @@ __all__ = [
     "redact_text",
     "use_rules",
     "standings",
+    "storable",
 ]

@@ -13,6 +13,7 @@ file was read, `refused` keeps the lines that could not be placed, `keys` the AP
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -25,6 +26,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     insert,
     select,
     update,
@@ -36,86 +38,118 @@ VERSION = 4
 OPENLINEAGE = "openlineage"
 ALIAS = "alias"
 
+
+def storable(text: str) -> str:
+    """Return a text as every database can store it: NUL and lone surrogates become escapes.
+
+    PostgreSQL has no NUL, and UTF-8 no half of a character. Both arrive: in a line that is not
+    JSON, in a backend's answer, in a file name, in the path of a request.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\\u0000")
+    if text.isascii():
+        return text
+    return text.encode(errors="backslashreplace").decode()
+
+
+class _String(TypeDecorator[str]):
+    """A column of strings, stored and compared as `storable` returns them."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
+        """Return the value to send to the database."""
+        return value if value is None else storable(value)
+
+
+class _Text(_String):
+    """The same, of any length."""
+
+    impl = Text
+    cache_ok = True
+
+
 metadata = MetaData()
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
 meta = Table(
     "meta",
     metadata,
-    Column("key", String(64), primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("key", _String(64), primary_key=True),
+    Column("value", _Text, nullable=False),
 )
 events = Table(
     "events",
     metadata,
     Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("kind", String(32), nullable=False),
+    Column("hash", _String(64), nullable=False, unique=True),
+    Column("kind", _String(32), nullable=False),
     Column("event_time", BigInteger, nullable=False, index=True),
     Column("received_at", BigInteger, nullable=False),
-    Column("body", Text, nullable=False),
+    Column("body", _Text, nullable=False),
     sqlite_autoincrement=True,
 )
 offsets = Table(
     "offsets",
     metadata,
-    Column("path", Text, primary_key=True),
+    Column("path", _Text, primary_key=True),
     Column("inode", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
-    Column("head", String(64), nullable=False),
+    Column("head", _String(64), nullable=False),
 )
 refused = Table(
     "refused",
     metadata,
     Column("id", _Sequence, primary_key=True, autoincrement=True),
-    Column("hash", String(64), nullable=False, unique=True),
+    Column("hash", _String(64), nullable=False, unique=True),
     Column("received_at", BigInteger, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("line", Text, nullable=False),
+    Column("source", _Text, nullable=False),
+    Column("reason", _Text, nullable=False),
+    Column("line", _Text, nullable=False),
 )
 keys = Table(
     "keys",
     metadata,
-    Column("name", String(64), primary_key=True),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("scopes", Text, nullable=False),
+    Column("name", _String(64), primary_key=True),
+    Column("hash", _String(64), nullable=False, unique=True),
+    Column("scopes", _Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 deliveries = Table(
     "deliveries",
     metadata,
-    Column("backend", String(64), primary_key=True),
+    Column("backend", _String(64), primary_key=True),
     Column("seq", BigInteger, nullable=False),
     Column("moved_at", BigInteger),
-    Column("error", Text),
+    Column("error", _Text),
     Column("error_at", BigInteger),
 )
 dead_letters = Table(
     "dead_letters",
     metadata,
-    Column("backend", String(64), primary_key=True),
+    Column("backend", _String(64), primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("reason", Text, nullable=False),
+    Column("reason", _Text, nullable=False),
     Column("refused_at", BigInteger, nullable=False),
     Column("is_retried", Boolean, nullable=False),
 )
 alerts = Table(
     "alerts",
     metadata,
-    Column("rule", String(64), primary_key=True),
-    Column("cause", Text, primary_key=True),
-    Column("body", Text, nullable=False),
+    Column("rule", _String(64), primary_key=True),
+    Column("cause", _Text, primary_key=True),
+    Column("body", _Text, nullable=False),
     Column("fired_at", BigInteger, nullable=False),
-    Column("pending", Text, nullable=False),
-    Column("error", Text),
+    Column("pending", _Text, nullable=False),
+    Column("error", _Text),
 )
 snapshots = Table(
     "snapshots",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("part", Integer, primary_key=True, autoincrement=False),
-    Column("format", String(64), nullable=False),
+    Column("format", _String(64), nullable=False),
     Column("event_time", BigInteger, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),

@@ -1,0 +1,86 @@
+"""Text that a database cannot hold as it is: NUL, and half of a character."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from starlette.testclient import TestClient
+
+from throughline.alerts import Watch, alerts_answer, read_rules
+from throughline.api import make_app
+from throughline.collect import SpoolTail
+from throughline.deliver import Forwarder, standings_answer
+from throughline.deliver.http import Http, HttpConfig
+from throughline.errors import UnavailableError
+from throughline.log import EventLog, Offset, Refusal
+from throughline.projection.live import Batch, Live
+
+from .sinks import Said, Sink, serving
+
+pytestmark = pytest.mark.each_database
+
+
+def _take(live: Live, build: Any, *bodies: Any) -> None:
+    live.take(Batch([build.entry(body) for body in bodies]))
+
+
+def test_nul_and_lone_surrogates_are_stored_as_escapes(log: EventLog) -> None:
+    log.append([], [Offset("a\udcff\0", 1, 2, "é")], [Refusal("s\0", "why\ud800", "ü\0")])
+    assert log.refusals() == [Refusal("s\\u0000", "why\\ud800", "ü\\u0000")]
+    assert set(log.offsets()) == {"a\\udcff\\u0000"}
+    log.forget_offset("a\udcff\0")
+    assert log.offsets() == {}
+
+
+def test_nul_in_a_spool_file_holds_up_nothing(live: Live, tmp_path: Path, build: Any) -> None:
+    line = orjson.dumps(build.run("COMPLETE", "after", "j", "08:00:00")) + b"\n"
+    (tmp_path / "a.jsonl").write_bytes(b'{"broken":\0\n' + line)
+    (tmp_path / "b.jsonl").write_bytes(line.replace(b"after", b"other"))
+    SpoolTail(live, tmp_path).poll()
+    with live.reading() as state:
+        assert set(state.runs_by_id) == {"after", "other"}
+    assert [refusal.line for refusal in live.log.refusals()] == ['{"broken":\\u0000']
+
+
+@pytest.mark.parametrize("status", [422, 503])
+def test_nul_in_a_backends_answer_is_kept_as_the_reason(
+    status: int, live: Live, build: Any
+) -> None:
+    _take(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))
+    with serving(Sink(lambda _body, _nth: Said(status, b"no\0room"))) as sink:
+        forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), live)
+        if status == 503:
+            with pytest.raises(UnavailableError):
+                forwarder.drain_patiently(tries=1)
+        else:
+            assert forwarder.drain() == 0
+        forwarder.stop()
+    (standing,) = standings_answer(live.log)
+    letters = [letter["reason"] for letter in standing["newestDeadLetters"]]
+    assert "no\\u0000room" in (letters or [standing["error"]])[0]
+
+
+def test_alert_for_a_name_with_nul_fires_once(
+    live: Live, tmp_path: Path, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    path = tmp_path / "alerts.yaml"
+    rule = {"name": "r", "kind": "failed", "actions": [{"type": "log"}]}
+    path.write_bytes(orjson.dumps({"rules": [rule]}))
+    Watch(read_rules(path), live)
+    _take(live, build, build.run("FAIL", "r\0", "j", "08:00:00"))
+    for _ in range(2):  # the second one as after a restart
+        Watch(read_rules(path), live)
+    assert len(alerts_answer(live.log, 100)["items"]) == 1
+
+
+def test_requests_with_nul_find_what_there_is(live: Live, build: Any) -> None:
+    _take(live, build, build.run("COMPLETE", "r\0", "j", "08:00:00"))
+    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+        found = client.get("/api/v2/events", params={"run": "r\0"})
+        assert [event["run"]["runId"] for event in found.json()["items"]] == ["r\0"]
+        assert client.delete("/api/v2/keys/none%00").status_code == 404
