@@ -23,11 +23,15 @@ from spark_jobs.runtime import classpath, java_home
 
 def archive(settings: Settings) -> Path:
     """The archive for this Java and these jars; beside it stands `base.jsa`, which it names."""
-    key = hashlib.sha256(f"{java_home(settings)}:{classpath(settings)}".encode()).hexdigest()
+    home = java_home(settings)
+    release = home / "release"
+    # A container may have another Java at the same path, and share the state folder.
+    java = f"{home}:{release.read_text() if release.exists() else ''}"
+    key = hashlib.sha256(f"{java}:{classpath(settings)}".encode()).hexdigest()
     return settings.state_dir / f"classes-{key[:8]}" / "spark.jsa"
 
 
-def java_options(settings: Settings) -> str:
+def archive_options(settings: Settings) -> str:
     """JVM options that use the archives, if they are there."""
     top = archive(settings)
     if not top.exists() or " " in str(top):  # Spark splits its options at blanks

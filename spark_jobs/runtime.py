@@ -15,9 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lakehouse.errors import SetupError
+from lakehouse.network import java_options, java_trust
 from lakehouse.settings import Settings
 
 JAVA_VERSIONS = (17, 21)
+CERTIFICATE_REFUSED = ("PKIX path", "SSLHandshakeException", "valid certification path")
 
 JARS = {
     "iceberg-spark-runtime-4.1_2.13": ("org.apache.iceberg", "1.12.0"),
@@ -141,7 +143,7 @@ def download(
         ivy.write_text("".join(module))
         done = subprocess.run(
             [
-                *(str(java_home(settings) / "bin" / "java"), *_trust_store()),
+                *(str(java_home(settings) / "bin" / "java"), *java_options(settings.state_dir)),
                 *("-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.apache.ivy.Main"),
                 *("-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar", "bundle", "-warn"),
                 *("-retrieve", f"{work}/[artifact]-[revision].[ext]"),
@@ -152,19 +154,25 @@ def download(
         asked = [Path(work, f"{name}-{version}.jar") for name, (_, version) in wanted.items()]
         missing = [jar.name for jar in asked if not jar.exists()]
         if missing:
-            raise SetupError(
-                f"Maven Central gave no {', '.join(missing)}: {_tail(done.stderr + done.stdout)} "
-                "Is the network up? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=..."
-            )
+            raise SetupError(_no_jars(missing, done.stderr + done.stdout))
         # What was asked for comes last: where it is, the rest is too.
         for jar in sorted(Path(work).glob("*.jar"), key=lambda jar: jar in asked):
             jar.replace(folder / jar.name)
 
 
-def _trust_store() -> list[str]:
-    """The machine's own certificates where Java's are kept beside them, as Debian does."""
-    system = Path("/etc/ssl/certs/java/cacerts")
-    return [f"-Djavax.net.ssl.trustStore={system}"] if system.exists() else []
+def _no_jars(missing: list[str], output: str) -> str:
+    """Return why Maven Central gave no jars, and what to do about it."""
+    if any(word in output for word in CERTIFICATE_REFUSED):
+        return (
+            f"Java refused the certificate of Maven Central, so {', '.join(missing)} could not be "
+            f"downloaded. The certificate authorities that were used: {java_trust()}. Behind a "
+            "company's proxy, set SSL_CERT_FILE to a PEM file that contains the company's "
+            f"certificate authority. Ivy reported: {_tail(output)}"
+        )
+    return (
+        f"Maven Central gave no {', '.join(missing)}: {_tail(output)} Is the network up? Behind a "
+        "proxy set HTTPS_PROXY=http://host:port."
+    )
 
 
 def _tail(text: str) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from lakehouse.backends import spark_transport
 from lakehouse.names import CATALOG, LOCAL_NAMESPACE
+from lakehouse.network import java_options
 from lakehouse.settings import Settings
-from spark_jobs.archive import java_options
+from spark_jobs.archive import archive_options
 from spark_jobs.runtime import classpath, java_home
 
 if TYPE_CHECKING:
@@ -42,14 +43,22 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         **(loopback if settings.spark_master.startswith("local") else {}),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraClassPath": path,
-        "spark.driver.extraJavaOptions": " ".join(
-            filter(None, [settings.spark_java_options, java_options(settings)])
-        ),
+        "spark.driver.extraJavaOptions": _driver_options(settings),
         "spark.executor.extraClassPath": path,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
     }
+
+
+def _driver_options(settings: Settings) -> str:
+    # Spark splits its options at blanks that are not quoted.
+    network = (
+        f'"{option}"' if " " in option else option for option in java_options(settings.state_dir)
+    )
+    return " ".join(
+        filter(None, [settings.spark_java_options, archive_options(settings), *network])
+    )
 
 
 def session_conf(settings: Settings, spool_name: str) -> dict[str, str]:

@@ -1,0 +1,134 @@
+"""Certificate authorities and proxies of this machine's network, for Java and for containers.
+
+Python, pip, uv and npm read them from variables of the environment. Java does not: it has a trust
+store in a format of its own, and system properties for proxies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+BUNDLE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+SYSTEM_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Alpine, Arch
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS
+)
+JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+TRUST_STORE_PASSWORD = "changeit"  # Java's own default; the store holds nothing secret
+CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+NO_PROXY = ("localhost", "127.*", "[::1]")
+
+
+@dataclass(frozen=True)
+class CaBundle:
+    """A PEM file of certificate authorities."""
+
+    path: Path
+    source: str
+    """The variable that names it, or `the system's store`."""
+
+
+def ca_bundle() -> CaBundle | None:
+    """Return the bundle of the first variable that names a file, else the system's."""
+    for name in BUNDLE_VARIABLES:
+        path = Path(os.environ.get(name, ""))
+        if path.is_file():
+            return CaBundle(path.resolve(), name)
+    for system in map(Path, SYSTEM_BUNDLES):
+        if system.is_file():
+            return CaBundle(system, "the system's store")
+    return None
+
+
+def proxies() -> dict[str, str]:
+    """Return the proxies of the environment: http, https and no (hosts without one)."""
+    return {name: url for name, url in getproxies().items() if name in ("http", "https", "no")}
+
+
+def java_options(state_dir: Path) -> list[str]:
+    """Return the JVM options for this network's certificates and proxies.
+
+    What JAVA_TOOL_OPTIONS says stays as it is: a command line would override it.
+    """
+    given = _given_to_java()
+    options = [] if "-Dhttps.proxyHost=" in given else _proxy_options()
+    bundle = ca_bundle()
+    if "-Djavax.net.ssl.trustStore=" in given or bundle is None:
+        return options
+    store = _trust_store(bundle.path, state_dir)
+    return [
+        *options,
+        f"-Djavax.net.ssl.trustStore={store}",
+        "-Djavax.net.ssl.trustStoreType=PKCS12",
+        f"-Djavax.net.ssl.trustStorePassword={TRUST_STORE_PASSWORD}",
+    ]
+
+
+def java_trust() -> str:
+    """Return where Java's certificate authorities come from, for a message."""
+    if found := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", _given_to_java()):
+        return f"{found[1]} (JAVA_TOOL_OPTIONS)"
+    bundle = ca_bundle()
+    return f"{bundle.path} ({bundle.source})" if bundle else "Java's own trust store"
+
+
+def _given_to_java() -> str:
+    return " ".join(os.environ.get(name, "") for name in JAVA_VARIABLES)
+
+
+def _proxy_options() -> list[str]:
+    found = proxies()
+    options = []
+    for scheme in {"http", "https"} & found.keys():
+        url = found[scheme] if "://" in found[scheme] else f"http://{found[scheme]}"
+        parts = urlsplit(url)
+        options += [
+            f"-D{scheme}.proxyHost={parts.hostname}",
+            f"-D{scheme}.proxyPort={parts.port or 80}",
+        ]
+    if options and found.get("no"):
+        names = [name.strip().lstrip("*").lstrip(".") for name in found["no"].split(",")]
+        hosts = [host for name in names if name for host in (name, f"*.{name}")]
+        options.append(f"-Dhttp.nonProxyHosts={'|'.join((*NO_PROXY, *hosts))}")
+    return sorted(options)
+
+
+def _trust_store(bundle: Path, state_dir: Path) -> Path:
+    """Return a Java trust store with the bundle's certificates; made once per content."""
+    text = bundle.read_text(errors="replace")
+    store = state_dir / f"trust-{hashlib.sha256(text.encode()).hexdigest()[:12]}.p12"
+    if not store.exists():
+        state_dir.mkdir(parents=True, exist_ok=True)
+        part = store.with_suffix(f".{os.getpid()}")
+        part.write_bytes(_java_trust_store(text))
+        part.replace(store)
+    return store
+
+
+def _java_trust_store(bundle: str) -> bytes:
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+    from cryptography.hazmat.primitives.serialization.pkcs12 import (
+        PKCS12Certificate,
+        serialize_java_truststore,
+    )
+    from cryptography.x509 import load_pem_x509_certificate
+
+    certificates = []
+    for number, pem in enumerate(CERTIFICATE.findall(bundle)):
+        # A bundle of 150 may hold one that breaks today's rules; the others are needed.
+        with warnings.catch_warnings(action="ignore"), suppress(ValueError):
+            certificate = load_pem_x509_certificate(pem.encode())
+            certificates.append(PKCS12Certificate(certificate, str(number).encode()))
+    return serialize_java_truststore(
+        certificates, BestAvailableEncryption(TRUST_STORE_PASSWORD.encode())
+    )

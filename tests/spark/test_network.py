@@ -1,0 +1,171 @@
+"""Java behind a company's proxy, which has a certificate authority of its own."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import trustme
+
+from lakehouse.errors import SetupError
+from lakehouse.network import BUNDLE_VARIABLES, ca_bundle, java_options, java_trust
+from lakehouse.settings import Settings
+from spark_jobs.runtime import download
+from spark_jobs.session import submit_conf
+
+pytestmark = pytest.mark.spark
+
+JAR = {"parser": ("org.example", "1.0")}
+CONTENT = b"a jar, as far as Ivy looks into it"
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of this machine's network reaches a test."""
+    proxies = [f"{name}_proxy" for name in ("http", "https", "no", "all")]
+    for name in (*BUNDLE_VARIABLES, "JAVA_TOOL_OPTIONS", *proxies, *map(str.upper, proxies)):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def pem(authority: trustme.CA, tmp_path: Path) -> Path:
+    """The company's bundle: its authority, and one entry that is broken."""
+    path = tmp_path / "company authority.pem"
+    broken = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    path.write_bytes(broken + authority.cert_pem.bytes())
+    return path
+
+
+class _Proxy(BaseHTTPRequestHandler):
+    """A proxy that answers for every host itself, with a certificate of the company's."""
+
+    authority: trustme.CA
+
+    def do_CONNECT(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.authority.issue_cert(self.path.partition(":")[0]).configure_cert(context)
+        with suppress(OSError):  # the client refuses the certificate
+            self.connection = context.wrap_socket(self.connection, server_side=True)
+            self.rfile = self.connection.makefile("rb")
+            self.wfile = self.connection.makefile("wb", buffering=0)  # type: ignore[assignment]
+            self.handle_one_request()
+        self.close_connection = True
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            super().finish()
+        self.connection.close()
+
+    def do_GET(self) -> None:
+        found = CONTENT if self.path.endswith(".jar") else b""
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(found)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(found)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def proxy(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A running proxy, which HTTPS_PROXY names."""
+    monkeypatch.setattr(_Proxy, "authority", authority, raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("HTTPS_PROXY", url)
+        yield url
+        server.shutdown()
+
+
+def test_jars_arrive_through_the_proxy_with_its_authority(
+    proxy: str, pem: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    download(settings, JAR, settings.state_dir / "jars")
+    assert (settings.state_dir / "jars" / "parser-1.0.jar").read_bytes() == CONTENT
+
+
+def test_a_refused_certificate_names_bundle_and_variable(
+    proxy: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(str(other))
+    monkeypatch.setenv("PIP_CERT", str(other))
+    with pytest.raises(SetupError, match="refused the certificate of Maven Central") as raised:
+        download(settings, JAR, settings.state_dir / "jars")
+    assert f"{other} (PIP_CERT)" in str(raised.value)
+    assert "set SSL_CERT_FILE to a PEM file" in str(raised.value)
+
+
+def test_a_proxy_that_is_down_is_no_certificate_problem(
+    settings: Settings, pem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    with pytest.raises(SetupError, match="gave no parser-1.0.jar.*set HTTPS_PROXY=") as raised:
+        download(settings, JAR, settings.state_dir / "jars")
+    assert "certificate" not in str(raised.value)
+
+
+def test_the_first_variable_that_names_a_file_gives_the_bundle(
+    pem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    monkeypatch.setenv("PIP_CERT", str(pem))
+    bundle = ca_bundle()
+    assert bundle is not None
+    assert (bundle.path, bundle.source) == (pem, "PIP_CERT")
+
+
+def test_options_given_to_java_are_not_overridden(
+    pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    monkeypatch.setenv("HTTPS_PROXY", "proxy.example.com:3128")
+    given = "-Djavax.net.ssl.trustStore=/own.jks -Dhttps.proxyHost=own.example.com"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", given)
+    assert java_options(tmp_path) == []
+    assert java_trust() == "/own.jks (JAVA_TOOL_OPTIONS)"
+
+
+def test_java_gets_the_proxies_and_their_exceptions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStore=/own.jks")
+    monkeypatch.setenv("HTTPS_PROXY", "proxy.example.com:3128")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example.com")
+    monkeypatch.setenv("NO_PROXY", ".corp.example, db")
+    assert java_options(tmp_path) == [
+        "-Dhttp.nonProxyHosts=localhost|127.*|[::1]|corp.example|*.corp.example|db|*.db",
+        "-Dhttp.proxyHost=proxy.example.com",
+        "-Dhttp.proxyPort=80",
+        "-Dhttps.proxyHost=proxy.example.com",
+        "-Dhttps.proxyPort=3128",
+    ]
+
+
+def test_spark_drivers_get_them_too_quoted_where_blank(
+    pem: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    state = tmp_path / "a folder"
+    conf = submit_conf(settings.model_copy(update={"state_dir": state}))
+    (store,) = state.glob("trust-*.p12")
+    assert f'"-Djavax.net.ssl.trustStore={store}"' in conf["spark.driver.extraJavaOptions"]
