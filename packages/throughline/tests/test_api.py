@@ -9,7 +9,7 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import Access, make_app
+from throughline.api import Access, BodyLimits, make_app
 from throughline.projection.live import Live
 
 _ARN = "arn:aws:glue:eu-west-1:1"
@@ -104,12 +104,12 @@ def test_a_batch_that_is_none_is_refused(raw: bytes, client: TestClient) -> None
 
 def test_a_body_above_the_set_size_is_refused_also_if_only_unzipped(live: Live, build: Any) -> None:
     raw = orjson.dumps(build.run("START", "r", "j", "08:00:00", writes=("db|" + "a" * 500,)))
-    with TestClient(make_app(live, largest_body=len(raw) - 1)) as client:
+    with TestClient(make_app(live, bodies=BodyLimits(len(raw) - 1))) as client:
         for body, headers in ((raw, {}), (gzip.compress(raw), {"Content-Encoding": "gzip"})):
             answer = client.post("/api/v1/lineage", content=body, headers=headers)
             assert answer.status_code == 413
             assert answer.json()["expected"] == f"at most {len(raw) - 1} bytes, unzipped"
-    with TestClient(make_app(live, largest_body=len(raw))) as client:
+    with TestClient(make_app(live, bodies=BodyLimits(len(raw)))) as client:
         assert client.post("/api/v1/lineage", content=raw).status_code == 201
 
 

@@ -55,6 +55,9 @@ SETTINGS = (
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
+    Setting("body_memory", "134217728", "bytes of all bodies together that are being read"),
+    Setting("body_seconds", "60", "seconds that a body may take to arrive"),
+    Setting("most_events", "10000", "events of one posted array that are read"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
     Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
     Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
@@ -81,6 +84,9 @@ class Settings:
     spool_remove_after: float
     lost_after: float
     largest_body: int
+    body_memory: int
+    body_seconds: float
+    most_events: int
     longest_query: float
     redact: str
     url: str
@@ -113,6 +119,9 @@ def resolve(
         spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
         lost_after=_number("lost_after", values["lost_after"]),
         largest_body=int(_number("largest_body", values["largest_body"])),
+        body_memory=int(_number("body_memory", values["body_memory"])),
+        body_seconds=_number("body_seconds", values["body_seconds"]),
+        most_events=int(_number("most_events", values["most_events"])),
         redact=values["redact"],
         longest_query=_number("longest_query", values["longest_query"]),
         url=_url(values["url"]),

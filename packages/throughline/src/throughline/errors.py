@@ -4,8 +4,11 @@ ThroughlineError [1]
   · EventError            an event that cannot be placed: path, value received, what was expected
     · BodyError           a body that is no JSON at all
       · TooLargeError     a body above the size that is taken
+    · LimitError          an event that exceeds a limit of depth, items or characters
   · ConfigError [2]       a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
+  · BusyError             too much is asked at once; worth sending again later
+  · SlowBodyError         a body that does not arrive in time
   · DeadlineError         a question that takes longer than it may
   · LogError [3]          the store cannot be opened or written
   · NotFoundError         nothing of that name; carries what comes nearest
@@ -22,14 +25,17 @@ from collections.abc import Sequence
 __all__ = [
     "AmbiguousError",
     "BodyError",
+    "BusyError",
     "ConfigError",
     "DeadlineError",
     "DeliveryError",
     "EventError",
     "ExposureError",
+    "LimitError",
     "LogError",
     "NotFoundError",
     "ServerError",
+    "SlowBodyError",
     "ThroughlineError",
     "TooLargeError",
     "UnavailableError",
@@ -60,6 +66,15 @@ class TooLargeError(BodyError):
     """A body is larger than the server takes."""
 
 
+class LimitError(EventError):
+    """An event exceeds a limit; `received` and `allowed` are sizes in words."""
+
+    def __init__(self, path: str, received: str, allowed: str) -> None:
+        super().__init__(path, None, allowed)
+        self.received = received
+        self.args = (f"{path}: received {received}, allowed {allowed}",)
+
+
 class ConfigError(ThroughlineError):
     """A setting has a value that cannot be used."""
 
@@ -68,6 +83,14 @@ class ConfigError(ThroughlineError):
 
 class ExposureError(ConfigError):
     """The server would be reachable from other machines without an API key."""
+
+
+class BusyError(ThroughlineError):
+    """The server has too much to do at the moment."""
+
+
+class SlowBodyError(ThroughlineError):
+    """A body did not arrive in time."""
 
 
 class DeadlineError(ThroughlineError):

@@ -2,6 +2,7 @@
 
 from throughline.api.access import Access
 from throughline.api.app import make_app
+from throughline.api.bodies import BodyLimits
 from throughline.api.stream import end_streams
 
-__all__ = ["Access", "end_streams", "make_app"]
+__all__ = ["Access", "BodyLimits", "end_streams", "make_app"]

@@ -32,17 +32,12 @@ from throughline.api import (
     v2,
 )
 from throughline.api.access import Access, Guard
-from throughline.api.http import RawPath, answer, unavailable
+from throughline.api.bodies import Bodies, BodyLimits, BodyReader
+from throughline.api.failures import failure
+from throughline.api.http import RawPath, answer
 from throughline.api.sample import PREFIX, PRESENT, Sample
 from throughline.config import expected
-from throughline.errors import (
-    BodyError,
-    EventError,
-    LogError,
-    NotFoundError,
-    ThroughlineError,
-    TooLargeError,
-)
+from throughline.errors import ThroughlineError
 from throughline.projection.live import Live
 
 _RESOURCES = (
@@ -71,17 +66,18 @@ def make_app(
     live: Live,
     access: Access | None = None,
     spool_lag: Callable[[], tuple[int, int]] | None = None,
-    largest_body: int = 64 * 2**20,
     longest_query: float = 30,
     program: str = "throughline",
+    bodies: BodyLimits | None = None,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
-    are lines without an end, `largest_body` the most bytes of a request, `longest_query` the
-    seconds that a question may take, `program` how the page's command lines call this one.
+    are lines without an end, `longest_query` the seconds that a question may take, `program` how
+    the page's command lines call this one, `bodies` the limits of requests.
     """
-    app = _of(live, largest_body, longest_query, _RESOURCES)
+    reader = BodyReader(bodies or BodyLimits())
+    app = _of(live, reader, longest_query, _RESOURCES)
     app.state.program = program
     app.state.present = ""
     app.state.spool_lag = spool_lag
@@ -89,25 +85,26 @@ def make_app(
     resources = [each for each in _RESOURCES if each is not stream]
 
     def make_sample(sample: Live) -> FastAPI:
-        made = _of(sample, largest_body, longest_query, resources)
+        made = _of(sample, reader, longest_query, resources)
         made.state.program = program
         made.state.present = PRESENT.isoformat()
         return made
 
     lasting = Sample(make_sample)
     app.mount(PREFIX, lasting)
+    app.add_middleware(Bodies, reader=reader)
     app.add_middleware(Guard, access=access or Access(), log=live.log)
     return app
 
 
 def _of(
-    live: Live, largest_body: int, longest_query: float, resources: Iterable[ModuleType]
+    live: Live, reader: BodyReader, longest_query: float, resources: Iterable[ModuleType]
 ) -> FastAPI:
     """The routes over a log and their errors, open to everybody."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
     app.state.spool_lag = None
-    app.state.largest_body = largest_body
+    app.state.bodies = reader
     app.state.longest_query = longest_query
     app.state.is_closing = False
     app.state.document = None
@@ -121,16 +118,8 @@ def _of(
 
 
 def _on_error(_request: Request, error: Exception) -> Response:
-    if isinstance(error, NotFoundError):
-        body = {"code": 404, "message": str(error), "nearest": error.nearest}
-        return answer(body, 404)
-    if isinstance(error, EventError):
-        is_large = isinstance(error, TooLargeError)
-        status = 413 if is_large else 400 if isinstance(error, BodyError) else 422
-        return answer({"code": status, "message": str(error), **intake.described(error)}, status)
-    if isinstance(error, LogError):
-        return unavailable(error)
-    return answer({"code": 400, "message": str(error)}, 400)
+    assert isinstance(error, ThroughlineError)
+    return failure(error)
 
 
 def _on_invalid(_request: Request, error: Exception) -> Response:

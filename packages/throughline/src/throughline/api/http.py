@@ -15,7 +15,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from throughline import deadline
-from throughline.errors import LogError
+from throughline.errors import ThroughlineError
 from throughline.graph.answers import MOST_STEPS
 from throughline.projection.live import Live
 
@@ -130,8 +130,8 @@ def fragment(payload: Any) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps(payload, default=_tuple))
 
 
-def unavailable(error: LogError) -> Response:
-    """The store is gone, locked or full; nothing was acknowledged, and it is worth trying again."""
+def unavailable(error: ThroughlineError) -> Response:
+    """Answer that nothing was acknowledged, and that it is worth trying again."""
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
+from throughline.api.bodies import SMALL, BodyReader
 from throughline.api.http import Plain, answer, answered
-from throughline.errors import BodyError, EventError, TooLargeError
-from throughline.log import Entry, entry_of
+from throughline.errors import EventError, TooLargeError
+from throughline.log import Entry, Items, entry_of, read_items
 from throughline.projection.live import Batch, Receipt
-from throughline.spec import dump, load, load_plain
+from throughline.spec import load, load_plain
 
 router = APIRouter(route_class=Plain)
 
-_WINDOW_BITS = {"gzip": 31, "deflate": 15}
-"""What zlib is told, by Content-Encoding; RFC 9110 calls a zlib stream deflate."""
-
+_MOST_VALUES = 4_000_000
+"""Values of a body: decoded, the smallest need 70 bytes for 3 bytes of JSON."""
 
 _EVENT = {
     "eventType": "COMPLETE",
@@ -32,7 +34,13 @@ _EVENT = {
 }
 _EVENTS = {"type": "array", "items": {"type": "object"}}
 _ERROR = {"path": "run.runId", "received": "nothing", "expected": "a text that is not empty"}
-_SUMMARY = {"taken": 1, "repeated": 0, "refused": 1, "errors": [{"index": 1, **_ERROR}]}
+_SUMMARY = {
+    "taken": 1,
+    "repeated": 0,
+    "refused": 1,
+    "unread": 0,
+    "errors": [{"index": 1, **_ERROR}],
+}
 _BATCH = {
     "status": "partial_success",
     "summary": {"received": 2, "successful": 1, "failed": 1, "retriable": 0, "non_retriable": 1},
@@ -51,20 +59,23 @@ def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
     responses={
         201: {"description": "taken; an array is answered with counts as JSON"},
         422: answered("not everything could be placed", _SUMMARY),
-        413: {},
     },
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, _EVENT),
 )
 async def post_lineage(request: Request) -> Response:
-    """Take events; 201 once they are durable. Of an array, what can be placed is taken."""
-    raw, body = load_plain(await _body(request))
-    if not isinstance(body, list):
-        await _store(request, [entry_of(raw, body)])
+    """Take events; 201 once they are durable. Of an array, what can be placed is taken.
+
+    Of an array at most THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones;
+    `unread` says how many are left. The first 100 errors are listed.
+    """
+    items, count = await _read(request, _lineage_items)
+    receipt = await _store(request, items.entries)
+    if count is None:
         return Response(status_code=201)
-    receipt, errors = await _take(request, body)
-    refused = [{"index": index, **described(error)} for index, error in errors]
-    summary = {"taken": receipt.taken, "repeated": receipt.repeated, "refused": len(refused)}
-    return answer({**summary, "errors": refused}, 422 if errors else 201)
+    errors = [asdict(item) for item in items.listed]
+    counts = {"taken": receipt.taken, "repeated": receipt.repeated, "refused": items.rejected}
+    code = 422 if items.rejected or items.unread else 201
+    return answer({**counts, "unread": items.unread, "errors": errors}, code)
 
 
 @router.post(
@@ -73,7 +84,6 @@ async def post_lineage(request: Request) -> Response:
         200: answered("all were taken", {**_BATCH, "status": "success", "failed_events": []}),
         207: answered("a part was taken", _BATCH),
         422: answered("none could be placed", {**_BATCH, "status": "failure"}),
-        413: {},
     },
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, [_EVENT]),
 )
@@ -81,66 +91,67 @@ async def post_batch(request: Request) -> Response:
     """Take an array of events, or an object with one in `events`; what can be placed is taken.
 
     200 if that is all of them, 207 if it is a part, 422 if it is none; the answer says which ones
-    failed and why. None is worth sending again as it is.
+    failed and why. None is worth sending again as it is, except those that were not read: of one
+    array THROUGHLINE_MOST_EVENTS are, and none after 1,000 failed ones. The first 100 are listed.
     """
-    body = load(await _body(request))
+    items, count = await _read(request, _batch_items)
+    receipt = await _store(request, items.entries)
+    taken = receipt.taken + receipt.repeated
+    failed = items.rejected + items.unread
+    status = "success" if not failed else "partial_success" if taken else "failure"
+    summary = {
+        "received": count,
+        "successful": taken,
+        "failed": failed,
+        "retriable": items.unread,
+        "non_retriable": items.rejected,
+    }
+    code = {"success": 200, "partial_success": 207, "failure": 422}[status]
+    listed = _failed_events(items, count or 0)
+    return answer({"status": status, "summary": summary, "failed_events": listed}, code)
+
+
+def _failed_events(items: Items, count: int) -> list[dict[str, Any]]:
+    """List the first rejected items, and of those that were not read the first."""
+    failed = [
+        {"index": item.index, "reason": item.reason, "retriable": False} for item in items.listed
+    ]
+    if items.unread:
+        reason = f"not read, nor are the items after it: send these {items.unread} by themselves"
+        failed.append({"index": count - items.unread, "reason": reason, "retriable": True})
+    return failed
+
+
+def _lineage_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+    """Read an event or an array; the count of an event by itself is None."""
+    plain, body = load_plain(raw)
+    if isinstance(body, list):
+        return read_items(body, most), len(body)
+    return Items([entry_of(plain, body)]), None
+
+
+def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+    body = load(raw)
     events = body.get("events") if isinstance(body, dict) else body
     if not isinstance(events, list):
         raise EventError("$", body, "an array of events, or an object with one in `events`")
-    receipt, errors = await _take(request, events)
-    taken = receipt.taken + receipt.repeated
-    status = "success" if not errors else "partial_success" if taken else "failure"
-    counts = {"received": len(events), "successful": taken, "failed": len(errors)}
-    failed = [{"index": index, "reason": str(error), "retriable": False} for index, error in errors]
-    summary = {**counts, "retriable": 0, "non_retriable": len(errors)}
-    code = {"success": 200, "partial_success": 207, "failure": 422}[status]
-    return answer({"status": status, "summary": summary, "failed_events": failed}, code)
+    return read_items(events, most), len(events)
 
 
-def described(error: EventError) -> dict[str, str]:
-    """What was wrong with an event."""
-    return {"path": error.path, "received": error.received, "expected": error.expected}
-
-
-async def _take(request: Request, items: list[Any]) -> tuple[Receipt, list[tuple[int, EventError]]]:
-    """Store the events that can be placed; those that cannot by their place in the array."""
-    entries: list[Entry] = []
-    errors: list[tuple[int, EventError]] = []
-    for index, item in enumerate(items):
-        try:
-            entries.append(entry_of(dump(item), item))
-        except EventError as error:
-            errors.append((index, error))
-    return await _store(request, entries), errors
+async def _read(
+    request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
+) -> tuple[Items, int | None]:
+    """Read the posted events; those of a large body in a thread, one body after the other."""
+    reader: BodyReader = request.app.state.bodies
+    raw = await request.body()
+    if len(raw) <= SMALL:
+        return read(raw, reader.limits.most_events)
+    values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+    if values > _MOST_VALUES:
+        raise TooLargeError("$", f"about {values} values", f"at most {_MOST_VALUES} values")
+    return await run_sync(read, raw, reader.limits.most_events, limiter=reader.parsing)
 
 
 async def _store(request: Request, entries: list[Entry]) -> Receipt:
     future = request.app.state.live.submit(Batch(entries))
     return await asyncio.wrap_future(future)
-
-
-async def _body(request: Request) -> bytes:
-    most: int = request.app.state.largest_body
-    encoding = request.headers.get("content-encoding", "").strip().lower() or "identity"
-    if encoding != "identity" and encoding not in _WINDOW_BITS:
-        raise BodyError("Content-Encoding", encoding, "gzip, deflate or none")
-    unzip = zlib.decompressobj(_WINDOW_BITS[encoding]) if encoding in _WINDOW_BITS else None
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        part = _unzipped(unzip, chunk, most - size + 1, encoding) if unzip else chunk
-        size += len(part)
-        if size > most:
-            raise TooLargeError("$", f"more than {most} bytes", f"at most {most} bytes, unzipped")
-        parts.append(part)
-    if unzip is not None and not unzip.eof:
-        raise BodyError("$", f"a {encoding} stream that ends too early", "a whole one")
-    return b"".join(parts)
-
-
-def _unzipped(unzip: Any, chunk: bytes, most: int, encoding: str) -> bytes:
-    try:
-        part: bytes = unzip.decompress(chunk, most)
-        return part
-    except zlib.error as error:
-        raise BodyError("$", str(error), f"a {encoding} stream") from None

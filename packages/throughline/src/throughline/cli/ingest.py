@@ -22,6 +22,7 @@ Store = Callable[[Lines], tuple[int, int]]
 """Takes lines in; answers how many events were taken, and how many were there."""
 
 _LARGEST_ARRAY = 8 * 1024 * 1024  # characters
+_MOST_EVENTS = 1_000  # of an array
 
 
 def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> bool:
@@ -40,7 +41,7 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
         for source, lines in read_files(paths):
             new, old = store(lines)
             odd = sum(_is_odd(entry.body) for entry in lines.entries)
-            counts.update(taken=new, repeated=old, odd=odd, refused=len(lines.refusals))
+            counts.update(taken=new, repeated=old, odd=odd, refused=lines.rejected + lines.unread)
             refused += [f"{item.source}: {item.reason}" for item in lines.refusals]
             if status is not None:
                 status.update(Text(f"{_summary(counts)}  {source}"))
@@ -91,11 +92,11 @@ def _into_server(settings: Settings) -> Store:
 
 
 def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
-    """Bodies in arrays that a server takes: it refuses large ones."""
+    """Yield bodies in arrays that a server takes: it rejects large ones."""
     portion: list[str] = []
     size = 0
     for body in bodies:
-        if portion and size + len(body) > _LARGEST_ARRAY:
+        if portion and (size + len(body) > _LARGEST_ARRAY or len(portion) == _MOST_EVENTS):
             yield portion
             portion, size = [], 0
         portion.append(body)

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from throughline.alerts import Watch, read_rules
-from throughline.api import Access, end_streams, make_app
+from throughline.api import Access, BodyLimits, end_streams, make_app
 from throughline.cli.render import log_to_stderr, print_line
 from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
@@ -63,9 +63,9 @@ def run_server(settings: Settings) -> None:
         live,
         access,
         tail.lag if tail else None,
-        settings.largest_body,
         settings.longest_query,
         settings.program,
+        BodyLimits.of(settings),
     )
     server = Server(app)
 
@@ -112,8 +112,9 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop, after the streams have been told to end."""
+        """End the streams and the bodies that still arrive, then stop."""
         end_streams(self._app)
+        self._app.state.bodies.close()
         await super().shutdown(sockets)
 
 

@@ -7,47 +7,79 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from throughline.errors import EventError
-from throughline.log import Entry, Refusal, entry_of, redact_text
+from throughline.log import (
+    MOST_REJECTED,
+    Entry,
+    Refusal,
+    Rejected,
+    entry_of,
+    read_items,
+    redact_text,
+)
 from throughline.spec import dump, load_plain
 
 _LONGEST_KEPT = 20_000
+_MOST_KEPT = 1_000
+_LONGEST_REDACTED = 4 * _LONGEST_KEPT
 
 
 @dataclass(slots=True)
 class Lines:
-    """What came of some lines."""
+    """What came of some lines; of many rejected lines or items only the first are kept."""
 
     entries: list[Entry] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    rejected: int = 0
+    unread: int = 0
 
     def add(self, raw: bytes, source: str) -> None:
         """Place one JSON text: an event, or an array of events."""
         try:
             plain, body = load_plain(raw)
+            if not isinstance(body, list):
+                self.entries.append(entry_of(plain, body))
+                return
         except EventError as error:
-            self._refuse(raw, source, error)
+            self.rejected += 1
+            self._keep(source, str(error), raw)
             return
-        if not isinstance(body, list):
-            self._place(plain, body, source)
-            return
-        for index, item in enumerate(body):
-            self._place(None, item, f"{source}[{index}]")
+        items = read_items(body)
+        self.entries += items.entries
+        self.rejected += items.rejected
+        self.unread += items.unread
+        for item in items.listed:
+            self._keep(f"{source}[{item.index}]", item.reason, _text(body[item.index], item))
 
-    def _place(self, raw: bytes | None, body: Any, source: str) -> None:
-        try:
-            self.entries.append(entry_of(dump(body) if raw is None else raw, body))
-        except EventError as error:
-            self._refuse(repr(body).encode() if raw is None else raw, source, error)
+    def end(self, source: str) -> None:
+        """Say how much is not listed, as one more refusal."""
+        if missing := self.rejected - len(self.refusals):
+            reason = f"{missing} more lines or items were rejected"
+            self.refusals.append(Refusal(source, reason, f"{source}: {reason}"))
+        if self.unread:
+            reason = f"{self.unread} items after {MOST_REJECTED} rejected ones were not read"
+            self.refusals.append(Refusal(source, reason, f"{source}: {reason}"))
 
-    def _refuse(self, raw: bytes, source: str, error: Exception) -> None:
-        line = redact_text(raw.decode(errors="replace"))[:_LONGEST_KEPT]
-        self.refusals.append(Refusal(source, redact_text(str(error)), line))
+    def _keep(self, source: str, reason: str, raw: bytes) -> None:
+        if len(self.refusals) < _MOST_KEPT:
+            text = raw[:_LONGEST_REDACTED].decode(errors="replace")
+            line = redact_text(text)[:_LONGEST_KEPT]
+            self.refusals.append(Refusal(source, redact_text(reason), line))
+
+
+def _text(item: Any, rejected: Rejected) -> bytes:
+    """Return the JSON of a rejected item, or what its error says of it if there is none."""
+    try:
+        return dump(item)
+    except EventError:
+        return rejected.received.encode()
 
 
 def sort_lines(lines: Iterable[tuple[str, bytes]]) -> Lines:
     """Place (source, line) pairs; empty lines are nothing."""
     found = Lines()
+    source = ""
     for source, line in lines:
         if line.strip():
             found.add(line, source)
+    found.end(source)
     return found

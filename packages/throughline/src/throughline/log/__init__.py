@@ -3,6 +3,7 @@
 from throughline.log.alerts import Alerts, Fired
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
 from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
+from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.redact import redact, redact_text, use_rules
 from throughline.log.schema import storable
@@ -12,6 +13,8 @@ from throughline.log.store import Appended, EventLog, Offset, Refusal
 __all__ = [
     "Alerts",
     "Fired",
+    "Items",
+    "MOST_REJECTED",
     "SCOPES",
     "Key",
     "add_key",
@@ -26,10 +29,12 @@ __all__ = [
     "EventLog",
     "Offset",
     "Refusal",
+    "Rejected",
     "Snapshots",
     "Standing",
     "entry_of",
     "read_entry",
+    "read_items",
     "read_logged",
     "redact",
     "redact_text",

@@ -13,6 +13,7 @@ from throughline.log.schema import ALIAS
 from throughline.spec import (
     Event,
     Logged,
+    check_limits,
     dump,
     identity_of,
     load_plain,
@@ -42,6 +43,7 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
     """
     if body is None:
         raw, body = load_plain(raw)
+    check_limits(raw, body)
     try:
         clean = redact(body) if is_suspicious(raw) else body
         event = parse_event(clean, identity_of(clean))

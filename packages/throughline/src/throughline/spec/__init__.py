@@ -13,6 +13,7 @@ from throughline.spec.event import (
     Logged,
     RunEvent,
 )
+from throughline.spec.limits import check_limits
 from throughline.spec.odd import Oddity, oddities
 from throughline.spec.parse import load, load_plain, parse_alias, parse_event, run_id_of
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
@@ -30,6 +31,7 @@ __all__ = [
     "Oddity",
     "RunEvent",
     "canonical",
+    "check_limits",
     "dump",
     "from_micros",
     "identity_of",

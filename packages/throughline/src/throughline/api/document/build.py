@@ -30,6 +30,11 @@ _ERRORS = {
     ),
     404: ("nothing has that name", "Dataset 'shop.order' not found."),
     405: ("the route has no such method", "HTTP 405 Method Not Allowed"),
+    408: (
+        "the body did not arrive in time",
+        "the body did not arrive in full within 60 s: send less at once, or raise"
+        " THROUGHLINE_BODY_SECONDS",
+    ),
     409: ("it cannot be done as things stand", "the name 'spark' is taken"),
     413: (
         "the body is larger than the server takes",
@@ -43,7 +48,10 @@ _ERRORS = {
         "an event cannot be placed",
         "run.runId: received nothing, expected a text that is not empty",
     ),
-    503: ("the store does not answer; ask again", "cannot read the database: disk I/O error"),
+    503: (
+        "too much at once, or no answer of the store; ask again",
+        "cannot read the database: disk I/O error",
+    ),
 }
 _ALWAYS = (401, 403, 421, 503)
 _NODES = {"node", "nodeId", "run", "runId", "job", "from", "dataset", "asOf"}
@@ -182,7 +190,9 @@ def _complete(operation: dict[str, Any], route: APIRoute, learner: Learner) -> N
 def _refusals(operation: dict[str, Any], route: APIRoute) -> set[int]:
     named = {each["name"] for each in operation.get("parameters", [])}
     found = {*_ALWAYS, *(int(code) for code in operation["responses"] if code >= "400")}
-    if named - {"If-None-Match"} or "requestBody" in operation:
+    if "requestBody" in operation:
+        found |= {400, 408, 413}
+    if named - {"If-None-Match"}:
         found.add(400)
     if "{" in route.path or named & _NODES:
         found.add(404)

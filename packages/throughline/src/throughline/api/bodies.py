@@ -1,0 +1,243 @@
+"""Read the body of each request before the application does, within bounds.
+
+Three bounds hold for every endpoint: a size by its purpose, the time that a body may take to
+arrive, and the memory of all bodies together. The first 64 KiB of a body do not count as memory,
+so that ordinary events are still accepted while large bodies use it up; the number of connections
+bounds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from anyio import CapacityLimiter
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from throughline.api.failures import failure
+from throughline.config import Settings
+from throughline.errors import BodyError, BusyError, SlowBodyError, ThroughlineError, TooLargeError
+
+SMALL = 64 * 1024
+"""Bytes of a body that does not bring events."""
+
+_EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
+_WINDOW_BITS = {"gzip": 31, "deflate": 15}
+"""Parameter of zlib by Content-Encoding; RFC 9110 calls a zlib stream deflate."""
+
+_PORTION = 1024 * 1024  # unzipped at once
+_LAST_SECONDS = 1.0
+"""Time that a body still has when the server stops, and a client to read why it was rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """Bounds of bodies: bytes of one and of all together, seconds, events of an array."""
+
+    largest: int = 64 * 2**20
+    memory: int = 128 * 2**20
+    seconds: float = 60
+    most_events: int = 10_000
+
+    @classmethod
+    def of(cls, settings: Settings) -> BodyLimits:
+        """Return the limits of the settings."""
+        return cls(
+            settings.largest_body,
+            settings.body_memory,
+            settings.body_seconds,
+            settings.most_events,
+        )
+
+    def largest_of(self, path: str) -> int:
+        """Return the bytes that a body sent to a path may have, unzipped."""
+        is_events = path.rstrip("/") in _EVENT_PATHS
+        return self.largest if is_events else min(SMALL, self.largest)
+
+
+class BodyReader:
+    """Read bodies within limits and count the memory of those that are in use."""
+
+    def __init__(self, limits: BodyLimits) -> None:
+        self.limits = limits
+        self._free = max(limits.memory, limits.largest)
+        self._clocks: set[asyncio.Timeout] = set()
+        self._is_closing = False
+        self.parsing = CapacityLimiter(1)
+
+    async def read(self, receive: Receive, body: Body) -> None:
+        """Read a whole body.
+
+        Raises:
+            BodyError: it is not what Content-Encoding says.
+            TooLargeError: it is larger than allowed.
+            BusyError: the bodies of all requests need too much memory.
+            SlowBodyError: it did not arrive in time.
+            ConnectionError: the client went away.
+        """
+        seconds = _LAST_SECONDS if self._is_closing else self.limits.seconds
+        clock = asyncio.timeout(seconds)
+        self._clocks.add(clock)
+        try:
+            async with clock:
+                is_open = True
+                while is_open:
+                    message = await receive()
+                    is_open = _is_open(message)
+                    for part in body.parts_of(message.get("body", b"")):
+                        self._reserve(body, part)
+                body.check_end()
+        except TimeoutError:
+            if self._is_closing:
+                raise BusyError("the server is stopping: send the request again") from None
+            raise SlowBodyError(
+                f"the body did not arrive in full within {seconds:g} s:"
+                " send less at once, or raise THROUGHLINE_BODY_SECONDS"
+            ) from None
+        finally:
+            self._clocks.discard(clock)
+
+    def release(self, body: Body) -> None:
+        """Return the memory of a body."""
+        self._free += body.reserved
+        body.reserved = 0
+
+    def close(self) -> None:
+        """Let the open bodies end soon, because the server stops."""
+        self._is_closing = True
+        end = asyncio.get_running_loop().time() + _LAST_SECONDS
+        for clock in self._clocks:
+            clock.reschedule(end)
+
+    def _reserve(self, body: Body, size: int) -> None:
+        more = max(size - SMALL, 0) - body.reserved
+        if more > self._free:
+            raise BusyError("the bodies of other requests use all memory for bodies: send it later")
+        self._free -= more
+        body.reserved += more
+
+
+class Body:
+    """A body as far as it arrived: at most so many bytes, also unzipped."""
+
+    def __init__(self, headers: Headers, largest: int) -> None:
+        self.reserved = 0
+        self._largest = largest
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._received = 0
+        self._encoding = headers.get("content-encoding", "").strip().lower() or "identity"
+        self._unzip = None
+        if self._encoding in _WINDOW_BITS:
+            self._unzip = zlib.decompressobj(_WINDOW_BITS[self._encoding])
+        elif self._encoding != "identity":
+            raise BodyError("Content-Encoding", self._encoding, "gzip, deflate or none")
+        announced = headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > largest:
+            raise self._too_large(announced)
+
+    def parts_of(self, chunk: bytes) -> Iterator[int]:
+        """Add what a chunk holds, and yield the size of the whole after each part."""
+        self._received += len(chunk)
+        if self._received > self._largest:
+            raise self._too_large(f"more than {self._largest}")
+        for part in self._unzipped(chunk):
+            self._size += len(part)
+            if self._size > self._largest:
+                raise self._too_large(f"more than {self._largest}")
+            self._parts.append(part)
+            yield self._size
+
+    def check_end(self) -> None:
+        """Raise BodyError if a zipped body is not whole."""
+        if self._unzip is not None and not self._unzip.eof:
+            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a whole one")
+
+    def take(self) -> bytes:
+        """Return the bytes, and keep none."""
+        whole = b"".join(self._parts)
+        self._parts.clear()
+        return whole
+
+    def _unzipped(self, chunk: bytes) -> Iterator[bytes]:
+        if self._unzip is None:
+            yield chunk
+            return
+        try:
+            while chunk and not self._unzip.eof:
+                yield self._unzip.decompress(chunk, _PORTION)
+                chunk = self._unzip.unconsumed_tail
+        except zlib.error as error:
+            raise BodyError("$", str(error), f"a {self._encoding} stream") from None
+        if chunk or self._unzip.unused_data:
+            raise BodyError("$", "bytes after its end", f"one {self._encoding} stream")
+
+    def _too_large(self, received: str) -> TooLargeError:
+        return TooLargeError("$", f"{received} bytes", f"at most {self._largest} bytes, unzipped")
+
+
+class Bodies:
+    """Middleware: hand the application whole bodies only."""
+
+    def __init__(self, app: ASGIApp, reader: BodyReader) -> None:
+        self._app = app
+        self._reader = reader
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 400, 408, 413 or 503 in place of the application if a body breaks a bound."""
+        if scope["type"] != "http" or not _has_body(headers := Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        body = None
+        try:
+            body = Body(headers, self._reader.limits.largest_of(scope["path"]))
+            await self._reader.read(receive, body)
+            await self._app(scope, _replay(body.take(), receive), send)
+        except ConnectionError:
+            return  # nobody is left to answer
+        except ThroughlineError as error:
+            await _reject(error, scope, receive, send)
+        finally:
+            if body is not None:
+                self._reader.release(body)
+
+
+def _has_body(headers: Headers) -> bool:
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+def _is_open(message: Message) -> bool:
+    if message["type"] == "http.disconnect":
+        raise ConnectionError
+    return bool(message.get("more_body", False))
+
+
+def _replay(whole: bytes, receive: Receive) -> Receive:
+    parts = [whole]
+
+    async def replayed() -> Message:
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+        return await receive()
+
+    return replayed
+
+
+async def _reject(error: ThroughlineError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, let the client read that while the rest of its body is dropped, then close."""
+    response = failure(error)
+    response.headers["Connection"] = "close"
+
+    async def send_open(message: Message) -> None:
+        await send({**message, "more_body": True} if "body" in message else message)
+
+    await response(scope, receive, send_open)
+    with suppress(TimeoutError, ConnectionError):
+        async with asyncio.timeout(_LAST_SECONDS):
+            while _is_open(await receive()):
+                pass
+    await send({"type": "http.response.body", "body": b""})
