@@ -26,6 +26,8 @@ TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
 ATTEMPTS = 3
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_TABLE = (b"", b"<", b"{", b"[")
+"""Beginnings of a web page and of JSON."""
 MISSING = (403, 404, 410)  # TLC's CDN answers 403 for a file that is not there
 
 
@@ -49,8 +51,8 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
 
     Raises:
         NotPublished: the source has no such file.
-        BadSourceFile: it cannot be had, fewer bytes arrived than were announced, or a page came in
-            its place.
+        BadSourceFile: it cannot be had, fewer bytes arrived than were announced, or something else
+            came in its place.
     """
     target = landing / file.filename
     landing.mkdir(parents=True, exist_ok=True)
@@ -71,7 +73,7 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
         raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
     if etag is None and known:
         return known
-    _refuse_other_things(part, file.url)
+    _refuse_other_things(part, file)
     with part.open("rb") as landed_bytes:
         digest = hashlib.file_digest(landed_bytes, "sha256").hexdigest()
     landed = LandedFile(str(target), file.url, file.month, etag or "", part.stat().st_size, digest)
@@ -128,16 +130,29 @@ def _forget(part: Path) -> None:
     part.with_name(part.name + ".etag").unlink(missing_ok=True)
 
 
-def _refuse_other_things(part: Path, url: str) -> None:
-    """A parquet file begins and ends with PAR1; a web page, half a file and nothing do not."""
+def _refuse_other_things(part: Path, file: SourceFile) -> None:
+    """Refuse a web page, an error as JSON, half a file, or a file that its source's check refuses.
+
+    A whole parquet file begins and ends with PAR1.
+    """
+    try:
+        _check_ends(part, file.url)
+        if file.check:
+            with part.open("rb") as content:
+                file.check(file.url, content)
+    except BadSourceFile:
+        _forget(part)
+        raise
+
+
+def _check_ends(part: Path, url: str) -> None:
     with part.open("rb") as file:
         head = file.read(4)
         file.seek(-min(4, part.stat().st_size), os.SEEK_END)
         tail = file.read(4)
     is_parquet = (head, tail) == (b"PAR1", b"PAR1")
-    if is_parquet if url.endswith(".parquet") else head and not head.startswith(b"<"):
+    if is_parquet if url.endswith(".parquet") else head and head.lstrip()[:1] not in NO_TABLE:
         return
-    _forget(part)
     kind = "a whole parquet file" if url.endswith(".parquet") else "a table but a page or nothing"
     raise BadSourceFile(
         f"{url} is not {kind}: it begins with {head!r} and ends with {tail!r}. "

@@ -17,19 +17,13 @@ from urllib.parse import unquote, urlsplit
 from lakehouse.faults import FAULTS
 from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, Source, SourceFile, months_before
+from lakehouse.weather_file import CITY_COUNTIES
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
 ZONES = 263
-COUNTIES = {
-    "30005": "NY: Bronx County",
-    "30047": "NY: Kings County",
-    "30061": "NY: New York County",
-    "30081": "NY: Queens County",
-    "30085": "NY: Richmond County",
-}
 PUBLISHED_AFTER_MONTHS = 2
 HOUR_WEIGHTS = (3, 2, 1.5, 1, 1, 1.5, 3, 5, 6, 5.5, 5, 5) + (5.5, 5.5, 6, 6, 6, 7, 8) + (
     7.5, 7, 6.5, 6, 4.5
@@ -92,7 +86,7 @@ def weather_csv(file: SourceFile) -> str:
     element = file.filename.split("-")[0]
     year, number = file.month[:4], file.month[5:]
     lines = []
-    for code, name in COUNTIES.items():
+    for code, name in CITY_COUNTIES.items():
         values = [f"{v:9.2f}" for v in daily_weather(code, file.month)[element]]
         values += ["  -999.99"] * (31 - len(values))
         head = ["cty", code, name, year, number, element.upper()]

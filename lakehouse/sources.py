@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
+from typing import BinaryIO
 
 from lakehouse.errors import SettingsError
 from lakehouse.settings import Settings
+from lakehouse.weather_file import ELEMENT_RANGES, check_weather_file
 
-WEATHER_ELEMENTS = ("prcp", "tavg", "tmin", "tmax")
+WEATHER_ELEMENTS = tuple(ELEMENT_RANGES)
+
+CheckFile = Callable[[str, BinaryIO], object]
+"""Raises BadSourceFile for a file, given its path or URL and its content."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class SourceFile:
     month: str
     preliminary: SourceFile | None = None
     """What is published in its place until it is."""
+    check: CheckFile | None = field(default=None, compare=False)
+    """The check that it passes before it lands."""
 
     @property
     def filename(self) -> str:
@@ -44,6 +51,8 @@ class Source:
     slice_name: str
     preliminary: tuple[str, str] | None = None
     """The end of a path, and what stands there while the file is preliminary."""
+    check: CheckFile | None = None
+    """The check that each file passes before it lands."""
 
     def files(self, settings: Settings, month: str) -> list[SourceFile]:
         """The files that make up one month (YYYY-MM)."""
@@ -52,9 +61,10 @@ class Source:
 
     def _file(self, url: str, month: str) -> SourceFile:
         if self.preliminary is None:
-            return SourceFile(url, month)
+            return SourceFile(url, month, check=self.check)
         final, preliminary = self.preliminary
-        return SourceFile(url, month, SourceFile(url.removesuffix(final) + preliminary, month))
+        early = SourceFile(url.removesuffix(final) + preliminary, month, check=self.check)
+        return SourceFile(url, month, early, self.check)
 
     def slice_of(self, month: str) -> str:
         """The slice that a month's files are."""
@@ -82,6 +92,7 @@ WEATHER = Source(
     tuple(f"averages/{{year}}/{e}-{{year}}{{month}}-cty-scaled.csv" for e in WEATHER_ELEMENTS),
     "{year}{month}-cty.csv",
     ("-scaled.csv", "-prelim.csv"),
+    check_weather_file,
 )
 
 

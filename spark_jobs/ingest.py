@@ -44,6 +44,8 @@ class Spec:
     read: Callable[[SparkSession, Slice], DataFrame]
     """The slice's files as they are."""
     checks: tuple[Check, ...]
+    check_files: Callable[[Settings, Slice], None] | None = None
+    """Checks of a slice's landed files, before Spark reads them; raises BadSourceFile."""
 
     @property
     def staging(self) -> TableSchema:
@@ -64,11 +66,14 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
     """Landing files to staging, which then holds these slices and nothing else.
 
     Raises:
-        BadSourceFile: a file cannot be read or is of another schema; staging stays as it was.
+        BadSourceFile: a file cannot be read, fails its source's check or is of another schema;
+            staging stays as it was.
     """
     ensure_table(spark, spec.staging)
     rows: DataFrame | None = None
     for slice_ in slices:
+        if spec.check_files:
+            spec.check_files(settings, slice_)
         with _named(slice_):
             typed, drift = conform(
                 spec.read(spark, slice_), spec.columns, spec.required, slice_.name

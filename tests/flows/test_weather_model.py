@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lakehouse.generator import COUNTIES, daily_weather, taxi_table
+from lakehouse.generator import daily_weather, taxi_table
 from lakehouse.sources import WEATHER_ELEMENTS
+from lakehouse.weather_file import CITY_COUNTIES
 from metaflow_flows.train_forecast_model import forecasting
 from metaflow_flows.train_forecast_model.weather_model import (
     MANHATTAN,
@@ -41,7 +42,7 @@ def actuals() -> pd.DataFrame:
 def weather() -> pd.DataFrame:
     """The generator's weather of each county and day, beyond `AS_OF` too."""
     months = []
-    for code in COUNTIES:
+    for code in CITY_COUNTIES:
         for month in (*MONTHS, "2025-06"):
             days = pd.DataFrame(daily_weather(code, month))
             dates = pd.date_range(f"{month}-01", periods=len(days))
@@ -225,7 +226,7 @@ def test_seasonal_naive_does_not_look_at_the_weather(training: pd.DataFrame) -> 
 def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan() -> None:
     table = counties()
     assert list(table.index) == list(range(1, 266))
-    assert set(table) == set(COUNTIES)
+    assert set(table) == set(CITY_COUNTIES)
     assert {zone: table[zone] for zone in (1, 132, 264, 265)} == {
         1: "30085", 132: "30081", 264: MANHATTAN, 265: MANHATTAN,
     }  # fmt: skip

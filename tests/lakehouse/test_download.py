@@ -10,6 +10,7 @@ import pytest
 
 from lakehouse.download import fetch
 from lakehouse.errors import BadSourceFile, NotPublished, SettingsError
+from lakehouse.generator import weather_csv
 from lakehouse.ingest import land
 from lakehouse.settings import load_settings
 from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months, taxi
@@ -132,16 +133,17 @@ def test_weather_is_preliminary_until_it_is_final(site: Site, tmp_path: Path) ->
     base = f"http://127.0.0.1:{site.server_port}"
     settings = load_settings(state_dir=tmp_path, data_source=base)
     at = "/weather/averages/2026"
+    prcp, tavg, *_ = (weather_csv(file) for file in WEATHER.files(settings, "2026-10"))
     site.files |= {
-        f"{at}/prcp-202610-cty-scaled.csv": b"cty",
-        f"{at}/tavg-202610-cty-prelim.csv": b"p",
+        f"{at}/prcp-202610-cty-scaled.csv": prcp.encode(),
+        f"{at}/tavg-202610-cty-prelim.csv": tavg.encode(),
     }
     (early,) = land(settings, WEATHER, ["2026-10"]).slices
     assert [path.rsplit("/", 1)[1] for path in early.paths] == [
         "prcp-202610-cty-scaled.csv",
         "tavg-202610-cty-prelim.csv",
     ]
-    site.files[f"{at}/tavg-202610-cty-scaled.csv"] = b"final"
+    site.files[f"{at}/tavg-202610-cty-scaled.csv"] = tavg.replace("1.", "2.").encode()
     (late,) = land(settings, WEATHER, ["2026-10"]).slices
     assert late.paths[1].endswith("tavg-202610-cty-scaled.csv")
     assert late.name == early.name == "202610-cty.csv"
@@ -152,11 +154,35 @@ def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path
     site.files["/a.parquet"] = b"<html>Please log in</html>"
     with pytest.raises(BadSourceFile, match=r"not a whole parquet file: it begins with b'<htm'"):
         fetch(file_of(site), tmp_path)
-    for body in (b"<!doctype html>", b""):
+    for body in (b"<!doctype html>", b"", b' {"error": "try later"}'):
         site.files["/a.csv"] = body
         with pytest.raises(BadSourceFile, match="a page or nothing"):
             fetch(file_of(site, "a.csv"), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "received"),
+    [
+        (b"<!doctype html>", "it begins with b'<!do'"),
+        (b'{"error": 503}', "it begins with b'{\"er'"),
+        (b"", "it begins with b''"),
+        (b"cty,30061,NY: New York County,2023,01,PRCP,   0.1", "line 1: .* cut off"),
+    ],
+)
+def test_bad_weather_leaves_the_landed_file(
+    body: bytes, received: str, site: Site, tmp_path: Path
+) -> None:
+    settings = load_settings(state_dir=tmp_path, data_source=f"http://127.0.0.1:{site.server_port}")
+    file = WEATHER.files(settings, "2023-01")[0]
+    path = file.url.partition(str(site.server_port))[2]
+    good = site.files[path] = weather_csv(file).encode()
+    landed = fetch(file, tmp_path / "landing")
+    site.files[path] = body
+    with pytest.raises(BadSourceFile, match=received):
+        fetch(file, tmp_path / "landing")
+    assert Path(landed.path).read_bytes() == good
+    assert len(list((tmp_path / "landing").iterdir())) == 2  # the file and its note
 
 
 def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:

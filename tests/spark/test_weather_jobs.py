@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.errors import BadSourceFile, ChecksFailed
+from lakehouse.generator import weather_csv
+from lakehouse.ingest import Slice
+from lakehouse.settings import Settings, load_settings
+from lakehouse.sources import WEATHER
+from spark_jobs import ingest, weather
+from tests.spark.test_ingest_jobs import load, rows, snapshots
+
+pytestmark = pytest.mark.spark
+
+
+def weather_files(folder: Path, month: str, **changed: str) -> Slice:
+    """A generated month as it lands; `changed` is the text of an element's file."""
+    made = WEATHER.files(load_settings(state_dir=folder), month)
+    folder.mkdir(exist_ok=True)
+    for file in made:
+        text = changed.get(file.filename.split("-")[0], weather_csv(file))
+        (folder / file.filename).write_text(text)
+    paths = tuple(str(folder / file.filename) for file in made)
+    return Slice(WEATHER.slice_of(month), paths, "hash")
+
+
+def test_bad_weather_is_refused_and_the_last_load_stays(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    spec = weather.SPEC
+    good = weather_files(tmp_path / "good", "2024-02")
+    load(spark, lake, spec, good)
+    staged, raw = (snapshots(lake, table.table) for table in (spec.staging, spec.raw))
+    text = Path(good.paths[0]).read_text()
+    january = Path(weather_files(tmp_path / "january", "2024-01").paths[0]).read_text()
+    one_more = text + text.splitlines(keepends=True)[0].replace("30005", "30007")
+    for number, (content, problem) in enumerate(
+        {
+            "<html>Sign in</html>": "line 1: received '<html>Sign in</html>'",
+            "": "is empty",
+            '{"error": 503}\n': "line 1: received 1 fields",
+            text[: len(text) // 2]: "the file is cut off",
+            january: "line 1: received month '01', expected '02'",
+            text.replace(",", ";"): "line 1: received 1 fields",
+            one_more: "has 6 counties and .* 5; only one of them has 30007",
+        }.items()
+    ):
+        bad = weather_files(tmp_path / f"bad{number}", "2024-02", prcp=content)
+        with pytest.raises(BadSourceFile, match=problem) as caught:
+            ingest.stage(spark, lake, spec, [bad])
+        assert bad.paths[0] in str(caught.value)
+    with pytest.raises(BadSourceFile, match=r"is of 2024-02, and the load is 202403-cty\.csv"):
+        ingest.stage(spark, lake, spec, [replace(good, name="202403-cty.csv")])
+    with pytest.raises(BadSourceFile, match="both hold prcp; one is allowed"):
+        ingest.stage(spark, lake, spec, [replace(good, paths=good.paths[:1] * 2)])
+    gone = str(tmp_path / "gone" / Path(good.paths[0]).name)
+    with pytest.raises(BadSourceFile, match="cannot be read"):
+        ingest.stage(spark, lake, spec, [replace(good, paths=(gone,))])
+    assert (staged, raw) == tuple(
+        snapshots(lake, table.table) for table in (spec.staging, spec.raw)
+    )
+    assert len(rows(lake, spec.raw.table, good.name)) == 5 * 29
+
+
+def test_staged_weather_with_gaps_is_not_published(
+    spark: SparkSession, lake: Settings, tmp_path: Path
+) -> None:
+    spec = weather.SPEC
+    slice_ = weather_files(tmp_path, "2024-04")
+    ingest.stage(spark, lake, spec, [slice_])
+    staging = spec.staging.table.spark
+    spark.sql(f"UPDATE {staging} SET tavg = NULL WHERE day(date) <= 6")
+    spark.sql(f"UPDATE {staging} SET date = date'2024-05-01' WHERE day(date) = 30")
+    spark.sql(f"DELETE FROM {staging} WHERE county_code = '30061'")
+    spark.sql(f"DELETE FROM {staging} WHERE county_code = '30085' AND day(date) > 10")
+    with pytest.raises(ChecksFailed) as caught:
+        ingest.check_staging(spark, lake, spec, [slice_])
+    for assertion in (
+        "few_missing tavg: 24 of 101 rows",
+        "in_month date: 4 of 101 rows",
+        "expected_counties county_code: 1 of 101 rows",
+        "row_per_county_and_day: 19 of 101 rows",
+    ):
+        assert assertion in str(caught.value)
+    assert rows(lake, spec.raw.table, slice_.name) == []
