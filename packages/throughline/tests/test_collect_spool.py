@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.collect import SpoolTail
+from throughline.collect import SpoolTail, stuck_files
+from throughline.errors import UnstorableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
 
@@ -85,7 +87,7 @@ def test_a_line_that_cannot_be_placed_is_kept_aside_and_blocks_nothing(
     assert second.line == "not json"
 
 
-@pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten"])
+@pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten", "same size"])
 def test_a_file_that_became_another_one_is_read_from_its_start(
     how: str, live: Live, spool: Path, build: Any
 ) -> None:
@@ -96,9 +98,127 @@ def test_a_file_that_became_another_one_is_read_from_its_start(
         file.unlink()
         _append(spool / "other", b"")  # so that the inode is not given out again at once
     filler = b"" if how == "truncated" else _line(build, "filler") * 4
+    if how == "same size":
+        filler = file.read_bytes()[len(_line(build, "after")) : -1] + b"\n"
     file.write_bytes(_line(build, "after") + filler)
     tail.poll()
     assert "after" in _runs(live)
+
+
+def test_file_rewritten_behind_its_first_bytes_is_read_again(
+    live: Live, spool: Path, build: Any
+) -> None:
+    file, tail = spool / "a.jsonl", SpoolTail(live, spool)
+    _append(file, _line(build, "first") * 3 + _line(build, "before"))
+    tail.poll()
+    file.write_bytes(file.read_bytes().replace(b"before", b"behind"))
+    SpoolTail(live, spool).poll()
+    assert _runs(live) == {"first", "before", "behind"}
+
+
+def _make(kind: str, path: Path, target: Path) -> None:
+    if kind == "link":
+        path.symlink_to(target)
+    elif kind == "loop":
+        path.symlink_to(path.name)
+    elif kind == "FIFO":
+        os.mkfifo(path)
+    else:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+
+
+@pytest.mark.parametrize("kind", ["link", "loop", "FIFO", "socket"])
+def test_only_regular_files_are_read_and_the_others_are_listed(
+    kind: str, live: Live, spool: Path, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    outside = spool.parent / "outside.jsonl"
+    outside.write_bytes(_line(build, "outside"))
+    _make(kind, spool / "a.jsonl", outside)
+    _append(spool / "b.jsonl", _line(build, "b"))
+    tail = SpoolTail(live, spool)
+    tail.poll()
+    tail.poll()
+    assert _runs(live) == {"b"}
+    assert tail.lag() == (0, 0)
+    ((file, reason),) = tail.stuck
+    assert (file, "expected a regular file" in reason) == ("a.jsonl", True)
+    assert stuck_files(spool) == tail.stuck
+    assert len(caplog.records) == 1
+    (spool / "a.jsonl").unlink()
+    tail.poll()
+    assert tail.stuck == ()
+
+
+def test_file_that_took_the_name_of_a_listed_one_is_not_followed(
+    live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the listing and the opening, a producer can swap the file for a link."""
+    _append(spool.parent / "outside.jsonl", _line(build, "outside"))
+    (spool / "a.jsonl").symlink_to(spool.parent / "outside.jsonl")
+    os.mkfifo(spool / "b.jsonl")
+    monkeypatch.setattr("throughline.collect.spool.SpoolTail._take", _drain_only)
+    tail = SpoolTail(live, spool)
+    tail.poll()
+    assert _runs(live) == set()
+    assert [file for file, _ in tail.stuck] == ["a.jsonl", "b.jsonl"]
+
+
+def _drain_only(tail: SpoolTail, entry: os.DirEntry[str]) -> int:
+    return tail._drain(entry.path, entry.path)
+
+
+def test_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build: Any) -> None:
+    name = os.fsdecode(b"a\xff.jsonl")
+    _append(spool / name, _line(build, "odd") + b"broken\n")
+    _append(spool / "b.jsonl", _line(build, "b"))
+    assert SpoolTail(live, spool).poll() > 0
+    assert SpoolTail(live, spool).poll() == 0
+    assert _runs(live) == {"odd", "b"}
+    (refusal,) = live.log.refusals()
+    assert "a\\udcff.jsonl@" in refusal.source
+
+
+def test_error_of_one_file_holds_up_no_other_and_is_listed(
+    live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        _append(spool / f"{name}.jsonl", _line(build, name))
+    real = live.log.append
+
+    def append(entries: Any, offsets: Any, refusals: Any) -> Any:
+        if any(offset.path.endswith("a.jsonl") for offset in offsets):
+            raise OverflowError("too large")  # as a driver does, not SQLAlchemy
+        if any(offset.path.endswith("b.jsonl") for offset in offsets):
+            raise UnstorableError("cannot write to the database: no such character")
+        return real(entries, offsets, refusals)
+
+    tail = SpoolTail(live, spool)
+    with monkeypatch.context() as patched:
+        patched.setattr(live.log, "append", append)
+        tail.poll()
+    assert _runs(live) == {"c"}
+    assert tail.stuck == (
+        ("a.jsonl", "too large"),
+        ("b.jsonl", "cannot write to the database: no such character"),
+    )
+    tail.poll()
+    assert _runs(live) == {"a", "b", "c"}
+    assert not tail.stuck
+
+
+def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> None:
+    at = os.open(spool, os.O_RDONLY)
+    for _ in range(1_100):
+        os.mkdir("d", dir_fd=at)
+        at, above = os.open("d", os.O_RDONLY, dir_fd=at), at
+        os.close(above)
+    file = os.open("a.jsonl", os.O_WRONLY | os.O_CREAT, dir_fd=at)
+    os.write(file, _line(build, "deep"))
+    os.close(file)
+    os.close(at)
+    SpoolTail(live, spool).poll()
+    assert _runs(live) == {"deep"}
 
 
 def test_a_line_longer_than_a_chunk_is_taken(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from throughline.spec import parse_time, to_micros
 from throughline.trust.doctor import doctor
 
 from .conftest import Call
+from .servers import Server, until
 
 _NIGHT = to_micros(parse_time("2025-11-22T00:00:00Z"))
 _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
@@ -177,6 +180,28 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     assert (code, finding["kind"]) == (1, "refused")
     assert finding["seen"] == f"1 line could not be placed, of {spool / 'p.jsonl'}"
     log.close()
+
+
+def test_stuck_file_is_named_by_health_and_doctor(
+    serve: Callable[..., Server], tmp_path: Path, call: Call
+) -> None:
+    database, spool = tmp_path / "log.db", tmp_path / "spool"
+    spool.mkdir()
+    os.mkfifo(spool / "a.jsonl")
+    server = serve(database, "--spool", str(spool))
+    until(lambda: server.get("/healthz")["status"] == "degraded")
+    assert server.get("/healthz")["spool"] == {"lagBytes": 0, "unendedBytes": 0, "stuckFiles": 1}
+    of_server = call("doctor", "--json", "--url", server.url)
+    of_log = call("doctor", "--json", "--database", str(database), "--spool", str(spool))
+    for answer in (of_server, of_log):
+        (finding,) = json.loads(answer.stdout)["findings"]
+        assert (answer.returncode, finding["kind"], finding["about"]) == (
+            1,
+            "stuck file",
+            "a.jsonl",
+        )
+        assert "it is a FIFO; expected a regular file" in finding["seen"]
+    assert server.stop() == 0
 
 
 def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:

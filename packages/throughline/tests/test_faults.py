@@ -14,7 +14,7 @@ import orjson
 import pytest
 from sqlalchemy.engine import make_url
 
-from throughline.errors import LogError
+from throughline.errors import LogError, UnstorableError
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 
@@ -123,6 +123,29 @@ def test_who_gave_up_waiting_does_not_stop_the_writer(live: Live, build: Any) ->
         live.submit(Batch([first])).cancel()
         after = live.submit(Batch([second]))
     assert after.result(timeout=10).taken == 1
+    live.stop()
+
+
+@pytest.mark.each_database
+def test_batch_that_cannot_be_stored_fails_alone(
+    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = [build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab"]
+    real = live.log.append
+
+    def append(given: Any, *others: Any) -> Any:
+        if entries[0] in given:
+            raise UnstorableError("cannot write to the database: no such character")
+        return real(given, *others)
+
+    monkeypatch.setattr(live.log, "append", append)
+    with live._writing:  # so that both batches wait for one transaction
+        live.start()
+        live.submit(Batch()).add_done_callback(lambda _: None)
+        bad, good = (live.submit(Batch([entry])) for entry in entries)
+    assert good.result(timeout=10).taken == 1
+    with pytest.raises(UnstorableError, match="no such character"):
+        bad.result(timeout=10)
     live.stop()
 
 

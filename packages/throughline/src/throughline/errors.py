@@ -11,6 +11,7 @@ ThroughlineError [1]
   · SlowBodyError         a body that does not arrive in time
   · DeadlineError         a question that takes longer than it may
   · LogError [3]          the store cannot be opened or written
+    · UnstorableError     it refuses a value, and would do so again
   · NotFoundError         nothing of that name; carries what comes nearest
     · AmbiguousError      a short name that fits several nodes
   · DeliveryError         a backend refuses an event, for good
@@ -39,6 +40,7 @@ __all__ = [
     "ThroughlineError",
     "TooLargeError",
     "UnavailableError",
+    "UnstorableError",
 ]
 
 
@@ -101,6 +103,10 @@ class LogError(ThroughlineError):
     """The store cannot be opened, read or written."""
 
     exit_code = 3
+
+
+class UnstorableError(LogError):
+    """The store refuses a value; other values may be stored."""
 
 
 class NotFoundError(ThroughlineError):

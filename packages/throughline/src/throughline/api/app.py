@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any
@@ -69,18 +69,21 @@ def make_app(
     longest_query: float = 30,
     program: str = "throughline",
     bodies: BodyLimits | None = None,
+    stuck_files: Callable[[], Sequence[Mapping[str, str]]] | None = None,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
     are lines without an end, `longest_query` the seconds that a question may take, `program` how
-    the page's command lines call this one, `bodies` the limits of requests.
+    the page's command lines call this one, `bodies` the limits of requests, `stuck_files` returns
+    the spool files that cannot be read, each with the reason.
     """
     reader = BodyReader(bodies or BodyLimits())
     app = _of(live, reader, longest_query, _RESOURCES)
     app.state.program = program
     app.state.present = ""
     app.state.spool_lag = spool_lag
+    app.state.stuck_files = stuck_files
     # What stays open until the server ends is not for a sample, which nothing new comes to.
     resources = [each for each in _RESOURCES if each is not stream]
 
@@ -103,7 +106,7 @@ def _of(
     """The routes over a log and their errors, open to everybody."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
-    app.state.spool_lag = None
+    app.state.spool_lag = app.state.stuck_files = None
     app.state.bodies = reader
     app.state.longest_query = longest_query
     app.state.is_closing = False

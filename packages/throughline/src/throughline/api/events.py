@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -10,9 +11,10 @@ from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
 from throughline.api.http import Cursor, Limit, LiveState, Offset, PageLimit, answer
-from throughline.errors import ConfigError
+from throughline.errors import ConfigError, EventError
 from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.runs import find_run
+from throughline.projection import RunKey
 from throughline.spec import (
     RunEvent,
     identity_of,
@@ -44,7 +46,8 @@ def list_events(
     """Events by event time, the newest first; from `after` on and up to but without `before`."""
     span = _micros("after", after), _micros("before", before)
     total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
-    return answer({"totalCount": total, "events": [orjson.Fragment(body) for body in bodies]})
+    events = [orjson.Fragment(body) for body in bodies if _loaded(body) is not None]
+    return answer({"totalCount": total, "events": events})
 
 
 @router.get("/api/v2/events")
@@ -74,8 +77,7 @@ def list_events_of_run(
             is_more = True
             break
         after = (time, seq)
-        event = parse_event(load(text), "")
-        if isinstance(event, RunEvent) and (event.run_id, event.job) == found.key:
+        if _is_of(found.key, text):
             bodies.append(orjson.Fragment(text))
     return answer(paged(bodies, cursor_of(about, after) if is_more else None))
 
@@ -98,13 +100,30 @@ def list_odd(
         if len(found) == limit:
             break
         last = seq
-        body = orjson.loads(text)
+        if (body := _loaded(text)) is None:
+            continue
         odd = [each._asdict() for each in islice(oddities(body), _MOST_ODDITIES)]
         if odd:
             found.append({"hash": identity_of(body), **_about(body), "odd": odd})
     else:
         last = last if len(events) == _LOOKED_AT else None
     return answer(paged(found, None if last is None else cursor_of(_ODD, (last,))))
+
+
+def _loaded(text: str) -> dict[str, Any] | None:
+    """Return the body of an event; None for a damaged row, which the doctor names."""
+    with suppress(EventError):
+        body = load(text)
+        return body if isinstance(body, dict) else None
+    return None
+
+
+def _is_of(key: RunKey, text: str) -> bool:
+    """Return True if a text is an event of a run."""
+    with suppress(EventError):
+        event = parse_event(load(text), "")
+        return isinstance(event, RunEvent) and (event.run_id, event.job) == key
+    return False
 
 
 def _about(body: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,8 @@ async def _events(live: Live, after: int, is_closing: Callable[[], bool]) -> Asy
                 return
             if page:
                 after = page[-1][0]
-                yield "".join(_framed(seq, body) for seq, body in page)
+                damaged = live.unreadable
+                yield "".join(_framed(seq, body) for seq, body in page if seq not in damaged)
                 continue
             try:
                 await asyncio.wait_for(woken.wait(), _HEARTBEAT_SECONDS)

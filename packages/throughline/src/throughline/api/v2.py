@@ -61,16 +61,32 @@ def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = Non
     return answer(paged(told, more))
 
 
+@router.get("/api/v2/stuck")
+def list_stuck(request: Request, live: LiveState) -> Response:
+    """List the spool files that cannot be read, and why; the other files are read."""
+    stuck_files = request.app.state.stuck_files
+    return answer(paged(stuck_files() if stuck_files else [], None))
+
+
 @router.get("/healthz")
 def healthz(request: Request, live: LiveState) -> Response:
-    """Alive, how much is known, and how many bytes of the spool are still to be read."""
-    spool_lag = request.app.state.spool_lag
-    told = () if spool_lag is None else zip(("lagBytes", "unendedBytes"), spool_lag(), strict=True)
-    spool = {"spool": dict(told)} if spool_lag else {}
+    """Alive, how much is known, how many bytes of the spool are unread, and what is damaged.
+
+    The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
+    `/api/v2/stuck` and `/api/v2/doctor` name them.
+    """
+    state = request.app.state
+    stuck = len(state.stuck_files()) if state.stuck_files else 0
+    spool = {}
+    if state.spool_lag is not None:
+        lag = dict(zip(("lagBytes", "unendedBytes"), state.spool_lag(), strict=True))
+        spool = {"spool": {**lag, "stuckFiles": stuck}}
+    damaged = len(live.unreadable)
     with live.reading() as state:
         counts = {
             "jobs": len(state.jobs),
             "runs": len(state.runs),
             "datasets": len(state.datasets),
         }
-    return answer({"status": "ok", **counts, **spool})
+    status = "degraded" if stuck or damaged else "ok"
+    return answer({"status": status, **counts, "damagedRows": damaged, **spool})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -71,35 +72,48 @@ def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
         spool = request(settings, "/healthz")["spool"]
     lag = spool.get("lagBytes", 0), spool.get("unendedBytes", 0)
     odd = request(settings, "/api/v2/events/odd?limit=1000")["items"]
+    stuck = request(settings, "/api/v2/stuck")["items"] if spool.get("stuckFiles") else ()
     ask = open_source(settings, is_local=False)
-    return _intake(settings.program, lag, list(every(ask, "refused", {}))), len(odd)
+    return _intake(settings.program, lag, stuck, list(every(ask, "refused", {}))), len(odd)
 
 
 def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
-    import orjson
-
-    from throughline.collect import SpoolTail
+    from throughline.collect import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.spec import oddities
 
     log = EventLog(settings.database, must_exist=True)
     try:
-        is_there = settings.spool is not None and settings.spool.is_dir()
-        lag = SpoolTail(Live(log), settings.spool).lag() if settings.spool and is_there else (0, 0)
-        newest = (orjson.loads(text) for _, text in log.latest(None, _NEWEST))
-        odd = sum(any(True for _ in oddities(body)) for body in newest)
-        return _intake(
-            settings.program, lag, [{"source": each.source} for each in log.refusals()]
-        ), odd
+        lag, stuck = (0, 0), list[dict[str, Any]]()
+        if settings.spool is not None and settings.spool.is_dir():
+            lag = SpoolTail(Live(log), settings.spool).lag()
+            stuck = [file._asdict() for file in stuck_files(settings.spool)]
+        odd = sum(_is_odd(text) for _, text in log.latest(None, _NEWEST))
+        refused = [{"source": refusal.source} for refusal in log.refusals()]
+        return _intake(settings.program, lag, stuck, refused), odd
     finally:
         log.close()
 
 
+def _is_odd(text: str) -> bool:
+    from throughline.errors import EventError
+    from throughline.spec import load, oddities
+
+    try:
+        body = load(text)
+    except EventError:
+        return False  # a damaged row, which is a finding of its own
+    return isinstance(body, dict) and any(True for _ in oddities(body))
+
+
 def _intake(
-    program: str, lag: tuple[int, int], refused: list[dict[str, Any]]
+    program: str,
+    lag: tuple[int, int],
+    stuck: Sequence[dict[str, Any]],
+    refused: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    found = []
+    advice = "correct or remove the file; the other files of the folder are read"
+    found = [_finding("stuck file", file["file"], file["reason"], advice) for file in stuck]
     behind, unended = lag
     if unended:
         seen = f"the last line of a file has no end yet: {counted(unended, 'byte')}"

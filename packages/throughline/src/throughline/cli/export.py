@@ -68,12 +68,18 @@ def events_of(settings: Settings, *, is_local: bool) -> Iterator[Any]:
 
 
 def _from_log(settings: Settings) -> Iterator[Any]:
+    from throughline.cli.render import print_line
+    from throughline.errors import EventError
     from throughline.log import EventLog
+    from throughline.spec import load
 
     log = EventLog(settings.database, must_exist=True)
     try:
-        for _, body in log.read():
-            yield json.loads(body)
+        for seq, body in log.read():
+            try:
+                yield load(body)
+            except EventError as error:
+                print_line(f"row {seq} of the log is left out: {error}", is_error=True)
     finally:
         log.close()
 
@@ -82,8 +88,8 @@ def _from_server(settings: Settings) -> Iterator[Any]:
     offset = 0
     while True:
         query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"
-        page = request(settings, f"/api/v1/events/lineage?{query}")["events"]
-        yield from page
-        if len(page) < _PAGE:
-            return
+        page = request(settings, f"/api/v1/events/lineage?{query}")
+        yield from page["events"]
         offset += _PAGE
+        if offset >= page["totalCount"]:
+            return

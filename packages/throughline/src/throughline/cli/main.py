@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli import backends, compare, harvest, keys
+from throughline.cli import backends, compare, harvest, keys, repair
 from throughline.cli.ask import (
     Ask,
     Condition,
@@ -457,3 +457,6 @@ def rebuild(
     settings = settings_of(url, database, api_key)
     if not run_rebuild(settings, is_local=database is not None, as_json=as_json):
         raise typer.Exit(1)
+
+
+app.command(rich_help_panel=OPERATE)(repair.repair)

@@ -66,6 +66,7 @@ def run_server(settings: Settings) -> None:
         settings.longest_query,
         settings.program,
         BodyLimits.of(settings),
+        (lambda: [file._asdict() for file in tail.stuck]) if tail else None,
     )
     server = Server(app)
 

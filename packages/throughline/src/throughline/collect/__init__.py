@@ -2,6 +2,6 @@
 
 from throughline.collect.files import read_files
 from throughline.collect.lines import Lines, sort_lines
-from throughline.collect.spool import SpoolTail
+from throughline.collect.spool import SpoolTail, StuckFile, stuck_files
 
-__all__ = ["Lines", "SpoolTail", "read_files", "sort_lines"]
+__all__ = ["Lines", "SpoolTail", "StuckFile", "read_files", "sort_lines", "stuck_files"]

@@ -1,9 +1,13 @@
 """The tail of a spool folder: every *.jsonl below it, each read as far as it holds whole lines.
 
 How far each file was read is stored in the transaction that stores its events, so a crash at any
-point neither loses nor repeats. A file that shrank, or became another file under the same name, is
-read from its start; events that were taken already are recognised by their hash. A drained file
-that was idle for long is renamed, drained once more after a grace, and only then removed.
+point neither loses nor repeats. A file that shrank, was rewritten, or became another file under the
+same name, is read from its start; events that were taken already are recognised by their hash. A
+drained file that was idle for long is renamed, drained once more after a grace, and only then
+removed.
+
+Only regular files are read. An error of one file holds up no other file; the files that cannot be
+read are listed by `stuck`.
 """
 
 from __future__ import annotations
@@ -11,19 +15,24 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from throughline.collect.lines import sort_lines
-from throughline.log import Offset
+from throughline.errors import LogError, UnstorableError
+from throughline.log import Offset, storable
 from throughline.projection.live import Batch, Live
 
 log = logging.getLogger(__name__)
 
 _CHUNK = 4 * 1024 * 1024
 _HEAD = 256
+_LARGEST = 2**63 - 1  # that a database can store of an inode
+_KINDS = {stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 _DRAINED = ".drained"
 _GRACE = 60.0
 
@@ -33,6 +42,32 @@ class Lag(NamedTuple):
 
     bytes: int
     unended: int
+
+
+class StuckFile(NamedTuple):
+    """A spool file that is not read: its path below the folder, and why."""
+
+    file: str
+    reason: str
+
+
+def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
+    """Return the spool files that cannot be opened, without reading any."""
+    found: list[StuckFile] = []
+
+    def fail(path: str, error: Exception) -> None:
+        found.append(StuckFile(storable(os.path.relpath(path, folder)), _reason(error)))
+
+    for entry in _spool_files(folder, fail):
+        try:
+            _require_regular(entry.stat(follow_symlinks=False))
+            with _opened(entry.path):
+                pass
+        except FileNotFoundError:
+            continue  # removed since the folder was listed
+        except OSError as error:
+            fail(entry.path, error)
+    return tuple(found)
 
 
 class SpoolTail:
@@ -46,101 +81,159 @@ class SpoolTail:
         self._remove_after = remove_after
         self._grace = grace
         self._offsets = live.log.offsets()
-        self._looked_at: dict[str, tuple[int, int]] = {}
-        self._complained: set[str] = set()
+        self._looked_at: dict[str, tuple[int, int, int]] = {}
+        self._stuck: dict[str, str] = {}
         folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def stuck(self) -> tuple[StuckFile, ...]:
+        """The files that could not be read at the last poll."""
+        folder = storable(str(self._folder))
+        return tuple(
+            StuckFile(os.path.relpath(path, folder), reason) for path, reason in self._stuck.items()
+        )
 
     def poll(self) -> int:
         """Take all that is new; answers the number of bytes read."""
         taken = 0
-        for entry in _spool_files(self._folder):
+        stuck: dict[str, str] = {}
+
+        def fail(path: str, error: Exception) -> None:
+            stuck[storable(path)] = _reason(error)
+
+        for entry in _spool_files(self._folder, fail):
             try:
-                status = entry.stat()
-                found = (status.st_ino, status.st_size)
-                if self._looked_at.get(entry.path) != found:
-                    taken += self._drain(entry.path)
-                    self._looked_at[entry.path] = found
-                self._retire(entry.path, status)
+                taken += self._take(entry)
             except FileNotFoundError:
                 continue  # removed since the folder was listed
-            except OSError as error:
-                self._complain(entry.path, error)
+            except UnstorableError as error:
+                fail(entry.path, error)
+            except LogError:
+                raise  # the database's: no other file would do better
+            except Exception as error:
+                fail(entry.path, error)
+        for path in stuck.keys() - self._stuck.keys():
+            log.warning("spool file %s cannot be read: %s", path, stuck[path])
+        self._stuck = stuck
         return taken
 
-    def _complain(self, path: str, error: OSError) -> None:
-        """Say once that a file cannot be read; the others must not wait for it."""
-        if path not in self._complained:
-            self._complained.add(path)
-            log.warning("spool file %s cannot be read: %s", path, error)
+    def _take(self, entry: os.DirEntry[str]) -> int:
+        status = entry.stat(follow_symlinks=False)
+        _require_regular(status)
+        name = storable(entry.path)
+        found = (status.st_ino, status.st_size, status.st_mtime_ns)
+        taken = 0
+        if self._looked_at.get(name) != found:
+            taken = self._drain(entry.path, name)
+            self._looked_at[name] = found
+        self._retire(entry.path, name, status)
+        return taken
 
     def lag(self) -> Lag:
         """What of the folder is not yet taken in."""
         behind = unended = 0
         for entry in _spool_files(self._folder):
             try:
-                size = entry.stat().st_size
-            except FileNotFoundError:
-                continue  # removed since the folder was listed
-            offset = self._offsets.get(entry.path)
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # removed since the folder was listed, or stuck
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            size = status.st_size
+            offset = self._offsets.get(storable(entry.path))
             rest = size if offset is None else max(size - offset.position, 0)
             behind += rest
             unended += rest if rest and _is_unended(entry.path, size - rest) else 0
         return Lag(behind, unended)
 
-    def _drain(self, path: str) -> int:
+    def _drain(self, path: str, name: str) -> int:
         taken = 0
-        with open(path, "rb") as file:
-            inode = os.fstat(file.fileno()).st_ino
-            position = self._position(file.fileno(), path, inode)
-            while chunk := _whole_lines(file.fileno(), position):
-                lines = sort_lines(_sources(chunk, path, position))
+        with _opened(path) as file:
+            inode = os.fstat(file).st_ino & _LARGEST
+            position = self._position(file, name, inode)
+            while chunk := _whole_lines(file, position):
+                lines = sort_lines(_sources(chunk, name, position))
                 position += len(chunk)
                 taken += len(chunk)
-                offset = Offset(path, inode, position, _head(file.fileno(), position))
+                offset = Offset(name, inode, position, _digest(file, position))
                 self._live.take(Batch(lines.entries, lines.refusals, offset))
-                self._offsets[path] = offset
+                self._offsets[name] = offset
         return taken
 
-    def _position(self, file: int, path: str, inode: int) -> int:
+    def _position(self, file: int, name: str, inode: int) -> int:
         """Where to go on reading, or 0 when this is not the file that was read before."""
-        known = self._offsets.get(path)
+        known = self._offsets.get(name)
         if known is None or known.inode != inode or os.fstat(file).st_size < known.position:
             return 0
-        return known.position if known.head == _head(file, known.position) else 0
+        return known.position if known.head == _digest(file, known.position) else 0
 
-    def _retire(self, path: str, status: os.stat_result) -> None:
-        offset = self._offsets.get(path)
+    def _retire(self, path: str, name: str, status: os.stat_result) -> None:
+        offset = self._offsets.get(name)
         if not self._remove_after or offset is None or offset.position < status.st_size:
             return
         now = time.time()
         if path.endswith(_DRAINED):
             if now - status.st_ctime >= self._grace and os.stat(path).st_size == offset.position:
                 os.unlink(path)
-                self._forget(path)
+                self._forget(name)
         elif now - status.st_mtime >= self._remove_after:
-            aside = path + _DRAINED
-            os.rename(path, aside)
-            moved = Offset(aside, offset.inode, offset.position, offset.head)
+            os.rename(path, path + _DRAINED)
+            moved = Offset(name + _DRAINED, offset.inode, offset.position, offset.head)
             self._live.take(Batch(offset=moved))
-            self._offsets[aside] = moved
-            self._forget(path)
+            self._offsets[moved.path] = moved
+            self._forget(name)
 
-    def _forget(self, path: str) -> None:
-        self._live.log.forget_offset(path)
-        self._offsets.pop(path, None)
-        self._looked_at.pop(path, None)
+    def _forget(self, name: str) -> None:
+        self._live.log.forget_offset(name)
+        self._offsets.pop(name, None)
+        self._looked_at.pop(name, None)
 
 
-def _spool_files(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _spool_files(
+    folder: Path, fail: Callable[[str, OSError], None] = lambda _path, _error: None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries below a folder that are named as spool files; `fail` gets its errors."""
+    folders = [str(folder)]
+    while folders:
+        path = folders.pop()
+        try:
+            with os.scandir(path) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+            inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            fail(path, error)
+            continue
+        folders += [entry.path for entry in reversed(inside)]
+        for entry in entries:
+            is_spool_file = entry.name.endswith((".jsonl", ".jsonl" + _DRAINED))
+            if is_spool_file and not entry.is_dir(follow_symlinks=False):
+                yield entry
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """Open a regular file, and nothing else that took its name since it was listed."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _spool_files(Path(entry.path))
-        elif entry.name.endswith((".jsonl", ".jsonl" + _DRAINED)):
-            yield entry
+        _require_regular(os.fstat(file))
+        yield file
+    finally:
+        os.close(file)
+
+
+def _require_regular(status: os.stat_result) -> None:
+    """Raise OSError for what is not a file: a link leads anywhere, a FIFO may never end."""
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "special file")
+        raise OSError(f"it is a {kind}; expected a regular file: replace or remove it")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) if isinstance(error, UnstorableError) else f"{type(error).__name__}: {error}"
 
 
 def _whole_lines(file: int, position: int) -> bytes:
@@ -156,17 +249,19 @@ def _whole_lines(file: int, position: int) -> bytes:
 
 def _is_unended(path: str, position: int) -> bool:
     try:
-        with open(path, "rb") as file:
-            return not _whole_lines(file.fileno(), position)
+        with _opened(path) as file:
+            return not _whole_lines(file, position)
     except OSError:
         return False
 
 
-def _sources(chunk: bytes, path: str, position: int) -> Iterator[tuple[str, bytes]]:
+def _sources(chunk: bytes, name: str, position: int) -> Iterator[tuple[str, bytes]]:
     for line in chunk.split(b"\n"):
-        yield f"{path}@{position}", line
+        yield f"{name}@{position}", line
         position += len(line) + 1
 
 
-def _head(file: int, position: int) -> str:
-    return hashlib.sha256(os.pread(file, min(_HEAD, position), 0)).hexdigest()
+def _digest(file: int, position: int) -> str:
+    """Return a digest of the first and the last bytes before a position."""
+    first, last = os.pread(file, min(_HEAD, position), 0), max(position - _HEAD, _HEAD)
+    return hashlib.sha256(first + os.pread(file, max(position - last, 0), last)).hexdigest()

@@ -17,6 +17,7 @@ from throughline.deliver.backend import Backend, Delivery, Processing
 from throughline.errors import DeliveryError, EventError, LogError, UnavailableError
 from throughline.log import Deliveries
 from throughline.projection.live import Live
+from throughline.spec import load
 from throughline.words import counted
 
 log = logging.getLogger(__name__)
@@ -166,6 +167,7 @@ class Forwarder:
         """Send an event; answers why it was refused. Raises UnavailableError."""
         refusal = None
         try:
+            load(body)  # a damaged row is not sent
             self._backend.send(Delivery(seq, body, self._live.reading, self._was_told))
         except UnavailableError as error:
             self._tries += 1

@@ -1,6 +1,7 @@
 """The append-only event log: the truth of which everything else is a projection."""
 
 from throughline.log.alerts import Alerts, Fired
+from throughline.log.damage import DamagedRow, damaged_rows, move_aside
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
 from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
 from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
@@ -23,6 +24,7 @@ __all__ = [
     "keys_of",
     "remove_key",
     "Appended",
+    "DamagedRow",
     "DeadLetter",
     "Deliveries",
     "Entry",
@@ -32,7 +34,9 @@ __all__ = [
     "Rejected",
     "Snapshots",
     "Standing",
+    "damaged_rows",
     "entry_of",
+    "move_aside",
     "read_entry",
     "read_items",
     "read_logged",

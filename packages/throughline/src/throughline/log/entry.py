@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from throughline.errors import EventError
 from throughline.log.redact import is_suspicious, redact
 from throughline.log.schema import ALIAS
@@ -16,6 +14,7 @@ from throughline.spec import (
     check_limits,
     dump,
     identity_of,
+    load,
     load_plain,
     parse_alias,
     parse_event,
@@ -63,14 +62,18 @@ def alias_of(one: tuple[str, str], other: tuple[str, str], time: int, *, is_remo
 
 
 def read_entry(body: str) -> Event:
-    """The event of a stored text of OpenLineage."""
-    decoded = orjson.loads(body)
+    """Return the event of a stored text of OpenLineage.
+
+    Raises:
+        EventError: the text is damaged: it is not JSON, or not an event.
+    """
+    decoded = load(body)
     return parse_event(decoded, identity_of(decoded))
 
 
 def read_logged(kind: str, body: str) -> Logged:
-    """What a stored text of a kind says."""
+    """Return the event or the alias of a stored text. Raises EventError."""
     if kind != ALIAS:
         return read_entry(body)
-    decoded = orjson.loads(body)
+    decoded = load(body)
     return parse_alias(decoded, identity_of(decoded))

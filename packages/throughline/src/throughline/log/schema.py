@@ -175,6 +175,12 @@ def prepare(connection: Connection) -> None:
     if row is None:
         connection.execute(insert(meta).values(key="schema_version", value=str(VERSION)))
         return
+    if not (row.value.isascii() and row.value.isdigit() and int(row.value) > 0):
+        raise LogError(
+            f"the store has schema version {row.value!r}, expected a number from 1 to {VERSION}:"
+            " it is damaged. Restore a copy of it; or, if only this value is wrong, correct it by"
+            f" SQL: UPDATE meta SET value = '{VERSION}' WHERE key = 'schema_version'"
+        )
     found = int(row.value)
     if found > VERSION:
         raise LogError(

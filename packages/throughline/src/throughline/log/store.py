@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from sqlalchemy import (
     tuple_,
 )
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
-from throughline.errors import ConfigError, LogError
+from throughline.errors import ConfigError, LogError, UnstorableError
 from throughline.log import schema
 from throughline.log.entry import Entry
 from throughline.spec import AliasEvent
@@ -80,10 +81,13 @@ class EventLog:
                 schema.events.c.hash, schema.events.c.seq
             )
             self._add_refusal = self._adding(schema.refused)
-            with self._transaction() as connection:
-                if must_exist and not inspect(connection).has_table(schema.events.name):
-                    raise _missing(url)
-                schema.prepare(connection)
+            with ExitStack() as undone:
+                undone.callback(self.close)
+                with self._transaction() as connection:
+                    if must_exist and not inspect(connection).has_table(schema.events.name):
+                        raise _missing(url)
+                    schema.prepare(connection)
+                undone.pop_all()
         except ArgumentError as error:
             raise ConfigError(
                 f"database: received {_shown(url)!r}, expected a file path or a SQLAlchemy URL"
@@ -242,6 +246,14 @@ class EventLog:
             rows = connection.execute(query).all()
         return [Refusal(row.source, row.reason, row.line, row.id) for row in rows]
 
+    def reject(self, rows: Sequence[tuple[int, Refusal]]) -> None:
+        """Move rows, each by its `seq`, to the rejected lines: all of them or none."""
+        now = time.time_ns() // 1_000
+        with self.writing() as connection:
+            for seq, refusal in rows:
+                connection.execute(self._add_refusal, [_refused_row(refusal, now)])
+                connection.execute(delete(schema.events).where(schema.events.c.seq == seq))
+
     def forget_offset(self, path: str) -> None:
         """Drop the offset of a spool file that is gone."""
         with self.writing() as connection:
@@ -258,7 +270,8 @@ class EventLog:
             with self._transaction() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise LogError(f"cannot write to the database: {_reason(error)}") from error
+            kind = UnstorableError if _is_about_a_value(error) else LogError
+            raise kind(f"cannot write to the database: {_reason(error)}") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -337,6 +350,8 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
     # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
+    # A damaged row that is not UTF-8 would fail the whole page that it is on.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
 
 
 def _set_durable(connection: Any, _record: Any) -> None:
@@ -372,6 +387,12 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
 def _reason(error: Exception) -> str:
     """What went wrong, without the statement, what it should have stored, and where to read on."""
     return str(getattr(error, "orig", None) or error).partition("(Background on")[0].strip()
+
+
+def _is_about_a_value(error: SQLAlchemyError) -> bool:
+    """Return True if the database refused a value; else it could not store any."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
 
 
 def _missing(url: str) -> LogError:

@@ -12,13 +12,13 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from throughline import deadline
-from throughline.errors import EventError, LogError
+from throughline.errors import EventError, LogError, UnstorableError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
@@ -115,6 +115,11 @@ class Live:
         """The `seq` of the newest event that is visible."""
         return self._seq
 
+    @property
+    def unreadable(self) -> Mapping[int, str]:
+        """The damaged rows of the log by `seq`, and why each cannot be read."""
+        return self._state.unreadable
+
     @contextmanager
     def listening(self, wake: Callable[[], None]) -> Iterator[None]:
         """Have a function called, from whatever thread, each time that there is something new."""
@@ -164,7 +169,9 @@ class Live:
 
     def _store(self, waiting: Sequence[_Waiting]) -> None:
         # Who gave up waiting takes nothing: a result for a cancelled future would stop the writer.
-        waiting = [each for each in waiting if each[1].set_running_or_notify_cancel()]
+        self._append([each for each in waiting if each[1].set_running_or_notify_cancel()])
+
+    def _append(self, waiting: Sequence[_Waiting]) -> None:
         entries = [entry for batch, _ in waiting for entry in batch.entries]
         offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
         refusals = [refusal for batch, _ in waiting for refusal in batch.refusals]
@@ -173,8 +180,14 @@ class Live:
                 appended = self.log.append(entries, offsets, refusals)
                 self._advance(entries, appended)
         except Exception as error:
+            is_of_database = isinstance(error, LogError) and not isinstance(error, UnstorableError)
+            if not is_of_database and len(waiting) > 1:  # a batch that cannot be stored fails alone
+                for item in waiting:
+                    self._append([item])
+                return
+            told = error if isinstance(error, LogError) else UnstorableError(str(error))
             for _, future in waiting:
-                future.set_exception(error if isinstance(error, LogError) else LogError(str(error)))
+                future.set_exception(told)
             return
         unclaimed = set(appended.new)
         for batch, future in waiting:
@@ -198,8 +211,9 @@ class Live:
             with self._lock:
                 try:
                     self._show(read_logged(kind, body))
-                except EventError as error:  # taken by an older throughline that asked for less
-                    log.warning("event %d of the log cannot be read any more: %s", seq, error)
+                except EventError as error:  # damaged, or of a throughline that asked for less
+                    log.warning("row %d of the log cannot be read: %s", seq, error)
+                    self._state.unreadable[seq] = str(error)
                 self._seq = seq
 
     def _show(self, event: Logged) -> None:

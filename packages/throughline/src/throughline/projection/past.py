@@ -47,7 +47,7 @@ class Past:
             with uncollected():
                 for seq, kind, body in unseen if seen < newest else ():
                     deadline.check()
-                    with suppress(EventError):  # taken by an older throughline that asked for less
+                    with suppress(EventError):  # `Live` names the row
                         apply(state, read_logged(kind, body))
                     seen = seq
             seen = newest

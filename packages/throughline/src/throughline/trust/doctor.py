@@ -184,6 +184,15 @@ def _stale(state: State) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _damaged(state: State) -> Iterator[Finding]:
+    for seq, reason in sorted(state.unreadable.items()):
+        yield Finding(
+            "damaged row", f"row {seq} of the log", reason,
+            "`throughline repair --database` lists such rows; with --yes it moves them to the"
+            " rejected lines",
+        )  # fmt: skip
+
+
 def _some(names: Any) -> str:
     listed = sorted(names)
     return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
@@ -196,4 +205,5 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _never_seen,
     _lost,
     _stale,
+    _damaged,
 )

@@ -16,9 +16,10 @@ _RAW = "dataset:s3://landing:orders.csv"
 _REPORT = "dataset:postgres://db:5432:shop.public.revenue"
 _OF_TABLE = {"namespace": "hive://lake:9083", "dataset": "shop.orders"}
 _OF_JOB = {"namespace": "shop", "job": "shop_daily.load.append"}
-_TAILING, _BARE = (
-    SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(spool_lag=lag)))
-    for lag in (lambda: (0, 0), None)
+_STUCK = {"file": "etl-1.jsonl", "reason": "it is a symbolic link; expected a regular file"}
+_TAILING, _STOPPED, _BARE = (
+    SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(spool_lag=lag, stuck_files=stuck)))
+    for lag, stuck in ((lambda: (0, 0), tuple), (lambda: (0, 0), lambda: (_STUCK,)), (None, None))
 )
 
 Asked = dict[str, list[dict[str, Any]]]
@@ -124,6 +125,7 @@ def _own() -> Asked:
         "/api/v2/aliases": [{}],
         "/api/v2/runtree": [{"run": run_id(1)}],
         "/api/v2/refused": [{}],
+        "/api/v2/stuck": [{"request": _STOPPED}],
         "/healthz": [{"request": _TAILING}, {"request": _BARE}],
         "/api/v2/graph": [
             {"node": _TABLE, "columns": True},

@@ -1,0 +1,39 @@
+"""Rows of the log that are damaged: found, and moved aside on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from throughline.errors import EventError
+from throughline.log.entry import read_logged
+from throughline.log.redact import redact_text
+from throughline.log.snapshots import Snapshots
+from throughline.log.store import EventLog, Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRow:
+    """A row that is no event: its `seq`, why it cannot be read, and its text."""
+
+    seq: int
+    reason: str
+    text: str
+
+
+def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
+    """Yield every row of the log that cannot be read, in the order of arrival."""
+    for seq, kind, body in log.entries():
+        try:
+            read_logged(kind, body)
+        except EventError as error:
+            yield DamagedRow(seq, redact_text(str(error)), redact_text(body))
+
+
+def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
+    """Move damaged rows to the rejected lines, all of them or none; their text is kept.
+
+    Snapshots are dropped, because they name the rows. The next start makes a new one.
+    """
+    log.reject([(row.seq, Refusal(f"log@{row.seq}", row.reason, row.text)) for row in rows])
+    Snapshots(log).clear()

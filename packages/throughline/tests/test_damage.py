@@ -1,0 +1,172 @@
+"""A row of the log that is no event: it is skipped, named, and moved aside on request."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from starlette.testclient import TestClient
+
+from throughline.api import make_app
+from throughline.deliver import Delivery, Forwarder, standings_answer
+from throughline.errors import LogError
+from throughline.log import EventLog
+from throughline.projection.live import Batch, Live
+from throughline.projection.past import Moment
+from throughline.projection.snapshot import save
+
+from .conftest import Call
+
+pytestmark = pytest.mark.each_database
+
+_TORN = '{"eventType": "COMPL'
+
+
+@pytest.fixture
+def damaged(log: EventLog, build: Any) -> EventLog:
+    """A log of three events, of which the second one is damaged."""
+    events = [build.run("COMPLETE", run, "j", "08:00:00") for run in "abc"]
+    Live(log).take(Batch([build.entry(event) for event in events]))
+    _damage(log, _TORN)
+    return log
+
+
+def _damage(log: EventLog, text: str) -> None:
+    with log.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE events SET body = '{text}' WHERE seq = 2")
+
+
+def _runs(live: Live, moment: Moment | None = None) -> set[str]:
+    with live.reading(moment) as state:
+        return set(state.runs_by_id)
+
+
+@pytest.mark.parametrize("text", [_TORN, "", "7", '{"eventTime": "never"}', "[]"])
+def test_damaged_row_is_skipped_and_named(
+    text: str, damaged: EventLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    _damage(damaged, text)
+    live = Live(damaged)
+    assert _runs(live) == {"a", "c"}
+    assert _runs(live, Moment(as_of=2**52)) == {"a", "c"}
+    assert set(live.unreadable) == {2}
+    assert [message.partition(": ")[0] for message in caplog.messages] == [
+        "row 2 of the log cannot be read"
+    ]
+
+
+def test_damaged_row_is_still_named_after_a_snapshot(damaged: EventLog) -> None:
+    live = Live(damaged)
+    with live.reading() as state:
+        save(damaged, state, live.newest)
+    again = Live(damaged)
+    assert (again.restored, set(again.unreadable)) == (3, {2})
+
+
+def test_server_answers_around_a_damaged_row(damaged: EventLog) -> None:
+    with TestClient(make_app(Live(damaged)), raise_server_exceptions=False) as client:
+        health = client.get("/healthz").json()
+        assert (health["status"], health["damagedRows"]) == ("degraded", 1)
+        events = client.get("/api/v1/events/lineage?sortDirection=asc").json()["events"]
+        assert [event["run"]["runId"] for event in events] == ["a", "c"]
+        assert len(client.get("/api/v2/events?run=a").json()["items"]) == 1
+        odd = client.get("/api/v2/events/odd").json()["items"]
+        assert [event["run"]["runId"] for event in odd] == ["c", "a"]
+        (finding,) = client.get("/api/v2/doctor").json()["findings"]
+    assert (finding["kind"], finding["about"]) == ("damaged row", "row 2 of the log")
+    assert "repair --database" in finding["advice"]
+
+
+class _Sink:
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+
+    def send(self, delivery: Delivery) -> None:
+        """Accept everything."""
+        self.seqs.append(delivery.seq)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None:
+    sink = _Sink()
+    assert Forwarder("sink", sink, Live(damaged)).drain() == 2
+    (standing,) = standings_answer(damaged)
+    assert (sink.seqs, standing["lag"]) == ([1, 3], 0)
+    assert [letter["seq"] for letter in standing["newestDeadLetters"]] == [2]
+
+
+def test_commands_work_on_a_damaged_log_until_it_is_repaired(
+    damaged: EventLog, database: str, call: Call
+) -> None:
+    there = ("--database", database)
+    assert call("runs", *there).returncode == 0
+    exported = call("export", "--format", "openlineage", *there)
+    assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]
+    assert "row 2 of the log is left out" in exported.stderr
+    assert call("doctor", *there).returncode == 1
+    listed = call("repair", *there)
+    assert listed.returncode == 1
+    assert listed.stdout.startswith('row 2: $: received \'{"eventType": "COMPL\', expected JSON')
+    assert "1 row damaged; nothing was changed: add --yes" in listed.stdout
+    assert len(list(damaged.read())) == 3
+    assert json.loads(call("repair", "--json", *there).stdout)["rows"][0]["seq"] == 2
+    repaired = call("repair", "--yes", *there)
+    assert (repaired.returncode, repaired.stdout.splitlines()[-1]) == (
+        0,
+        "1 row moved to the rejected lines",
+    )
+    assert [(line.source, line.line) for line in damaged.refusals()] == [("log@2", _TORN)]
+    assert [seq for seq, _ in damaged.read()] == [1, 3]
+    assert call("repair", *there).stdout == "No row is damaged.\n"
+    assert Live(damaged).unreadable == {}
+
+
+def test_events_of_a_server_are_exported_past_a_damaged_row(
+    damaged: EventLog, build: Any, serving: Any, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.cli.export._PAGE", 2)
+    url = serving(make_app(Live(damaged)))
+    exported = call("export", "--format", "openlineage", "--url", url)
+    assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]
+
+
+@pytest.mark.parametrize("value", ["four", "", "-1", "²"])
+def test_schema_version_that_is_no_number_is_a_clear_error(
+    value: str, log: EventLog, database: str
+) -> None:
+    with log.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE meta SET value = '{value}'")
+    expected = rf"schema version '{value}', expected a number from 1 to 4.*UPDATE meta"
+    with pytest.raises(LogError, match=expected):
+        EventLog(database)
+
+
+def test_row_that_is_not_utf_8_does_not_fail_its_page(tmp_path: Path, build: Any) -> None:
+    log = EventLog(str(tmp_path / "log.db"))
+    entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
+    log.append(entries)
+    with closing(sqlite3.connect(tmp_path / "log.db")) as other:
+        other.execute("UPDATE events SET body = CAST(x'ff7b' AS TEXT) WHERE seq = 1")
+        other.commit()
+    live = Live(log)
+    assert (_runs(live), set(live.unreadable)) == ({"b"}, {1})
+    log.close()
+
+
+def test_stream_passes_over_a_damaged_row(damaged: EventLog, serving: Any) -> None:
+    app = make_app(Live(damaged))
+    with urlopen(f"{serving(app)}/api/v2/events/stream?after=0", timeout=20) as stream:
+        ids: list[int] = []
+        while len(ids) < 2:
+            line = stream.readline()
+            ids += [int(line.split()[1])] if line.startswith(b"id:") else []
+        assert ids == [1, 3]
+    app.state.is_closing = True
+    app.state.live.wake()
