@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import orjson
 import pytest
 
 from throughline.collect import SpoolTail, stuck_files
+from throughline.collect.torn import split_torn
 from throughline.errors import UnstorableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
@@ -207,6 +209,52 @@ def test_error_of_one_file_holds_up_no_other_and_is_listed(
     assert not tail.stuck
 
 
+def _torn(build: Any) -> bytes:
+    """Return the first part of an event, with an umlaut cut in half at its end."""
+    facets = {"a": {"run": {"runId": "inner"}, "job": {"namespace": "x", "name": "ü"}}}
+    line = orjson.dumps(build.run("START", "torn", "j", "08:00:00", facets=facets))
+    return line[: line.index("ü".encode()) + 1]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_events_appended_to_a_torn_line_are_taken(
+    count: int, live: Live, spool: Path, build: Any
+) -> None:
+    good = b"".join(_line(build, f"good-{number}").rstrip() for number in range(count))
+    _append(spool / "a.jsonl", _torn(build) + good + b"\n" + _line(build, "next"))
+    SpoolTail(live, spool).poll()
+    assert _runs(live) == {*(f"good-{number}" for number in range(count)), "next"}
+    (refusal,) = live.log.refusals()
+    assert refusal.line == _torn(build).decode(errors="replace")
+    lost = f"of it taken, the other {len(_torn(build))} bytes are lost"
+    assert refusal.reason.startswith("torn line: ")
+    assert refusal.reason.endswith(lost)
+    assert [orjson.loads(body)["run"]["runId"] for _, body in live.log.read()][0] == "good-0"
+
+
+@pytest.mark.parametrize(
+    "rest", [b"", b'{"eventTime": "never", "run": {}}', b'{"run": {"runId": "r"}}', b'{"a": 1}']
+)
+def test_torn_line_without_a_whole_event_is_rejected_whole(
+    rest: bytes, live: Live, spool: Path, build: Any
+) -> None:
+    _append(spool / "a.jsonl", _torn(build) + rest + b"\n")
+    SpoolTail(live, spool).poll()
+    (refusal,) = live.log.refusals()
+    assert refusal.line == (_torn(build) + rest).decode(errors="replace")
+    assert _runs(live) == set()
+
+
+def test_search_in_a_torn_line_is_bounded() -> None:
+    starts = b'{"run":[' * 400_000  # each of them is decoded until the nesting is too deep
+    assert split_torn(b'{"run":"' + b"x" * 2**20 + b'","job":' + starts) == (
+        [],
+        b'{"run":"' + (b"x" * 2**20) + b'","job":' + starts,
+    )
+    long = b'{"run":{"job":{"inputs":[' + b"1," * 2**20
+    assert split_torn(long * 3)[0] == []
+
+
 def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> None:
     at = os.open(spool, os.O_RDONLY)
     for _ in range(1_100):
@@ -217,7 +265,10 @@ def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> 
     os.write(file, _line(build, "deep"))
     os.close(file)
     os.close(at)
-    SpoolTail(live, spool).poll()
+    try:
+        SpoolTail(live, spool).poll()
+    finally:  # deeper than pytest itself can remove
+        subprocess.run(["rm", "-r", str(spool / "d")], check=True)
     assert _runs(live) == {"deep"}
 
 

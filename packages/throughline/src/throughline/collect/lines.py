@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from throughline.errors import EventError
+from throughline.collect.torn import split_torn
+from throughline.errors import BodyError, EventError
 from throughline.log import (
     MOST_REJECTED,
     Entry,
@@ -40,8 +41,10 @@ class Lines:
                 self.entries.append(entry_of(plain, body))
                 return
         except EventError as error:
+            found = self._recover(raw) if isinstance(error, BodyError) else None
+            reason, lost = found or (str(error), raw)
             self.rejected += 1
-            self._keep(source, str(error), raw)
+            self._keep(source, reason, lost)
             return
         items = read_items(body)
         self.entries += items.entries
@@ -49,6 +52,21 @@ class Lines:
         self.unread += items.unread
         for item in items.listed:
             self._keep(f"{source}[{item.index}]", item.reason, _text(body[item.index], item))
+
+    def _recover(self, raw: bytes) -> tuple[str, bytes] | None:
+        """Place the whole events of a torn line; return what was lost and why, None for no event.
+
+        A producer that was killed leaves a line without an end; the next one appends to it.
+        """
+        events, lost = split_torn(raw)
+        try:
+            self.entries += (placed := [entry_of(event) for event in events])
+        except EventError:
+            return None
+        if not placed:
+            return None
+        kept = "1 whole event" if len(placed) == 1 else f"{len(placed)} whole events"
+        return f"torn line: {kept} of it taken, the other {len(lost)} bytes are lost", lost
 
     def end(self, source: str) -> None:
         """Say how much is not listed, as one more refusal."""
