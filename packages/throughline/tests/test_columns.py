@@ -8,14 +8,15 @@ import orjson
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import columns_answer, made_of_columns
-from throughline.graph.columns import Column
+from throughline.graph.answers import column_graph_of, columns_answer
+from throughline.graph.column_graph import Column
 from throughline.identity import DatasetName
 from throughline.projection.live import Batch, Live
 
 IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
 SUM = {"type": "DIRECT", "subtype": "AGGREGATION"}
 FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
+GROUP_BY = {"type": "INDIRECT", "subtype": "GROUP_BY"}
 
 
 def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, ...]]) -> Any:
@@ -35,6 +36,18 @@ def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, 
         build.dataset(f"db|{table}", columnLineage={"fields": columns})
         for table, columns in tables.items()
     ]
+    return event
+
+
+def _filtered(build: Any) -> Any:
+    """Write day.fare and day.note from raw, grouped by raw.zone as Spark's listener reports it."""
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    written = event["outputs"][0]["facets"]
+    written["columnLineage"]["dataset"] = [
+        {"namespace": "db", "name": "raw", "field": "zone", "transformations": [GROUP_BY]}
+    ]
+    fields = [{"name": "fare", "type": "double"}, {"name": "note", "type": "string"}]
+    written["schema"] = {"fields": fields}
     return event
 
 
@@ -88,17 +101,43 @@ def test_down_is_what_a_column_makes(events: list[Any], build: Any) -> None:
     assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
 
 
-def test_what_a_column_makes_is_found_though_its_dataset_is_named_in_the_columns_only(
-    events: list[Any], build: Any
-) -> None:
+def test_inputs_named_only_in_column_lineage_have_outputs(events: list[Any], build: Any) -> None:
     for event in events:
         event["inputs"] = []
-    made = made_of_columns(build.state(*events))
-    start = Column(DatasetName("db", "raw"), "fare")
-    found = made.around({start}, depth=3, downstream=True)
-    assert {f"{column.dataset.name}.{column.field}" for column in found} == {
-        "raw.fare", "file.fare", "file.kind", "day.fare",
-    }  # fmt: skip
+    graph = column_graph_of(build.state(*events))
+    (edge,) = graph.outputs(Column(DatasetName("db", "file"), "kind"), indirect=True)
+    assert edge.target == Column(DatasetName("db", "raw"), "fare")
+
+
+def test_column_that_filters_all_rows_is_an_indirect_input_of_every_column(build: Any) -> None:
+    state = build.state(_filtered(build))
+    top = columns_answer(state, "day", indirect=True)["up"]
+    assert [_tree(child) for child in top["children"]] == [
+        {"day.fare": [{"raw.fare AGGREGATION": []}, {"raw.zone GROUP_BY": []}]},
+        {"day.note": [{"raw.zone GROUP_BY": []}]},
+    ]
+    assert [step["isDirect"] for step in top["children"][0]["children"]] == [True, False]
+    direct = columns_answer(state, "day")["up"]["children"]
+    assert [_tree(child) for child in direct] == [{"day.fare": [{"raw.fare AGGREGATION": []}]}]
+
+
+def test_column_that_filters_all_rows_has_every_column_downstream(build: Any) -> None:
+    (zone,) = columns_answer(build.state(_filtered(build)), "raw", "zone", "down", indirect=True)[
+        "down"
+    ]["children"]
+    assert _tree(zone) == {"raw.zone": [{"day.fare GROUP_BY": []}, {"day.note GROUP_BY": []}]}
+
+
+def test_entries_for_all_rows_are_indirect_even_if_reported_direct(build: Any) -> None:
+    event = _filtered(build)
+    (whole,) = event["outputs"][0]["facets"]["columnLineage"]["dataset"]
+    whole["transformations"] = [IDENTITY]
+    state = build.state(event)
+    assert columns_answer(state, "raw", "zone", "down")["down"]["children"][0]["children"] == []
+    (indirect,) = columns_answer(state, "day", "note", indirect=True)["up"]["children"][0][
+        "children"
+    ]
+    assert (indirect["field"], indirect["isDirect"]) == ("zone", False)
 
 
 def test_a_column_that_comes_again_is_told_once_and_then_marked(build: Any) -> None:

@@ -10,7 +10,7 @@ from throughline.errors import NotFoundError
 from throughline.graph.answers import impact_answer, path_answer
 from throughline.projection import State
 
-from .test_columns import FILTER, IDENTITY, SUM, _write
+from .test_columns import FILTER, IDENTITY, SUM, _filtered, _write
 
 
 @pytest.fixture
@@ -58,25 +58,38 @@ def test_a_pipeline_reaches_what_its_tasks_lead_to(build: Any) -> None:
     ]
 
 
-def test_a_changed_column_reaches_the_columns_made_of_it_and_those_whose_rows_it_decides_on(
-    state: State,
-) -> None:
-    def reached(field: str) -> list[tuple[Any, ...]]:
-        found = impact_answer(state, "file", field)["affected"]
+def test_a_changed_column_lists_direct_and_indirect_dependents_apart(state: State) -> None:
+    def reached(field: str) -> list[list[tuple[Any, ...]]]:
+        answer = impact_answer(state, "file", field)
         keys = ("distance", "name", "field", "transformation", "job")
-        return [tuple(each[key] for key in keys) for each in found]
+        return [
+            [tuple(item[key] for key in keys) for item in answer[part]]
+            for part in ("affected", "indirect")
+        ]
 
     assert reached("fare") == [
-        (1, "raw", "fare", "IDENTITY", "load"),
-        (2, "day", "fare", "AGGREGATION", "sum"),
+        [(1, "raw", "fare", "IDENTITY", "load"), (2, "day", "fare", "AGGREGATION", "sum")],
+        [],
     ]
     assert reached("id") == [
-        (1, "raw", "id", "IDENTITY", "load"),
-        (2, "day", "fare", "FILTER", "sum"),
+        [(1, "raw", "id", "IDENTITY", "load")],
+        [(2, "day", "fare", "FILTER", "sum")],
     ]
-    assert impact_answer(state, "day", "fare")["affected"] == []  # known, and the last one
+    assert impact_answer(state, "day", "fare")["affected"] == []  # a known column, the last one
     with pytest.raises(NotFoundError, match="file has no column 'nix'; it has fare"):
         impact_answer(state, "file", "nix")
+
+
+def test_a_column_that_groups_rows_affects_every_column_indirectly(build: Any) -> None:
+    answer = impact_answer(build.state(_filtered(build)), "raw", "zone")
+    assert answer["affected"] == []
+    assert [
+        (item["name"], item["field"], item["transformation"]) for item in answer["indirect"]
+    ] == [
+        ("day", "fare", "GROUP_BY"),
+        ("day", "note", "GROUP_BY"),
+    ]
+    assert answer["untold"] == []
 
 
 def test_what_reads_a_column_and_tells_of_none_may_be_affected_with_all_that_follows(

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.graph.answers import (
+    column_graph_of,
     columns_answer,
     edges_answer,
     latest_of,
-    made_of_columns,
     tree_answer,
 )
+from throughline.graph.column_graph import ColumnEdge
 from throughline.graph.nodes import Node, node_id
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project
@@ -32,10 +33,14 @@ def _canonical(events: list[Logged]) -> bytes:
 WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
 
 
+def _in_order(edges: dict[str, list[ColumnEdge]]) -> dict[str, list[ColumnEdge]]:
+    return {field: sorted(found) for field, found in edges.items()}
+
+
 def _answers(state: State) -> dict[str, Any]:
     """What the graph of a state says: edges at each level, what jobs did last, trees, columns."""
     latest = latest_of(state)
-    made = made_of_columns(state)
+    columns = column_graph_of(state)
     names = sorted(set(state.identity))
     nodes = [node_id(Node.of_dataset(name)) for name in names]
     return {
@@ -43,7 +48,8 @@ def _answers(state: State) -> dict[str, Any]:
         "latest": {ref: latest.edges_of(ref) for ref in state.jobs},
         "readers": {name: latest.readers_of(name) for name in names},
         "writers": {name: latest.writers_of(name) for name in names},
-        "made": {column: made.of(column) for name in names for column in made.columns(name)},
+        "columns into": {name: _in_order(columns.edges_into(name)) for name in names},
+        "columns from": {name: _in_order(columns.edges_from(name)) for name in names},
         "trees": [tree_answer(state, node, "both") for node in nodes],
         "columns": [columns_answer(state, n, direction=way) for n in nodes for way in WAYS],
     }

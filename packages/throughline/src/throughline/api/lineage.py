@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
@@ -15,13 +17,12 @@ from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import graph_of, latest_of, level_of, made_of_columns, once_an_event
-from throughline.graph.columns import Column, Told
-from throughline.graph.made import Made
+from throughline.graph.answers import column_graph_of, graph_of, latest_of, level_of, once_an_event
+from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
 from throughline.projection import Job, State
-from throughline.spec import JobRef
+from throughline.spec import EVERY_ROW, JobRef, Legacy
 
 router = APIRouter(route_class=Tagged)
 
@@ -76,21 +77,21 @@ def get_column_lineage(
     `inEdges` lead from a column to those it is made of, as Marquez has them.
     """
     with live.reading() as state:
-        made = made_of_columns(state)
-        starts = _columns(state, made, node)
-        found = made.around(starts, depth, downstream=with_downstream)
+        graph = column_graph_of(state)
+        found = _around(graph, _columns(state, graph, node), depth, downstream=with_downstream)
         ordered = {column: place for place, column in enumerate(sorted(found))}
+        sources = {column: _sources(graph, column) for column in ordered}
         inputs = {
-            column: sorted(ordered.keys() & made.of(column).keys(), key=ordered.__getitem__)
+            column: sorted(ordered.keys() & sources[column].keys(), key=ordered.__getitem__)
             for column in ordered
         }
         outputs: dict[Column, list[Column]] = defaultdict(list)
         for column in ordered:
-            for each in inputs[column]:
-                outputs[each].append(column)
+            for source in inputs[column]:
+                outputs[source].append(column)
         about = _Columns(state)
         nodes = [
-            about.node(column, made.of(column), inputs[column], outputs[column])
+            about.node(column, sources[column], inputs[column], outputs[column])
             for column in ordered
             if inputs[column] or outputs[column]
         ]
@@ -109,7 +110,7 @@ class _Columns:
     def node(
         self,
         column: Column,
-        told: dict[Column, Told],
+        sources: dict[Column, Legacy],
         inputs: list[Column],
         outputs: list[Column],
     ) -> dict[str, Any]:
@@ -117,9 +118,9 @@ class _Columns:
         own = self._id(column)
         types = self._of_dataset(column.dataset)[1]
         data = {
-            **self._field(column, told[inputs[0]] if inputs else Told(None, None)),
+            **self._field(column, sources[inputs[0]] if inputs else Legacy()),
             "fieldType": types.get(column.field, ""),
-            "inputFields": [self._field(each, told[each]) for each in inputs],
+            "inputFields": [self._field(source, sources[source]) for source in inputs],
         }
         return {
             "id": own,
@@ -129,14 +130,14 @@ class _Columns:
             "outEdges": [{"origin": own, "destination": self._id(each)} for each in outputs],
         }
 
-    def _field(self, column: Column, told: Told) -> dict[str, Any]:
+    def _field(self, column: Column, legacy: Legacy) -> dict[str, Any]:
         return {
             "namespace": column.dataset.namespace,
             "dataset": column.dataset.name,
             "datasetVersion": self._of_dataset(column.dataset)[0],
             "field": column.field,
-            "transformationDescription": told.description,
-            "transformationType": told.type,
+            "transformationDescription": legacy.description,
+            "transformationType": legacy.type,
         }
 
     def _id(self, column: Column) -> str:
@@ -154,7 +155,7 @@ class _Columns:
         return self._about[name]
 
 
-def _columns(state: State, made: Made, node: str) -> set[Column]:
+def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
     if node.startswith("datasetField:"):
         dataset, field = find_field(state, node)
         return {Column(DatasetName(dataset.namespace, dataset.name), field)}
@@ -162,7 +163,44 @@ def _columns(state: State, made: Made, node: str) -> set[Column]:
     names = {DatasetName(root.namespace, root.name)}
     if root.type == "job":
         names = latest_of(state).edges_of(JobRef(root.namespace, root.name)).writes
-    return {column for name in names for column in made.columns(name)}
+    return {
+        Column(name, field)
+        for name in names
+        for field in graph.edges_into(name).keys() | graph.edges_from(name).keys()
+        if field != EVERY_ROW
+    }
+
+
+def _sources(graph: ColumnGraph, column: Column) -> dict[Column, Legacy]:
+    """The columns that one depends on; like Marquez, without those that affect every row."""
+    edges = graph.edges_into(column.dataset).get(column.field, ())
+    return {edge.source: edge.legacy for edge in edges}
+
+
+def _targets(graph: ColumnGraph, column: Column) -> set[Column]:
+    edges = graph.edges_from(column.dataset).get(column.field, ())
+    return {edge.target for edge in edges if edge.target.field != EVERY_ROW}
+
+
+def _around(
+    graph: ColumnGraph, starts: set[Column], depth: int, *, downstream: bool
+) -> set[Column]:
+    """The columns within `depth` steps up, and within one less down, as Marquez counts them."""
+    found = _within(partial(_sources, graph), starts, depth)
+    return found | _within(partial(_targets, graph), starts, depth - 1) if downstream else found
+
+
+def _within(
+    nearest: Callable[[Column], Iterable[Column]], starts: set[Column], depth: int
+) -> set[Column]:
+    found, newest = set(starts), starts
+    for _ in range(depth):
+        deadline.check()
+        newest = {other for column in newest for other in nearest(column)} - found
+        if not newest:
+            break
+        found |= newest
+    return found
 
 
 def _root(state: State, node: str) -> Node:

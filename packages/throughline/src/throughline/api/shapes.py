@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +20,19 @@ from throughline.api.versions import (
 )
 from throughline.graph import Latest, Node
 from throughline.graph.answers import latest_of
-from throughline.graph.columns import columns_told
+from throughline.graph.column_graph import Column, source_of
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
 from throughline.projection.derived import begin_of, children_of, parent_of
-from throughline.spec import Facets, JobRef, parse_time, shown_time, to_micros
+from throughline.spec import (
+    Facets,
+    JobRef,
+    Legacy,
+    parse_columns,
+    parse_time,
+    shown_time,
+    to_micros,
+)
 
 _MOST_LATEST_RUNS = 10
 _SHOWN = {"dataSource", "documentation", "lifecycleStateChange", "schema", "tags"}
@@ -164,8 +173,14 @@ class Shapes:
     def dataset(self, name: DatasetName) -> dict[str, Any]:
         """A dataset with its facets."""
         facets = dataset_facets(self._state, name)
-        told = columns_told(self._state, facets.get("columnLineage", {}))
-        lineage = [_made_of(field, how, inputs) for field, how, inputs in told]
+        columns = parse_columns(facets.get("columnLineage", {}))
+        sources: dict[str, set[Column]] = defaultdict(set)
+        for link in columns.links:
+            sources[link.target].add(source_of(self._state, link))
+        lineage = [
+            _column_lineage(field, legacy, sorted(sources[field]))
+            for field, legacy in columns.columns.items()
+        ]
         return {
             **self._dataset(name, facets),
             "currentVersion": self.versions.current(name),
@@ -269,20 +284,23 @@ def _change(facets: Facets) -> str:
     return str(facets.get("lifecycleStateChange", {}).get("lifecycleStateChange") or "")
 
 
-def _made_of(field: str, how: Any, inputs: list[Any]) -> dict[str, Any]:
-    told = {"transformationDescription": how.description, "transformationType": how.type}
+def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> dict[str, Any]:
+    transformation = {
+        "transformationDescription": legacy.description,
+        "transformationType": legacy.type,
+    }
     return {
         "name": field,
         "inputFields": [
             {
-                "namespace": each.dataset.namespace,
-                "dataset": each.dataset.name,
-                "field": each.field,
-                **told,
+                "namespace": source.dataset.namespace,
+                "dataset": source.dataset.name,
+                "field": source.field,
+                **transformation,
             }
-            for each in inputs
+            for source in sources
         ],
-        **told,
+        **transformation,
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from throughline.cli.source import Source, every
 from throughline.errors import ConfigError
 from throughline.identity import canonical_name
-from throughline.spec import parse_time
+from throughline.spec import parse_columns, parse_time
 
 _ROWS = 5_000  # held at once
 _LEVELS = ("pipeline", "task", "query")
@@ -162,20 +162,20 @@ def _edges(ask: Source) -> Iterator[Row]:
 def _columns(event: Row, shown: dict[Any, Any]) -> Iterator[Row]:
     for output in _objects(event.get("outputs")):
         facets = output.get("facets")
-        told = facets.get("columnLineage") if isinstance(facets, dict) else None
-        fields = told.get("fields") if isinstance(told, dict) else None
-        for column, made in fields.items() if isinstance(fields, dict) else ():
-            for origin in _objects(made.get("inputFields") if isinstance(made, dict) else None):
-                row = {
-                    **_who(event),
-                    **_named(output, "dataset", shown),
-                    **_named(origin, "input", shown),
-                    "column": column,
-                    "input_column": _text(origin.get("field")),
+        facet = facets.get("columnLineage") if isinstance(facets, dict) else None
+        for link in parse_columns(facet).links if isinstance(facet, dict) else ():
+            row = {
+                **_who(event),
+                **_named(output, "dataset", shown),
+                **_named(link._asdict(), "input", shown),
+                "column": link.target or None,
+                "input_column": link.field,
+            }
+            for kind in link.transformations or [None]:
+                yield row | {
+                    "transformation_type": kind.type if kind else None,
+                    "transformation_subtype": kind.subtype if kind else None,
                 }
-                for how in _objects(origin.get("transformations")) or [{}]:
-                    kind, subtype = _text(how.get("type")), _text(how.get("subtype"))
-                    yield row | {"transformation_type": kind, "transformation_subtype": subtype}
 
 
 def _named(dataset: Row, prefix: str, shown: dict[Any, Any]) -> Row:

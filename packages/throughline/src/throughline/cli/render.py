@@ -28,13 +28,17 @@ _ENDS = {
     "down": "Nothing after it was recorded.",
 }
 _NO_COLUMNS = {
-    "up": "No column lineage of it was recorded. Its tree tells what the whole of it comes from.",
-    "down": "No column was recorded to be made of it. Its tree (--down) tells what it leads to.",
+    "up": "No column lineage reported. `tree` shows what the whole dataset comes from.",
+    "down": "No downstream columns reported. `tree --down` shows what the whole dataset feeds.",
 }
 _NO_COLUMN_BELOW = (
-    "No column was recorded to be made of it: `impact` without the column tells what the whole of"
-    " its dataset reaches."
+    "No column takes values from it, as far as was reported. `impact` without the column lists all"
+    " that depends on its dataset."
 )
+_OTHER_DEPENDENTS = {
+    "indirect": "Filtered, joined, grouped or sorted by it, or computed from such rows",
+    "untold": "Possibly affected (no column lineage reported)",
+}
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _LEAST = 10  # characters of a name; fewer say nothing
 
@@ -157,9 +161,10 @@ def print_impact(answer: dict[str, Any]) -> None:
     _print_affected(console, answer["affected"])
     if not answer["affected"]:
         console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
-    if untold := answer.get("untold"):
-        console.print(Text("\nPerhaps too, as nobody told of which columns it is made:", "bold"))
-        _print_affected(console, untold)
+    for part, title in _OTHER_DEPENDENTS.items():
+        if others := answer.get(part):
+            console.print(Text(f"\n{title}:", "bold"))
+            _print_affected(console, others)
 
 
 def _print_affected(console: Console, affected: list[dict[str, Any]]) -> None:
@@ -250,7 +255,7 @@ def _leaf(leaf: dict[str, Any]) -> Text:
         if run and latest["runId"] != run["runId"]:
             _append_run(text.append("  then", "dim"), latest)
     elif leaf["type"] == "column":
-        text.append(f"{leaf['name']}.").append(leaf["field"], "cyan")
+        text.append(f"{leaf['name']}.").append(leaf["field"] or "(all rows)", "cyan")
         text.append(f"  {leaf['transformation']}" if leaf["transformation"] else "")
         text.append(f"  by {leaf['job']}" if leaf["job"] else "", "dim")
     else:

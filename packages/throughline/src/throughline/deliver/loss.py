@@ -24,6 +24,7 @@ from throughline.errors import DeliveryError
 from throughline.identity import canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
+from throughline.spec import EVERY_ROW, parse_columns
 
 Pair = tuple[str, str]
 Name = Callable[[str, str], Pair]
@@ -182,11 +183,11 @@ def _facets(found: Told, kind: str, holder: Any, facets: Body) -> None:
 
 def _columns(dataset: Body, dataset_name: Name) -> Iterator[tuple[Any, Any]]:
     own = dataset_name(dataset["namespace"], dataset["name"])
-    lineage = (dataset.get("facets") or {}).get("columnLineage") or {}
-    for field, told in (lineage.get("fields") or {}).items():
-        for each in told.get("inputFields") or ():
-            source = dataset_name(each["namespace"], each["name"])
-            yield ("dataset", *own, field), ("dataset", *source, each["field"])
+    facet = (dataset.get("facets") or {}).get("columnLineage") or {}
+    for link in parse_columns(facet).links:
+        if link.target != EVERY_ROW:
+            source = dataset_name(link.namespace, link.name)
+            yield ("dataset", *own, link.target), ("dataset", *source, link.field)
 
 
 def _run_of(parent: Any) -> Any:

@@ -14,6 +14,7 @@ from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
 from throughline.graph.around import at_level, neighbourhood
 from throughline.graph.changes import Scope
+from throughline.graph.column_graph import ColumnGraph
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
@@ -22,7 +23,6 @@ from throughline.graph.generations import Generations
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
-from throughline.graph.made import Made
 from throughline.graph.making import making
 from throughline.graph.newest import newest
 from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
@@ -114,9 +114,9 @@ def generations_of(state: State) -> Generations:
 
 
 @once_an_event
-def made_of_columns(state: State) -> Made:
-    """The column lineage of what every job did last."""
-    return Made(generations_of(state))
+def column_graph_of(state: State) -> ColumnGraph:
+    """The column lineage of what every job did last, which is Marquez's graph."""
+    return ColumnGraph.current(generations_of(state))
 
 
 @question("tree", Times.THEN)
@@ -263,7 +263,8 @@ def impact_answer(
 ) -> dict[str, Any]:
     """What a change of a node, or of one column of a dataset, reaches; with its tags.
 
-    Of a column, `untold` may be affected too: no run told of which columns it was made.
+    Of a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
+    groups or sorts. `untold` may be affected too: it reported no column lineage.
     """
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
@@ -272,8 +273,8 @@ def impact_answer(
         chosen = level_of(level)
         affected = impact(known, found, chosen, depth)
         return {**answer, "level": chosen.name.lower(), "affected": affected}
-    affected, untold = column_impact(known, found, field, depth)
-    return {**answer, "field": field, "affected": affected, "untold": untold}
+    reached = column_impact(known, found, field, depth)
+    return {**answer, "field": field, **reached._asdict()}
 
 
 @question("search")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from throughline.errors import ConfigError
-from throughline.graph.columns import Column, column_steps
+from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.control import control_edges
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
@@ -139,13 +139,20 @@ def _fields(state: State, node: Node) -> list[dict[str, str]]:
 
 
 def _columns(known: Generations, shown: set[Node]) -> list[dict[str, Any]]:
-    names = {DatasetName(each.namespace, each.name) for each in shown if each.type == "dataset"}
+    """The column edges between shown datasets; one to all rows of a dataset has no target field."""
+    names = {DatasetName(node.namespace, node.name) for node in shown if node.type == "dataset"}
+    graph = ColumnGraph.of(known, known.present)
+    found: dict[tuple[Column, Column, str], bool] = {}
+    into = (edges for name in names for edges in graph.edges_into(name).values())
+    for edge in (edge for edges in into for edge in edges):
+        if edge.source.dataset in names and edge.source != edge.target:
+            key = edge.target, edge.source, edge.label
+            found[key] = found.get(key, False) or edge.is_direct
     return [
-        {"from": _end(of), "to": _end(made), "how": how, "isDirect": is_direct}
-        for made, of, how, is_direct in sorted(column_steps(known, known.present))
-        if made.dataset in names and of.dataset in names and made != of
+        {"from": _end(source), "to": _end(target), "how": how, "isDirect": is_direct}
+        for (target, source, how), is_direct in sorted(found.items())
     ]
 
 
-def _end(column: Column) -> dict[str, str]:
-    return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field}
+def _end(column: Column) -> dict[str, str | None]:
+    return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}

@@ -6,11 +6,12 @@ Both follow data edges of the very generations that the tree of the node is made
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.columns import columns_below, fields_of_run
+from throughline.graph.column_graph import described_by
+from throughline.graph.columns import Step, columns_below
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
@@ -42,13 +43,19 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
     return [{"distance": distance, **describe.node(node)} for distance, node in found]
 
 
-def column_impact(
-    known: Generations, root: Node, field: str, depth: int
-) -> tuple[Affected, Affected]:
-    """Every column that is made of one, or whose rows it decides on, the nearest first.
+class ColumnImpact(NamedTuple):
+    """What a change of a column reaches, the nearest first."""
 
-    Beside them, whatever may be affected without anybody having said so: jobs that read a dataset
-    with such a column and told nothing of the columns they made, and all that comes after them.
+    affected: Affected
+    """Columns that take their values from it."""
+    indirect: Affected
+    """Columns whose rows it filters, joins, groups or sorts, and what depends on those."""
+    untold: Affected
+    """Jobs that read a dataset with such a column and reported no column lineage, and all after."""
+
+
+def column_impact(known: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
+    """Return every column that depends on one, and what may depend on it without being reported.
 
     Raises:
         NotFoundError: the dataset has no such column.
@@ -57,17 +64,20 @@ def column_impact(
     led = reached(known, root, "down", Level.TASK)
     graph = LevelGraph.build(known, Level.TASK, led)
     describe = _Describe(known, graph, around(known, root, "down", Level.TASK))
-    affected = []
-    for distance, step in sorted((distance, step) for step, distance in found.items()):
-        node = Node.of_dataset(step.column.dataset)
-        described = describe.column(node, step.column.field)
-        affected.append(
-            {"distance": distance, **described, "transformation": step.how, "job": step.job}
-        )
-    holding = {step.column.dataset for step in found} | {DatasetName(root.namespace, root.name)}
+
+    def described(steps: dict[Step, int]) -> Affected:
+        ordered = sorted((distance, step) for step, distance in steps.items())
+        return [{"distance": distance, **describe.step(step)} for distance, step in ordered]
+
+    holding = {step.column.dataset for step in (*found.direct, *found.indirect)}
+    holding.add(DatasetName(root.namespace, root.name))
     steps = reach(graph, root, "down", depth)
     open_ = sorted((steps[node], node) for node in _untold(known, graph, led, holding) & set(steps))
-    return affected, [{"distance": far, **describe.node(node)} for far, node in open_]
+    return ColumnImpact(
+        described(found.direct),
+        described(found.indirect),
+        [{"distance": distance, **describe.node(node)} for distance, node in open_],
+    )
 
 
 def _untold(
@@ -80,7 +90,8 @@ def _untold(
         edges = generation.edges
         if not edges.reads & holding:
             continue
-        told = {name for run in generation.runs for name, _, _ in fields_of_run(known.state, run)}
+        columns = (column for run in generation.runs for column in described_by(known.state, run))
+        told = {column.dataset for column in columns}
         if bare := edges.writes - told - holding:
             open_ += map(Node.of_dataset, bare)
         if bare or not edges.writes:
@@ -145,10 +156,14 @@ class _Describe:
             "run": run_line(state, run) if run else None,
         }
 
-    def column(self, node: Node, field: str) -> dict[str, Any]:
-        name = DatasetName(node.namespace, node.name)
-        tags = self._tags.told(name, field)
-        return {**self._dataset(node), "type": "column", "field": field, "tags": tags}
+    def step(self, step: Step) -> dict[str, Any]:
+        name, field = step.column
+        described = self._dataset(Node.of_dataset(name)) | {
+            "type": "column",
+            "field": field or None,
+        }
+        tags = {"tags": self._tags.told(name, field)}
+        return {**described, **tags, "transformation": step.how, "job": step.job}
 
     def _dataset(self, node: Node) -> dict[str, Any]:
         state = self._known.state

@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from throughline.graph.columns import Column, columns_below, fields_of_run, inputs_of
+from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
+from throughline.graph.columns import check_column
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
@@ -16,18 +17,15 @@ from throughline.graph.tags import around
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
-from throughline.spec import JobRef
-
-_Kinds = list[dict[str, Any]]
-_Told = tuple[Run, list[tuple[Column, _Kinds]]]
+from throughline.spec import EVERY_ROW, JobRef, Transformation
 
 
 @dataclass(slots=True)
 class _Maker:
-    """The runs of a job that wrote the dataset, and what they told of the column."""
+    """The runs of a job that wrote the dataset, and the inputs they reported for the column."""
 
     runs: list[Run] = field(default_factory=list)
-    inputs: dict[Column, _Kinds] = field(default_factory=lambda: defaultdict(list))
+    inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
 
 
 def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
@@ -40,15 +38,16 @@ def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
     """
     about = _field(known.state, root, column)
     if about is None:
-        columns_below(known, root, column, 0)  # a column that only lineage names, or none
+        check_column(known, root, column)  # only lineage may name it
     name = DatasetName(root.namespace, root.name)
     makers: dict[JobRef, _Maker] = defaultdict(_Maker)
     for generation in known.writing(name):
-        for run, inputs in _makers(known, generation, Column(name, column)):
+        for run, edges in _makers(known, generation, Column(name, column)):
             maker = makers[run.key.job]
             maker.runs.append(run)
-            for of, kinds in inputs:
-                maker.inputs[of] += [kind for kind in kinds if kind not in maker.inputs[of]]
+            for edge in edges:
+                kinds = maker.inputs[edge.source]
+                kinds += [kind for kind in edge.transformations if kind not in kinds]
     made = [_shown(known, ref, maker) for ref, maker in makers.items()]
     return {
         "node": node_id(root),
@@ -59,18 +58,20 @@ def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
     }
 
 
-def _makers(known: Generations, generation: Generation, column: Column) -> list[_Told]:
-    """The runs that told what the column is made of; if none did, all that wrote the dataset.
+def _makers(
+    known: Generations, generation: Generation, column: Column
+) -> list[tuple[Run, list[ColumnEdge]]]:
+    """The runs that reported inputs of the column; if none did, all that wrote the dataset.
 
-    A task and its query both say that they wrote it: whoever tells of columns knows more.
+    A task and its query both report that they wrote it: the one with column lineage knows more.
     """
-    writing: list[_Told] = []
+    writing: list[tuple[Run, list[ColumnEdge]]] = []
+    targets = (column, Column(column.dataset, EVERY_ROW))
     for run in generation.runs:
         if column.dataset in known.own(run).writes:
-            fields = fields_of_run(known.state, run)
-            told = [each for name, field, each in fields if Column(name, field) == column]
-            writing.append((run, [i for each in told for i in inputs_of(known.state, each)]))
-    return [each for each in writing if each[1]] or writing
+            edges = edges_of_run(known.state, run, generation.job)
+            writing.append((run, [edge for edge in edges if edge.target in targets]))
+    return [item for item in writing if item[1]] or writing
 
 
 def _field(state: State, root: Node, column: str) -> dict[str, Any] | None:
@@ -104,12 +105,12 @@ def _shown(known: Generations, ref: JobRef, maker: _Maker) -> dict[str, Any]:
     }
 
 
-def _transformation(kind: dict[str, Any]) -> dict[str, Any]:
+def _transformation(kind: Transformation) -> dict[str, Any]:
     return {
-        "type": str(kind.get("type") or "DIRECT"),
-        "subtype": kind.get("subtype"),
-        "description": kind.get("description"),
-        "isMasking": kind.get("masking") is True,
+        "type": kind.type,
+        "subtype": kind.subtype,
+        "description": kind.description,
+        "isMasking": kind.is_masking,
     }
 
 

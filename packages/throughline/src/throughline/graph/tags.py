@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from throughline import deadline
-from throughline.graph.columns import Column, fields_of_run, inputs_of
+from throughline.graph.column_graph import Column, described_by, edges_of_run
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
@@ -85,11 +85,10 @@ class Tags:
     def of(self, name: DatasetName) -> list[Held]:
         """Every tag of a dataset and of its columns, own and inherited."""
         read = (
-            of.field
+            edge.source.field
             for run in self._reading[name]
-            for _, _, told in fields_of_run(self._known.state, run)
-            for of, _ in inputs_of(self._known.state, told)
-            if of.dataset == name
+            for edge in edges_of_run(self._known.state, run, run.key.job)
+            if edge.source.dataset == name
         )
         columns = (Column(name, field) for field in self._all_of(name).union(read))
         return sorted(held for column in columns for held in self._held(column))
@@ -122,22 +121,14 @@ class Tags:
     def _note(self, made: _Made, name: DatasetName, run: Run) -> bool:
         """Note the column edges to a dataset that a run told; answers whether there were any."""
         deadline.check()
-        state, is_told = self._known.state, False
-        for written, field, told in fields_of_run(state, run):
-            if written != name:
-                continue
-            is_told = True
-            made.fields.add(field)
-            is_masked = str(told.get("transformationType")).upper() == "MASKED"
-            for of, kinds in inputs_of(state, told):
-                direct = [kind for kind in kinds if kind.get("type") != "INDIRECT"]
-                if kinds and not direct:
-                    continue
-                masks = is_masked or (
-                    bool(direct) and all(each.get("masking") is True for each in direct)
-                )
-                (made.masked if masks else made.above)[field].add(of)
-        return is_told
+        state = self._known.state
+        described = {each.field for each in described_by(state, run) if each.dataset == name}
+        made.fields |= described
+        for edge in edges_of_run(state, run, run.key.job):
+            if edge.target.dataset == name and edge.is_direct:
+                sources = made.masked if edge.is_masked else made.above
+                sources[edge.target.field].add(edge.source)
+        return bool(described)
 
     def _held(self, column: Column) -> Iterator[Held]:
         if column not in self._found:

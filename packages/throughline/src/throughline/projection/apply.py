@@ -28,6 +28,7 @@ from throughline.spec import (
     Logged,
     RunEvent,
     run_id_of,
+    source_datasets,
 )
 
 _MOST_TOUCHED = 10_000  # beyond it, to find all anew is cheaper
@@ -112,23 +113,11 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
 
 
 def _named_in_columns(event: RunEvent) -> set[DatasetName]:
-    """The datasets whose columns those of the outputs are told to be made of."""
-    named: set[tuple[str, str]] = set()
-    for item in event.outputs:
-        fields = item.facets.get("columnLineage", {}).get("fields")
-        for told in fields.values() if isinstance(fields, dict) else ():
-            listed = told.get("inputFields") if isinstance(told, dict) else None
-            for each in listed if isinstance(listed, list) else ():
-                namespace, name = _names_of(each)
-                if isinstance(namespace, str) and isinstance(name, str):
-                    named.add((namespace, name))
-    return {canonical_name(*each) for each in named if all(each)}
-
-
-def _names_of(reference: Any) -> tuple[Any, Any]:
-    if not isinstance(reference, dict):
-        return None, None
-    return reference.get("namespace"), reference.get("name")
+    """The datasets that the column lineage of the outputs takes columns from."""
+    facets = (
+        item.facets["columnLineage"] for item in event.outputs if "columnLineage" in item.facets
+    )
+    return {canonical_name(*name) for facet in facets for name in source_datasets(facet)}
 
 
 def _use(
@@ -227,6 +216,12 @@ def _dependencies(entries: Any) -> set[Dependency]:
 def _reference(facet: Any) -> RunKey | None:
     job, run_id = _job_reference(facet), _run_reference(facet)
     return RunKey(run_id, job) if job and run_id else None
+
+
+def _names_of(reference: Any) -> tuple[Any, Any]:
+    if not isinstance(reference, dict):
+        return None, None
+    return reference.get("namespace"), reference.get("name")
 
 
 def _job_reference(facet: Any) -> JobRef | None:

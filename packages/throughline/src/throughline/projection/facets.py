@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from throughline.spec import Facets
+from throughline.spec import ColumnLineage, Facets, parse_columns
 
 _LONG = 400  # bytes from which packing pays
 
@@ -42,6 +42,11 @@ def unpack(held: bytes) -> dict[str, Any]:
     return facet
 
 
+@lru_cache(maxsize=2_048)
+def _parsed_columns(held: bytes) -> ColumnLineage:
+    return parse_columns(unpack(held))
+
+
 class FacetBook:
     """Facets by name, each a register.
 
@@ -67,6 +72,12 @@ class FacetBook:
     def get(self, name: str) -> dict[str, Any]:
         """The newest facet of that name, empty when there is none."""
         return unpack(self._flat[self._flat.index(name) + 2]) if name in self._flat else {}
+
+    def column_lineage(self) -> ColumnLineage:
+        """Return the newest columnLineage facet, parsed; one without links when there is none."""
+        name = "columnLineage"
+        held = self._flat[self._flat.index(name) + 2] if name in self._flat else b"{}"
+        return _parsed_columns(held)
 
     def stamp_of(self, name: str) -> Stamp | None:
         """The stamp of the event that the newest facet of that name came with."""

@@ -1,6 +1,15 @@
 """The only door to the OpenLineage schema: bytes in, frozen events out."""
 
 from throughline.spec.canonical import canonical, dump, identity_of
+from throughline.spec.column_lineage import (
+    EVERY_ROW,
+    ColumnLineage,
+    ColumnLink,
+    Legacy,
+    Transformation,
+    parse_columns,
+    source_datasets,
+)
 from throughline.spec.event import (
     AliasEvent,
     Dataset,
@@ -19,7 +28,10 @@ from throughline.spec.parse import load, load_plain, parse_alias, parse_event, r
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
 
 __all__ = [
+    "EVERY_ROW",
     "AliasEvent",
+    "ColumnLineage",
+    "ColumnLink",
     "Dataset",
     "DatasetEvent",
     "Event",
@@ -27,9 +39,11 @@ __all__ = [
     "Facets",
     "JobEvent",
     "JobRef",
+    "Legacy",
     "Logged",
     "Oddity",
     "RunEvent",
+    "Transformation",
     "canonical",
     "check_limits",
     "dump",
@@ -39,9 +53,11 @@ __all__ = [
     "load_plain",
     "oddities",
     "parse_alias",
+    "parse_columns",
     "parse_event",
     "parse_time",
     "run_id_of",
     "shown_time",
+    "source_datasets",
     "to_micros",
 ]

@@ -266,7 +266,7 @@ export interface paths {
                                 how: string;
                                 isDirect: boolean;
                                 to: {
-                                    field: string;
+                                    field: string | null;
                                     id: string;
                                 };
                             }[];
@@ -615,6 +615,31 @@ export interface paths {
                             }[];
                             depth: number;
                             field?: string;
+                            indirect?: {
+                                distance: number;
+                                field: string;
+                                id: string;
+                                job: string;
+                                jobOwners: string[];
+                                kind: string;
+                                name: string;
+                                namespace: string;
+                                owners: string[];
+                                tags: {
+                                    field: string;
+                                    from: {
+                                        field: null;
+                                        name: string;
+                                        namespace: string;
+                                    };
+                                    key: string;
+                                    source: string;
+                                    value: string;
+                                }[];
+                                transformation: string;
+                                type: string;
+                                writtenBy: components["schemas"]["RunLine"];
+                            }[];
                             level?: string;
                             node: string;
                             untold?: {
@@ -1165,7 +1190,7 @@ export interface components {
                 name: string;
                 namespace: string;
                 transformations: {
-                    description: string;
+                    description: string | null;
                     isMasking: boolean;
                     subtype: string;
                     type: string;

@@ -34,7 +34,7 @@ export interface OwnerGroup {
   reached: Reached[];
 }
 
-type Entry = Told["affected"][number] | NonNullable<Told["untold"]>[number];
+type Entry = Told["affected"][number] | NonNullable<Told["indirect"]>[number] | NonNullable<Told["untold"]>[number];
 
 export function reachedOf(told: readonly Entry[]): Reached[] {
   return told.map((each, place) => {
@@ -58,7 +58,7 @@ export function reachedOf(told: readonly Entry[]): Reached[] {
       tags: field === null ? datasetTags(tags) : columnTags(tags),
       isPii: tags.some(isPii),
       how: "transformation" in each ? said(each.transformation ?? "") : "",
-      run: each.run ?? each.writtenBy ?? null,
+      run: ("run" in each ? each.run : null) ?? each.writtenBy ?? null,
     };
   });
 }

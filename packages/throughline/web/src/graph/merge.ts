@@ -1,4 +1,4 @@
-import type { ColumnEdge, DatasetKind, Graph, GraphAnswer, Level, LineageEdge, LineageNode, NodeId, Told } from "./types";
+import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Told } from "./types";
 
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
@@ -6,7 +6,7 @@ const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"
 export function merge(answers: readonly GraphAnswer[]): Graph {
   const nodes = new Map<NodeId, LineageNode>();
   const edges = new Map<string, LineageEdge>();
-  const columns = new Map<string, GraphAnswer["columns"][number]>();
+  const columns = new Map<string, ColumnEdge>();
   for (const answer of answers) {
     for (const told of answer.nodes) {
       const id = told.id as NodeId;
@@ -16,7 +16,10 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
       edges.set(edgeKey(edge), edge);
     }
-    for (const told of answer.columns) columns.set(columnEdgeKey(told), told);
+    for (const stated of answer.columns) {
+      const edge = { ...stated, from: toEnd(stated.from), to: toEnd(stated.to) };
+      columns.set(columnEdgeKey(edge), edge);
+    }
   }
   return {
     roots: (answers[0]?.roots ?? []) as NodeId[],
@@ -32,8 +35,15 @@ export function edgeKey(edge: LineageEdge): string {
   return `${edge.kind} ${edge.from} ${edge.to}`;
 }
 
-export function columnEdgeKey({ from, to }: ColumnEdge): string {
-  return JSON.stringify([from.id, from.field, to.id, to.field]);
+type StatedEnd = GraphAnswer["columns"][number]["from" | "to"];
+
+export function columnEdgeKey({ from, to }: { from: StatedEnd; to: StatedEnd }): string {
+  const ends = [toEnd(from), toEnd(to)];
+  return JSON.stringify(ends.flatMap((end) => [end.id, end.field]));
+}
+
+function toEnd({ id, field }: StatedEnd): ColumnEdge["from"] {
+  return { id, field: field ?? ALL_ROWS };
 }
 
 function toNode(told: Told): LineageNode {

@@ -8,7 +8,22 @@ export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
 export type GraphAnswer = Answer<"graph">;
 export type Told = GraphAnswer["nodes"][number];
 export type RunLine = NonNullable<Told["run"]>;
-export type ColumnEdge = GraphAnswer["columns"][number];
+
+/** The name of the row that stands for a dataset as a whole: its rows are filtered, joined, grouped or sorted. */
+export const ALL_ROWS = "(all rows)";
+
+interface ColumnEnd {
+  id: string;
+  field: string;
+}
+
+/** A column that another depends on; indirect edges only decide which rows there are. */
+export interface ColumnEdge {
+  from: ColumnEnd;
+  to: ColumnEnd;
+  how: string;
+  isDirect: boolean;
+}
 
 /** What jobs and datasets have in common. `up` and `down` count their neighbours, shown or not. */
 interface Base {

@@ -1,5 +1,5 @@
 /** Small graphs for tests: `a>j` is a dataset that a job reads, `j>b` one that it writes. */
-import type { GraphAnswer, NodeId, Told } from "../graph/types";
+import type { ColumnEdge, GraphAnswer, NodeId, Told } from "../graph/types";
 
 const isJob = (name: string) => name.startsWith("j");
 export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name}` as NodeId;
@@ -31,7 +31,7 @@ export function told(name: string, up = 0, down = 0): Told {
   }; // prettier-ignore
 }
 
-export function column(from: string, to: string, how = "IDENTITY"): GraphAnswer["columns"][number] {
+export function column(from: string, to: string, how = "IDENTITY"): ColumnEdge {
   const end = (text: string) => ({ id: id(text.split(".")[0] ?? ""), field: text.split(".")[1] ?? "" });
   return { from: end(from), to: end(to), how, isDirect: true };
 }

@@ -154,6 +154,7 @@ def _own() -> Asked:
             {"node": _TABLE},
             {"node": _RAW, "field": "amount"},
             {"node": _RAW, "field": "mail"},
+            {"node": _TABLE, "field": "id"},
         ],
         "/api/v2/search": [
             {"text": "orders"},

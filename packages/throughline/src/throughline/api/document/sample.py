@@ -205,8 +205,11 @@ def _make_report(run: str, time: str, parent: Any, columns: tuple[str, ...]) -> 
     event["run"]["facets"]["jobDependencies"] = _facet(upstream=[{"job": _job("shop_daily.load")}])
     made = {"day": "id", "revenue": "amount"}
     lineage = _columns(_TABLE, {field: of for field, of in made.items() if field in columns})
+    grouped = {"type": "INDIRECT", "subtype": "GROUP_BY"}
+    lineage["dataset"] = [{**_named(_TABLE), "field": "id", "transformations": [grouped]}]
     event["inputs"] = [_dataset(_TABLE, ("id", "mail", "amount"))]
-    event["outputs"] = [_dataset(_REPORT, columns, columnLineage=lineage)]
+    owned = _facet(owners=[{"name": "team:shop", "type": "MAINTAINER"}])
+    event["outputs"] = [_dataset(_REPORT, columns, columnLineage=lineage, ownership=owned)]
     return event
 
 
@@ -298,7 +301,7 @@ def _dataset(name: tuple[str, str], fields: tuple[str, ...], **facets: Any) -> d
 
 
 def _columns(of: tuple[str, str], made: dict[str, str]) -> dict[str, Any]:
-    how = {"type": "DIRECT", "subtype": "IDENTITY", "description": "", "masking": False}
+    how = {"type": "DIRECT", "subtype": "IDENTITY", "description": "as it is", "masking": False}
     told = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
     fields = {
         field: {"inputFields": [{**_named(of), "field": each, "transformations": [how]}], **told}

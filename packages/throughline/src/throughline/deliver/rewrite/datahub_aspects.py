@@ -6,12 +6,13 @@ Needs acryl-datahub, whose classes check what is made of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.rewrite.datahub import escaped
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, field_urn
-from throughline.spec import parse_time, to_micros
+from throughline.spec import EVERY_ROW, parse_columns, parse_time, to_micros
 
 _ACTOR = "urn:li:corpuser:datahub"
 _GROUPS = ("team", "group")
@@ -81,12 +82,12 @@ def _fine_grained(urn: str, facet: Body) -> Iterator[Any]:
     """How each column is made, an entry for what it takes its values from; the rest is indirect."""
     from datahub.metadata import schema_classes as dh
 
-    for field, told in sorted((facet.get("fields") or {}).items()):
+    links = [link for link in parse_columns(facet).links if link.target != EVERY_ROW]
+    for field, of_field in groupby(sorted(links), key=lambda link: link.target):
         sources: dict[bool, set[str]] = {True: set(), False: set()}
-        for each in told.get("inputFields") or ():
-            how = each.get("transformations") or ()
-            direct = not how or any(one.get("type") == "DIRECT" for one in how)
-            sources[direct].add(field_urn(dataset_urn(each), each["field"]))
+        for link in of_field:
+            of = dataset_urn({"namespace": link.namespace, "name": link.name})
+            sources[link.is_direct].add(field_urn(of, link.field))
         for direct, found in sources.items():
             if found:
                 yield dh.FineGrainedLineageClass(

@@ -11,7 +11,7 @@ import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
-import { parts, plural, quoted } from "../../graph/words";
+import { parts, quoted } from "../../graph/words";
 import { Newest } from "../lost/Begin";
 import { Owners } from "./Owners";
 
@@ -27,6 +27,7 @@ export default function ImpactPage(): ReactNode {
   const trouble = troubleOf(answer);
   const { data: about } = useAnswer("node", { node, asOf: at });
   const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
+  const indirect = useMemo(() => reachedOf(data?.indirect ?? []), [data]);
   const untold = useMemo(() => reachedOf(data?.untold ?? []), [data]);
   const id = data?.node ?? node;
   const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
@@ -90,15 +91,8 @@ export default function ImpactPage(): ReactNode {
           {data ? (
             <>
               <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
-              {untold.length > 0 && (
-                <section className="sheet-part" aria-labelledby="untold">
-                  <h2 id="untold">Perhaps too</h2>
-                  <p className="muted">
-                    {plural(untold.length, "node reads", "nodes read")} what holds the column, or {untold.length === 1 ? "comes" : "come"} after, and nobody told of which columns they are made.
-                  </p>
-                  <Owners reached={narrowed(untold, text)} at={at} part="perhaps" />
-                </section>
-              )}
+              <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these, or of what they are computed from." reached={indirect} filter={text} at={at} part="indirect" />
+              <Others title="Possibly affected" text="These read the column's dataset, or depend on one that does, and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
             </>
           ) : (
             <p className="waiting">Asking …</p>
@@ -113,6 +107,27 @@ export default function ImpactPage(): ReactNode {
   );
 }
 
+interface OthersProps {
+  title: string;
+  text: string;
+  reached: ReturnType<typeof reachedOf>;
+  filter: string;
+  at: string | null;
+  part: string;
+}
+
+/** Dependents of a column that do not take its values; nothing if there are none. */
+function Others({ title, text, reached, filter, at, part }: OthersProps): ReactNode {
+  if (reached.length === 0) return null;
+  return (
+    <section className="sheet-part" aria-labelledby={part}>
+      <h2 id={part}>{title}</h2>
+      <p className="muted">{text}</p>
+      <Owners reached={narrowed(reached, filter)} at={at} part={part} />
+    </section>
+  );
+}
+
 interface ReachedProps {
   all: ReturnType<typeof reachedOf>;
   text: string;
@@ -123,7 +138,7 @@ interface ReachedProps {
 
 function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
   const shown = narrowed(all, text);
-  if (all.length === 0) return <p className="sheet-line">{isField ? "No column was told to be made of it, and no rows to be decided by it." : "Nothing that was told is made of it."}</p>;
+  if (all.length === 0) return <p className="sheet-line">{isField ? "No column takes its values, as far as was reported." : "Nothing that was told is made of it."}</p>;
   const hidden = all.length - shown.length;
   return (
     <>

@@ -2,6 +2,7 @@ import { Handle, Position, useUpdateNodeInternals } from "@xyflow/react";
 import { useEffect, useRef, type ReactNode } from "react";
 import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
+import { ALL_ROWS } from "../../graph/types";
 import { plural } from "../../graph/words";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
@@ -38,7 +39,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={!row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
                 <span className="clip">{row.name}</span>
                 {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import type { Change } from "../../app/address";
 import { columnKey, openColumn } from "../../graph/lit";
-import type { NodeId } from "../../graph/types";
+import { ALL_ROWS, type NodeId } from "../../graph/types";
 import { fold, grow, seek, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 
@@ -27,7 +27,7 @@ export function useActionsOf(view: View, change: Change, keep: (id: NodeId) => v
         keep(id);
         const key = columnKey(id, field);
         // As with nodes: the first click locks its path, the next opens it.
-        const isOpening = isAlone || view.column === key || view.open !== null;
+        const isOpening = field !== ALL_ROWS && (isAlone || view.column === key || view.open !== null);
         // What is lit comes first: it would not be on a later page.
         const seeks = view.seeks.flatMap((each) => (each.text ? [{ ...each, page: 0 }] : []));
         change({ column: key, lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });

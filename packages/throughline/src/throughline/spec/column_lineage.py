@@ -1,0 +1,151 @@
+"""Column lineage as one columnLineage facet states it, parsed once into typed links.
+
+The facet has two parts (OpenLineage, ColumnLineageDatasetFacet 1-2-0). `fields` maps each column of
+the dataset to the columns that it is computed from. `dataset` lists columns that affect every row
+of the dataset: filters, joins, groupings and sorts. Spark's listener also puts entries of type
+DIRECT into `dataset`; as no single column takes its value from them, they count as indirect too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+__all__ = [
+    "EVERY_ROW",
+    "ColumnLineage",
+    "ColumnLink",
+    "Legacy",
+    "Transformation",
+    "parse_columns",
+    "source_datasets",
+]
+
+EVERY_ROW = ""
+"""The target field of a link that affects the dataset as a whole rather than one column."""
+
+DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+
+
+class Transformation(NamedTuple):
+    """One transformation between a source column and its target."""
+
+    type: str
+    subtype: str | None = None
+    description: str | None = None
+    is_masking: bool = False
+
+    @property
+    def is_direct(self) -> bool:
+        """True unless the source only filters, joins, groups or sorts."""
+        return self.type != INDIRECT
+
+    @property
+    def label(self) -> str:
+        """The subtype, or the type of a transformation without one."""
+        return self.subtype or self.type
+
+
+class Legacy(NamedTuple):
+    """The transformation of a whole column in the facet's first form, which newer ones omit."""
+
+    type: str | None = None
+    description: str | None = None
+
+
+class ColumnLink(NamedTuple):
+    """A column of the facet's dataset (or EVERY_ROW) and one source column of it."""
+
+    target: str
+    namespace: str
+    name: str
+    field: str
+    transformations: tuple[Transformation, ...]
+    is_masked: bool
+
+    @property
+    def is_direct(self) -> bool:
+        """True if the target takes its value from the source; a link without details does."""
+        return not self.transformations or any(each.is_direct for each in self.transformations)
+
+
+class ColumnLineage(NamedTuple):
+    """All that one facet states: the columns it describes, and their links."""
+
+    columns: dict[str, Legacy]
+    links: tuple[ColumnLink, ...]
+
+
+def parse_columns(facet: dict[str, Any]) -> ColumnLineage:
+    """Parse a columnLineage facet; parts of an unexpected shape are left out."""
+    columns: dict[str, Legacy] = {}
+    links: list[ColumnLink] = []
+    fields = facet.get("fields")
+    for name, stated in fields.items() if isinstance(fields, dict) else ():
+        if isinstance(stated, dict):
+            legacy = Legacy(
+                _text(stated.get("transformationType")),
+                _text(stated.get("transformationDescription")),
+            )
+            columns[str(name)] = legacy
+            links += _links(str(name), stated.get("inputFields"), legacy)
+    links += _links(EVERY_ROW, facet.get("dataset"), Legacy())
+    return ColumnLineage(columns, tuple(links))
+
+
+def source_datasets(facet: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return (namespace, name) of every dataset that a facet takes columns from.
+
+    Called for each event received, so it builds no links.
+    """
+    fields = facet.get("fields")
+    stated = (
+        [item.get("inputFields") for item in _objects(list(fields.values()))]
+        if isinstance(fields, dict)
+        else []
+    )
+    return {
+        (item["namespace"], item["name"])
+        for inputs in (*stated, facet.get("dataset"))
+        for item in _objects(inputs)
+        if _is_name(item.get("namespace")) and _is_name(item.get("name"))
+    }
+
+
+def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
+    for item in _objects(inputs):
+        namespace, name, field = (item.get(key) for key in ("namespace", "name", "field"))
+        if not (_is_name(namespace) and _is_name(name) and _is_name(field)):
+            continue
+        kinds = tuple(_transformation(kind) for kind in _objects(item.get("transformations")))
+        if target == EVERY_ROW:
+            kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_UNSTATED,))
+        direct = [kind for kind in kinds if kind.is_direct]
+        is_masked = str(legacy.type).upper() == "MASKED" or (
+            bool(direct) and all(kind.is_masking for kind in direct)
+        )
+        yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
+
+
+_UNSTATED = Transformation(INDIRECT)
+
+
+def _transformation(stated: dict[str, Any]) -> Transformation:
+    return Transformation(
+        str(stated.get("type") or DIRECT),
+        _text(stated.get("subtype")),
+        _text(stated.get("description")),
+        stated.get("masking") is True,
+    )
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None
