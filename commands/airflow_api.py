@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+import tenacity
 
 from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER
+from lakehouse.errors import SetupError
 
 Json = dict[str, Any]
 
+PATIENCE_SECONDS = 300.0
+"""How long one call is repeated while Airflow gives no usable answer."""
+BUSY = {429, 500, 502, 503, 504}
+"""Status codes of an overloaded Airflow; SQLite's "database is locked" is a 500."""
+
 
 class Airflow:
-    """A client of one Airflow; logs in at the first call, and calls `check` before each."""
+    """A client of one Airflow that repeats calls while Airflow is slow to answer.
 
-    def __init__(self, url: str, check: Callable[[], None] = lambda: None) -> None:
+    It logs in at the first call and calls `check` before each one. `report` receives one line
+    for each call that has to be repeated. A repeat is safe: a triggered run has an id of ours.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        check: Callable[[], None] = lambda: None,
+        report: Callable[[str], None] = lambda line: None,
+        *,
+        timeout: float = 60,
+        wait: float = 1,
+    ) -> None:
         self._check = check
-        transport = httpx.HTTPTransport(retries=3)
-        self._http = httpx.Client(base_url=url, timeout=30, transport=transport)
+        self._report = report
+        self._wait = tenacity.wait_exponential(wait, max=10)
+        self._deadline = float("inf")
+        self._http = httpx.Client(base_url=url, timeout=timeout)
         self._logged_in = False
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Repeat no call in this block after `seconds`."""
+        self._deadline = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._deadline = float("inf")
 
     def healthy(self, dags: tuple[str, ...]) -> bool:
         """Whether the scheduler runs and all of `dags` are known."""
@@ -27,7 +61,7 @@ class Airflow:
             health = self._http.get("/api/v2/monitor/health").json()
             if health["scheduler"]["status"] != "healthy":
                 return False
-            return all(self._call("GET", f"/dags/{dag}", allow=(404,)) for dag in dags)
+            return all(self._try("GET", f"/dags/{dag}", allow=(404,)) for dag in dags)
         except (httpx.HTTPError, ValueError, KeyError):
             return False
 
@@ -41,9 +75,12 @@ class Airflow:
         self._call("PATCH", f"/dags/{dag}", json={"is_paused": False})
 
     def trigger(self, dag: str, conf: Json) -> str:
-        """Start a run now; its run id."""
-        body = {"logical_date": None, "conf": conf}
-        return str(self._call("POST", f"/dags/{dag}/dagRuns", json=body)["dag_run_id"])
+        """Start a run now and return its id, which is new: a repeated call starts no second run."""
+        run = f"manual__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}_{uuid.uuid4().hex[:8]}"
+        body = {"dag_run_id": run, "logical_date": None, "conf": conf}
+        if not self._call("POST", f"/dags/{dag}/dagRuns", allow=(409,), json=body):
+            self.run_state(dag, run)  # raises unless the run exists, from a call without an answer
+        return run
 
     def run_state(self, dag: str, run: str) -> str:
         """queued, running, success or failed."""
@@ -86,7 +123,37 @@ class Airflow:
         """End a run and its tasks as failed."""
         self._call("PATCH", f"/dags/{dag}/dagRuns/{run}", json={"state": "failed", "note": note})
 
-    def _call(self, method: str, path: str, *, allow: tuple[int, ...] = (), **kwargs: Any) -> Json:
+    def _call(self, method: str, path: str, **kwargs: Any) -> Json:
+        """Make a call, and repeat it while Airflow is slow.
+
+        Raises:
+            SetupError: there was no usable answer in time.
+            httpx.HTTPStatusError: Airflow refused the call.
+        """
+        seconds = min(PATIENCE_SECONDS, max(self._deadline - time.monotonic(), 0))
+
+        def report(state: tenacity.RetryCallState) -> None:
+            self._report(f"Waiting for Airflow: {_problem(state)}, {method} {path} is repeated.")
+
+        repeated = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(_is_busy),
+            wait=self._wait,
+            stop=tenacity.stop_after_delay(seconds),
+            before_sleep=report,
+        )
+        try:
+            answer: Json = repeated(self._try, method, path, **kwargs)
+        except tenacity.RetryError as error:
+            last = error.last_attempt
+            raise SetupError(
+                f"Airflow at {self._http.base_url} gave no usable answer to {method} {path} in "
+                f"{seconds:.0f} s; the last: {last.exception()!r}. logs/airflow.log in the state "
+                "folder may say why; on an overloaded machine, start it again later."
+            ) from last.exception()
+        return answer
+
+    def _try(self, method: str, path: str, *, allow: tuple[int, ...] = (), **kwargs: Any) -> Json:
+        """Make a call once; return {} for a status code in `allow`."""
         self._check()
         if not self._logged_in:
             body = {"username": AIRFLOW_USER, "password": AIRFLOW_PASSWORD}
@@ -99,6 +166,20 @@ class Airflow:
         answer.raise_for_status()
         found: Json = answer.json()
         return found
+
+
+def _is_busy(error: BaseException) -> bool:
+    """Return whether the same call may succeed later."""
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in BUSY
+    return isinstance(error, httpx.TransportError)
+
+
+def _problem(state: tenacity.RetryCallState) -> str:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"status {error.response.status_code}"
+    return f"{type(error).__name__} after {state.seconds_since_start or 0:.0f} s"
 
 
 def _log_line(line: Json) -> str:

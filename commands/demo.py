@@ -33,7 +33,8 @@ from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end,
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
-TRIGGER_SECONDS = 120
+TRIGGER_SECONDS = 300
+CAUGHT_UP_SECONDS = 300
 FORECASTS_SHOWN = 6
 
 
@@ -57,7 +58,7 @@ def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> 
             notes = run_dags(settings, airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
             if is_embedded(settings):
                 with progress.stage("Lineage taken in"):
-                    services[0].wait_until(lambda: lineage_caught_up(settings), 60)
+                    services[0].wait_until(lambda: lineage_caught_up(settings), CAUGHT_UP_SECONDS)
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
@@ -147,11 +148,7 @@ def run_dags(
     by_data = not old_taxi and not (old_weather and settings.forecast_model == "weather")
     if by_data:
         with progress.stage("Training, triggered by the new data"):
-            deadline = time.monotonic() + TRIGGER_SECONDS
-            while not (run := airflow.triggered_by(TRAIN_DAG, runs[TAXI_DAG])):
-                if time.monotonic() > deadline:
-                    raise DemoFailed(f"{TRAIN_DAG} was not triggered by {runs[TAXI_DAG]}.")
-                time.sleep(POLL_SECONDS)  # between two looks at Airflow
+            run = _triggered_training(airflow, runs[TAXI_DAG])
             _follow(settings, airflow, progress, {TRAIN_DAG: run})
         return notes
     if old_taxi:
@@ -161,6 +158,23 @@ def run_dags(
         run = waiting[0] if waiting else airflow.trigger(TRAIN_DAG, conf)
         _follow(settings, airflow, progress, {TRAIN_DAG: run})
     return notes
+
+
+def _triggered_training(airflow: Airflow, source_run: str) -> str:
+    """Wait for the training that a taxi run triggers; return its run id.
+
+    Raises:
+        DemoFailed: it was not triggered in time.
+    """
+    deadline = time.monotonic() + TRIGGER_SECONDS
+    with airflow.within(TRIGGER_SECONDS):
+        while not (run := airflow.triggered_by(TRAIN_DAG, source_run)):
+            if time.monotonic() > deadline:
+                raise DemoFailed(
+                    f"{TRAIN_DAG} was not triggered by {source_run} in {TRIGGER_SECONDS} s."
+                )
+            time.sleep(POLL_SECONDS)  # between two looks at Airflow
+    return run
 
 
 def _no_weather(settings: Settings) -> str:

@@ -78,6 +78,10 @@ class Progress:
                 self._said.add(change)
                 self.console.print(f"  {dag}.{task['task_id']}: {task['state']}")
 
+    def warn(self, line: str) -> None:
+        """Print a line that stays on the screen."""
+        self.console.print(f"  [yellow]{line}[/yellow]", soft_wrap=True)
+
     def timings(self) -> Table:
         """How long each stage took."""
         table = Table(title="Time", title_justify="left", box=None, pad_edge=False)

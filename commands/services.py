@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+from collections.abc import Callable
 from datetime import datetime
 from typing import IO, Any
 
@@ -29,7 +30,8 @@ TAXI_DAG = "ingest_yellow_taxi_data"
 WEATHER_DAG = "ingest_weather_data"
 TRAIN_DAG = "train_forecast_model"
 DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
-START_SECONDS = 300
+START_SECONDS = 600
+"""How long a service may take to start; an overloaded machine needs most of it."""
 
 
 def lineage_lost(settings: Settings) -> str:
@@ -242,18 +244,23 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
     with progress.stage("Lineage server and Airflow up" if embedded else "Airflow up"):
         if embedded:
             services.append(start_throughline(settings))
-            services[0].wait_until(lambda: lineage_ready(settings), 60)
+            services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
         services.append(start_airflow(settings))
-        return wait_for_airflow(settings, services[-1])
+        return wait_for_airflow(settings, services[-1], progress.warn)
 
 
-def wait_for_airflow(settings: Settings, service: Service) -> Airflow:
-    """Airflow's API once it schedules and knows every DAG; no run of an earlier one is left.
+def wait_for_airflow(
+    settings: Settings, service: Service, report: Callable[[str], None] = lambda line: None
+) -> Airflow:
+    """Return Airflow's API once it schedules and knows every DAG, and end runs of earlier ones.
+
+    `report` receives one line for each call that has to be repeated.
 
     Raises:
         SetupError: it did not come up, or a DAG file cannot be loaded.
     """
-    airflow = Airflow(f"http://localhost:{settings.airflow_port}", service.check)
+    url = f"http://localhost:{settings.airflow_port}"
+    airflow = Airflow(url, service.check, report)
     service.wait_until(lambda: airflow.healthy(DAGS), START_SECONDS)
     if errors := airflow.import_errors():
         raise SetupError("Airflow cannot load every DAG: " + "\n".join(errors))

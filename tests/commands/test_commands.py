@@ -24,6 +24,7 @@ from commands.services import _lock, _locks
 from commands.status import show_settings, show_status
 from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+from tests.pipeline.conftest import free_ports
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -175,12 +176,15 @@ def test_what_cannot_be_done_is_said_before_anything_is_started(
 def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
     option: str, value: str, told: str, tmp_path: Path
 ) -> None:
+    port = free_ports(2)
     # With the uv that runs this: another STATE_DIR would get itself one.
     path = f"{Path(find_uv()).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         [REPOSITORY / "run", "demo", option, value],
         cwd=tmp_path,
-        env=os.environ | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct", "PATH": path},
+        env=os.environ
+        | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct", "PATH": path}
+        | {"AIRFLOW_PORT": str(port), "THROUGHLINE_PORT": str(port + 1)},
         capture_output=True,
         text=True,
         check=False,

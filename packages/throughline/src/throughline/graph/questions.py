@@ -20,11 +20,24 @@ from throughline.spec import parse_time, run_id_of, to_micros
 
 
 class Times(Enum):
-    """Which states a question is asked of, and the parameters that say so."""
+    """The states that a question is asked of."""
 
-    NOW = ()
-    THEN = ("as_of", "known_at")
-    BETWEEN = ("from_", "to")
+    NOW = "now"
+    THEN = "then"
+    BETWEEN = "between"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the query parameters that choose the states."""
+        # Not the members' values: before Python 3.11.4 a value of () becomes object().
+        return _TIME_PARAMETERS[self]
+
+
+_TIME_PARAMETERS = {
+    Times.NOW: (),
+    Times.THEN: ("as_of", "known_at"),
+    Times.BETWEEN: ("from_", "to"),
+}
 
 
 _AS_OF = "A time, or the id of a run for its end: only events up to then count."
@@ -51,7 +64,7 @@ class Question(NamedTuple):
         kind = inspect.Parameter.KEYWORD_ONLY
         own = list(inspect.signature(self.answer).parameters.values())[count:]
         found = [each.replace(annotation=hints[each.name], kind=kind) for each in own]
-        for name in self.times.value:
+        for name in self.times.parameters:
             default = inspect.Parameter.empty if name == "from_" else None
             hint = _MOMENTS[name]
             found.append(inspect.Parameter(name, kind, default=default, annotation=hint))
@@ -93,7 +106,7 @@ def ask(live: Readable, asked: Question, given: Mapping[str, Any]) -> Any:
 
 
 def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[Moment | None]:
-    texts = [values.pop(name, None) for name in times.value]
+    texts = [values.pop(name, None) for name in times.parameters]
     with live.reading() as state:
         if times is Times.BETWEEN:
             yield from [moment_of(state, text) for text in texts]
