@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from throughline import deadline
 from throughline.api import make_app
-from throughline.errors import DeadlineError
+from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
 
 _NODE = "node=dataset:db:d0"
@@ -86,14 +86,14 @@ def test_a_question_that_takes_too_long_is_a_400_and_leaves_no_lock(
 def test_who_waits_for_another_question_waits_no_longer_than_a_question_may_take(
     chain: Live,
 ) -> None:
-    told: list[Exception] = []
+    told: list[BusyError] = []
 
     def ask() -> None:
         deadline.start(0.01)
         try:
             with chain.reading():
                 pass
-        except DeadlineError as error:
+        except BusyError as error:
             told.append(error)
 
     with chain.reading():

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from throughline.errors import DeadlineError
+from throughline.errors import BusyError, DeadlineError
 
-__all__ = ["check", "held", "start", "watched"]
+__all__ = ["check", "held", "left", "start", "watched"]
 
 Item = TypeVar("Item")
 
@@ -25,6 +25,12 @@ _END: ContextVar[tuple[float, float] | None] = ContextVar("_END", default=None)
 def start(seconds: float) -> None:
     """From now on, what this context asks may take so many seconds."""
     _END.set((time.monotonic() + seconds, seconds))
+
+
+def left() -> float | None:
+    """Return the seconds that remain, at least 0; None without a deadline."""
+    end = _END.get()
+    return None if end is None else max(end[0] - time.monotonic(), 0)
 
 
 def check() -> None:
@@ -50,10 +56,17 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
 
 @contextmanager
 def held(lock: threading.RLock) -> Iterator[None]:
-    """Hold a lock, which may be waited for until the time is over."""
-    end = _END.get()
-    while not lock.acquire(timeout=-1 if end is None else max(end[0] - time.monotonic(), 0)):
-        check()
+    """Hold a lock, which may be waited for until the time is over.
+
+    Raises:
+        BusyError: others held it until then.
+    """
+    remaining = left()
+    if not lock.acquire(timeout=-1 if remaining is None else remaining):
+        raise BusyError(
+            "other queries took all the time that this one had: try again later, or ask for less"
+            " at once; THROUGHLINE_LONGEST_QUERY allows more time"
+        )
     try:
         yield
     finally:

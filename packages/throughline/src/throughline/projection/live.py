@@ -1,9 +1,10 @@
 """The log and its projection kept together: one writer, any number of readers.
 
 Whoever brings events hands over a batch and gets a future. One thread takes all batches that wait,
-appends them in one transaction, applies what was new and only then resolves the futures: what is
-acknowledged is durable and visible. Events that another process appended are picked up with the
-next append, or by `follow`.
+appends them in one transaction, hands what was new to the readers and resolves the futures: what is
+acknowledged is durable, and every query that begins later reads it. No batch waits for a query that
+runs (see throughline.projection.readers). Events that another process appended are picked up with
+the next append, or by `follow`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from throughline import deadline
 from throughline.errors import EventError, LogError, UnstorableError
 from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
+from throughline.projection.readers import Change, Counts, Readers
 from throughline.projection.snapshot import restored, uncollected
 from throughline.projection.state import State
 from throughline.spec import Logged
@@ -65,9 +68,9 @@ class Live:
         self.log = log
         self._clock = clock
         self._lost_after = lost_after
-        self._state, self.restored = restored(log)  # up to which `seq` by a snapshot
+        state, self.restored = restored(log)  # up to which `seq` by a snapshot
+        self._present = Readers(state)
         self._seq = self.restored
-        self._lock = threading.RLock()
         self._past = Past(log)
         self._past_lock = threading.RLock()
         self._writing = threading.Lock()
@@ -112,13 +115,18 @@ class Live:
 
     @property
     def newest(self) -> int:
-        """The `seq` of the newest event that is visible."""
+        """The `seq` of the newest event that every query that begins now reads."""
         return self._seq
 
     @property
     def unreadable(self) -> Mapping[int, str]:
         """The damaged rows of the log by `seq`, and why each cannot be read."""
-        return self._state.unreadable
+        return self._present.unreadable
+
+    @property
+    def counts(self) -> Counts:
+        """The size of the projection, without waiting for queries that run."""
+        return self._present.counts
 
     @contextmanager
     def listening(self, wake: Callable[[], None]) -> Iterator[None]:
@@ -138,13 +146,13 @@ class Live:
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
         """The state, now or at a moment, standing still as long as it is read."""
         silence = int(self._lost_after * 1e6)
-        with deadline.held(self._lock):
-            if moment is None:
-                self._state.now = int(self._clock() * 1e6)
-                self._state.silent_before = self._state.now - silence
-                yield self._state
-                return
-            newest = self._seq
+        if moment is None:
+            with self._present.reading() as state:
+                state.now = int(self._clock() * 1e6)
+                state.silent_before = state.now - silence
+                yield state
+            return
+        newest = self._seq
         # A state of the past is made without holding up the present.
         with deadline.held(self._past_lock):
             state = self._past.at(moment, newest)
@@ -200,25 +208,30 @@ class Live:
         if appended.before != self._seq:  # another process wrote in between
             self._catch_up()
             return
-        with self._lock:
-            for entry in entries:
-                if entry.hash in appended.new:
-                    self._show(entry.event)
-            self._seq = appended.after
+        for entry in entries:
+            if entry.hash in appended.new:
+                self._present.add(partial(_show, entry.event), len(entry.body))
+        self._seq = appended.after
 
     def _catch_up(self) -> None:
         for seq, kind, body in self.log.entries(self._seq):
-            with self._lock:
-                try:
-                    self._show(read_logged(kind, body))
-                except EventError as error:  # damaged, or of a throughline that asked for less
-                    log.warning("row %d of the log cannot be read: %s", seq, error)
-                    self._state.unreadable[seq] = str(error)
-                self._seq = seq
+            change: Change
+            try:
+                change = partial(_show, read_logged(kind, body))
+            except EventError as error:  # damaged, or of a throughline that asked for less
+                log.warning("row %d of the log cannot be read: %s", seq, error)
+                change = partial(_note_unreadable, seq, str(error))
+            self._present.add(change, len(body))
+            self._seq = seq
 
-    def _show(self, event: Logged) -> None:
-        """Apply an event; one that trips the projection must not hold up all that follow."""
-        try:
-            apply(self._state, event)
-        except Exception:
-            log.exception("event %s is in the log, but the projection failed on it", event.hash)
+
+def _show(event: Logged, state: State) -> None:
+    """Apply an event; one that trips the projection must not hold up all that follow."""
+    try:
+        apply(state, event)
+    except Exception:
+        log.exception("event %s is in the log, but the projection failed on it", event.hash)
+
+
+def _note_unreadable(seq: int, reason: str, state: State) -> None:
+    state.unreadable[seq] = reason
