@@ -123,7 +123,8 @@ def print_runtree(answer: dict[str, Any]) -> None:
         run, lead, below = open_.pop()
         line = Text.assemble((lead, "dim"), (run["job"]["name"], "bold"))
         _append_run(line, run)
-        console.print(line.append(f"  {run['runId']}", "dim").append_text(_given(run)))
+        line.append(f"  {run['runId']}", "dim").append_text(_given(run))
+        console.print(line.append("  …" if run["hasMore"] else "", "dim"))
         children = run["children"]
         if error := _error(run):
             branch = "│  " if children else "   "

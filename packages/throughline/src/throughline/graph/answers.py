@@ -36,16 +36,20 @@ from throughline.graph.search import shown as shown_hit
 from throughline.graph.summary import Summaries
 from throughline.graph.tags import Held, Tags, around, shown
 from throughline.graph.timeline import Span, timeline
-from throughline.graph.walk import condition_of, leave_out_inner, place_of_run, run_line, tree
+from throughline.graph.walk import (
+    MOST_STEPS,
+    condition_of,
+    leave_out_inner,
+    place_of_run,
+    run_line,
+    tree,
+)
 from throughline.identity import DatasetName
 from throughline.projection import State, export
 from throughline.projection.derived import is_below_known
 from throughline.spec import JobRef
 
 _Edge = tuple[JobRef, str, DatasetName]
-
-MOST_STEPS = 100
-"""A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
 
 Answer = TypeVar("Answer")
 
@@ -466,7 +470,7 @@ def runs_answer(
 def runtree_answer(
     state: State, run: Annotated[str, "A run's id, or what its orchestrator calls it."]
 ) -> dict[str, Any]:
-    """A run and all that it started, as a tree."""
+    """Return a run and all that it started as a tree, 100 runs deep at most (see `hasMore`)."""
     return run_tree(state, find_run(state, run))
 
 

@@ -10,7 +10,7 @@ from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_run
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import when
-from throughline.graph.walk import run_line
+from throughline.graph.walk import MOST_STEPS, run_line
 from throughline.graph.writes import written_by
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
@@ -148,17 +148,27 @@ def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
 
 
 def run_tree(state: State, root: Run) -> dict[str, Any]:
-    """A run with the `children` that it started, the first first, and theirs in turn."""
-    top = {**told_of(state, root), "children": []}
-    open_, seen = [(root, top)], {root.key}
+    """Return a run with the `children` that it started, the earliest first, and theirs in turn.
+
+    MOST_STEPS below the root, `hasMore` says that a run has children, which are not shown.
+    """
+    top = _run_leaf(state, root)
+    open_, seen = [(root, top, 0)], {root.key}
     while open_:
-        run, told = open_.pop()
+        run, leaf, steps = open_.pop()
         children = [child for child in children_of(state, run) if child.key not in seen]
+        if steps == MOST_STEPS:
+            leaf["hasMore"] = bool(children)
+            continue
         for child in sorted(children, key=lambda each: (start_of(each) or 0, each.key)):
             seen.add(child.key)
-            told["children"].append({**told_of(state, child), "children": []})
-            open_.append((child, told["children"][-1]))
+            leaf["children"].append(_run_leaf(state, child))
+            open_.append((child, leaf["children"][-1], steps + 1))
     return top
+
+
+def _run_leaf(state: State, run: Run) -> dict[str, Any]:
+    return {**told_of(state, run), "hasMore": False, "children": []}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

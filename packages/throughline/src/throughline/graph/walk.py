@@ -16,6 +16,9 @@ from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import begin_of, is_lost
 from throughline.spec import JobRef, shown_time
 
+MOST_STEPS = 100
+"""A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
+
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
     """The nodes one step up or down."""
@@ -35,7 +38,8 @@ def tree(
 
     Upwards it shows what the present contents come from, whichever run brought them; downwards
     what they are still part of. Each node within reach is expanded where it comes first; after
-    that it is marked as repeated. Datasets inside a pipeline are left out between pipelines. A job
+    that it is marked as repeated. Where a detour is longer than MOST_STEPS (and `depth`), the tree
+    is cut, and `hasMore` says so. Datasets inside a pipeline are left out between pipelines. A job
     that does nothing at the level itself has its parts below it, or what it is itself a part of.
     """
     answer: dict[str, Any] = {
@@ -139,21 +143,39 @@ def _grow(
     within = reach(graph, root, direction, depth)
     for part in parts:
         within |= reach(graph, part, direction, depth)
-    top = _leaf(state, graph, root)
+    leaves, deepest = _Leaves(state, graph), max(depth, MOST_STEPS)
+    top = leaves.of(root)
     seen: set[Node] = set()
-    open_ = [(root, top)]
+    open_ = [(root, top, 0)]
     while open_:
-        node, leaf = open_.pop()
+        node, leaf, steps = open_.pop()
         others = (node == root and parts) or neighbours(graph, node, direction)
         if node in seen:
             leaf["isRepeated"] = bool(others)
             continue
+        if steps == deepest:  # a node can come first at the end of a detour along all others
+            leaf["hasMore"] = bool(others)
+            continue
         seen.add(node)
-        grown = [(other, _leaf(state, graph, other)) for other in others if other in within]
+        grown = [(other, leaves.of(other), steps + 1) for other in others if other in within]
         leaf["hasMore"] = len(grown) < len(others)
-        leaf["children"] = [child for _, child in grown]
+        leaf["children"] = [child for _, child, _ in grown]
         open_ += reversed(grown)
     return top
+
+
+class _Leaves:
+    """The leaves of one tree. A node of a dense graph has many; what they say is found once."""
+
+    def __init__(self, state: State, graph: LevelGraph) -> None:
+        self._state, self._graph = state, graph
+        self._found: dict[Node, dict[str, Any]] = {}
+
+    def of(self, node: Node) -> dict[str, Any]:
+        """Return a new leaf of a node, without children."""
+        if node not in self._found:
+            self._found[node] = _leaf(self._state, self._graph, node)
+        return {**self._found[node], "children": []}
 
 
 def _leaf(state: State, graph: LevelGraph, node: Node) -> dict[str, Any]:

@@ -1267,6 +1267,7 @@ export interface components {
             durationMs: number | null;
             endedAt: string | null;
             error?: string | null;
+            hasMore?: boolean;
             job: {
                 name: string;
                 namespace: string;
