@@ -33,6 +33,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+_MOST = 10_000
+"""The largest number of queries that may run or wait."""
+
 
 class Setting(NamedTuple):
     """One setting: its name, its default as text, and what it is for."""
@@ -62,6 +65,8 @@ SETTINGS = (
     Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
     Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
     Setting("longest_query", "30", "seconds that a question over HTTP may take"),
+    Setting("running_queries", "4", "queries over HTTP that run at once; more wait their turn"),
+    Setting("waiting_queries", "100", "queries over HTTP that wait; more are answered with 503"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("harvests", "", "folder of how far harvests came; empty: in the user's data folder"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
@@ -88,6 +93,8 @@ class Settings:
     body_seconds: float
     most_events: int
     longest_query: float
+    running_queries: int
+    waiting_queries: int
     redact: str
     url: str
     program: str
@@ -124,6 +131,8 @@ def resolve(
         most_events=int(_number("most_events", values["most_events"])),
         redact=values["redact"],
         longest_query=_number("longest_query", values["longest_query"]),
+        running_queries=_count("running_queries", values["running_queries"], least=1),
+        waiting_queries=_count("waiting_queries", values["waiting_queries"]),
         url=_url(values["url"]),
         program=values["program"],
         start_hint=values["start_hint"],
@@ -200,6 +209,12 @@ def _number(name: str, text: str, most: float = float("inf")) -> float:
     if 0 <= number <= most:
         return number
     raise ConfigError(f"{name}: received {text!r}, expected a number from 0 to {most:g}")
+
+
+def _count(name: str, text: str, least: int = 0) -> int:
+    if text.isdecimal() and least <= int(text) <= _MOST:
+        return int(text)
+    raise ConfigError(f"{name}: received {text!r}, expected a whole number from {least} to {_MOST}")
 
 
 def _url(text: str) -> str:

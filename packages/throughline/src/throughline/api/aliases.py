@@ -7,12 +7,13 @@ import time
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from throughline.api.admission import Queried
 from throughline.api.http import LiveState, answer, answered
 from throughline.graph.aliases import alias_entry, aliases
 from throughline.graph.pages import paged
 from throughline.projection.live import Batch
 
-router = APIRouter()
+router = APIRouter(route_class=Queried)
 
 
 class NewAlias(BaseModel):

@@ -17,6 +17,7 @@ from throughline.api import (
     deliver,
     document,
     events,
+    health,
     intake,
     jobs,
     keys,
@@ -32,6 +33,7 @@ from throughline.api import (
     v2,
 )
 from throughline.api.access import Access, Guard
+from throughline.api.admission import Admission
 from throughline.api.bodies import Bodies, BodyLimits, BodyReader
 from throughline.api.failures import failure
 from throughline.api.http import RawPath, answer
@@ -55,6 +57,7 @@ _RESOURCES = (
     stream,
     deliver,
     v2,
+    health,
     keys,
     aliases,
     document,
@@ -70,16 +73,20 @@ def make_app(
     program: str = "throughline",
     bodies: BodyLimits | None = None,
     stuck_files: Callable[[], Sequence[Mapping[str, str]]] | None = None,
+    running_queries: int = 4,
+    waiting_queries: int = 100,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
     `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
     are lines without an end, `longest_query` the seconds that a question may take, `program` how
     the page's command lines call this one, `bodies` the limits of requests, `stuck_files` returns
-    the spool files that cannot be read, each with the reason.
+    the spool files that cannot be read, each with the reason. `running_queries` are run at once
+    and `waiting_queries` wait for their turn; more get a 503.
     """
     reader = BodyReader(bodies or BodyLimits())
-    app = _of(live, reader, longest_query, _RESOURCES)
+    admission = Admission(running_queries, waiting_queries)
+    app = _of(live, reader, longest_query, admission, _RESOURCES)
     app.state.program = program
     app.state.present = ""
     app.state.spool_lag = spool_lag
@@ -88,7 +95,7 @@ def make_app(
     resources = [each for each in _RESOURCES if each is not stream]
 
     def make_sample(sample: Live) -> FastAPI:
-        made = _of(sample, reader, longest_query, resources)
+        made = _of(sample, reader, longest_query, admission, resources)
         made.state.program = program
         made.state.present = PRESENT.isoformat()
         return made
@@ -101,7 +108,11 @@ def make_app(
 
 
 def _of(
-    live: Live, reader: BodyReader, longest_query: float, resources: Iterable[ModuleType]
+    live: Live,
+    reader: BodyReader,
+    longest_query: float,
+    admission: Admission,
+    resources: Iterable[ModuleType],
 ) -> FastAPI:
     """The routes over a log and their errors, open to everybody."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
@@ -109,6 +120,7 @@ def _of(
     app.state.spool_lag = app.state.stuck_files = None
     app.state.bodies = reader
     app.state.longest_query = longest_query
+    app.state.admission = admission
     app.state.is_closing = False
     app.state.document = None
     for resource in resources:

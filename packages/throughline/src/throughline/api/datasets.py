@@ -6,13 +6,14 @@ from heapq import nsmallest
 
 from fastapi import APIRouter, Response
 
+from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import Shapes
 from throughline.errors import NotFoundError
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
 
-router = APIRouter(prefix="/api/v1/namespaces/{namespace:segment}/datasets")
+router = APIRouter(prefix="/api/v1/namespaces/{namespace:segment}/datasets", route_class=Queried)
 
 
 @router.get("")

@@ -10,6 +10,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api.admission import Queried
 from throughline.api.http import Cursor, Limit, LiveState, Offset, PageLimit, answer
 from throughline.errors import ConfigError, EventError
 from throughline.graph.pages import cursor_of, paged, place_of
@@ -25,7 +26,7 @@ from throughline.spec import (
     to_micros,
 )
 
-router = APIRouter()
+router = APIRouter(route_class=Queried)
 
 _ODD = ("events/odd",)
 _LOOKED_AT = 2_000

@@ -14,11 +14,13 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from throughline import deadline
+from throughline.api.admission import Queried
 from throughline.errors import ThroughlineError
-from throughline.graph.answers import MOST_STEPS
+from throughline.graph.walk import MOST_STEPS
 from throughline.projection.live import Live
 
+_MOST_LEVELS = 250  # orjson writes 254
+_CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _TAG = re.compile(r'"[^"]*"')
 _RETRY_AFTER = 5
 """Seconds that a client shall wait when the store does not answer."""
@@ -68,8 +70,8 @@ class Plain(APIRoute):
         await response(scope, receive, send)
 
 
-class Tagged(APIRoute):
-    """A route whose answers carry an ETag; who has the same answer already gets a 304.
+class Tagged(Queried):
+    """A route of queries whose answers carry an ETag; who has the same answer already gets a 304.
 
     The tag is a hash of the answer. Nothing cheaper would be right: a run is lost and a job is late
     by the clock alone, without any event.
@@ -98,8 +100,7 @@ def _has(request: Request, tag: str) -> bool:
 
 
 async def _live(request: Request) -> Live:
-    """What is known, for a question that begins now."""
-    deadline.start(request.app.state.longest_query)
+    """Return what is known."""
     live = request.app.state.live
     assert isinstance(live, Live)
     return live
@@ -120,18 +121,53 @@ Depth = Annotated[
 
 
 def answer(payload: Any, status: int = 200) -> Response:
-    """A JSON answer."""
-    body = orjson.dumps(payload, default=_tuple)
-    return Response(body, status_code=status, media_type="application/json")
+    """Return a JSON answer."""
+    return Response(encoded(payload), status_code=status, media_type="application/json")
 
 
 def fragment(payload: Any) -> orjson.Fragment:
-    """A part of an answer, as JSON already."""
-    return orjson.Fragment(orjson.dumps(payload, default=_tuple))
+    """Return a part of an answer, encoded already."""
+    return orjson.Fragment(encoded(payload))
+
+
+def encoded(payload: Any) -> bytes:
+    """Return the JSON of an answer; what is nested too deep for it is replaced by `_CUT`.
+
+    A facet may be nested as deep as JSON can be, and stands within an answer.
+    """
+    try:
+        return orjson.dumps(payload, default=_tuple)
+    except TypeError as error:
+        if "Recursion limit" not in str(error):
+            raise
+    return orjson.dumps(_cut(payload), default=_tuple)
+
+
+def _cut(payload: Any) -> Any:
+    """Return a copy that is nested _MOST_LEVELS deep, without recursion."""
+    top = [payload]
+    level: list[Any] = [top]
+    for _ in range(_MOST_LEVELS + 1):
+        below = []
+        for holder in level:
+            for key, value in _nested(holder):
+                holder[key] = value.copy() if isinstance(value, dict) else list(value)
+                below.append(holder[key])
+        level = below
+    for holder in level:
+        for key, _value in _nested(holder):
+            holder[key] = _CUT
+    return top[0]
+
+
+def _nested(holder: Any) -> list[tuple[Any, Any]]:
+    """Return the keys and values of an object or array whose values hold others."""
+    items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+    return [(key, value) for key, value in items if isinstance(value, dict | list | tuple)]
 
 
 def unavailable(error: ThroughlineError) -> Response:
-    """Answer that nothing was acknowledged, and that it is worth trying again."""
+    """Answer that nothing was done, and that it is worth trying again."""
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response

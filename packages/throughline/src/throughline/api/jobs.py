@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import Shapes, parent_job
 from throughline.api.versions import runs_of
@@ -15,7 +16,7 @@ from throughline.graph.walk import newest_run
 from throughline.projection import Job, RunState, State, outcome
 from throughline.spec import JobRef
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=Queried)
 
 
 @router.get("/jobs")

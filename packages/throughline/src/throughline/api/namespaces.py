@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import namespace_shape
 from throughline.errors import NotFoundError
 
-router = APIRouter(prefix="/api/v1/namespaces")
+router = APIRouter(prefix="/api/v1/namespaces", route_class=Queried)
 
 
 @router.get("")

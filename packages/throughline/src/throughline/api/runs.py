@@ -6,13 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from throughline.api.admission import Queried
 from throughline.api.http import LiveState, answer
 from throughline.api.shapes import Shapes
 from throughline.errors import ConfigError, NotFoundError
 from throughline.projection import Run, State
 from throughline.spec import run_id_of
 
-router = APIRouter(prefix="/api/v1/jobs/runs")
+router = APIRouter(prefix="/api/v1/jobs/runs", route_class=Queried)
 
 
 @router.get("/{run_id:segment}")

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, answer
 from throughline.graph import Node, node_id
 from throughline.projection import State
 from throughline.spec import shown_time
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=Queried)
 
 
 class _Hit(NamedTuple):

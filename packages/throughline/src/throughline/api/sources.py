@@ -8,13 +8,14 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from throughline import deadline
+from throughline.api.admission import Queried
 from throughline.api.facets import tagged
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.errors import NotFoundError
 from throughline.projection import Stamp, State
 from throughline.spec import shown_time
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=Queried)
 
 _TYPES = {"POSTGRES": "POSTGRESQL"}
 

@@ -11,13 +11,14 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api.admission import Queried
 from throughline.api.http import LiveState, answer
 from throughline.api.sources import sources_of
 from throughline.errors import ConfigError
 from throughline.projection import State
 from throughline.spec import EventType, shown_time, to_micros
 
-router = APIRouter(prefix="/api/v1/stats")
+router = APIRouter(prefix="/api/v1/stats", route_class=Queried)
 
 Period = Annotated[
     Literal["DAY", "WEEK", "day", "week"],

@@ -1,4 +1,4 @@
-"""throughline's own answers: every question, one run, what was refused, health."""
+"""throughline's own answers: every question, one run, what was refused."""
 
 from __future__ import annotations
 
@@ -66,27 +66,3 @@ def list_stuck(request: Request, live: LiveState) -> Response:
     """List the spool files that cannot be read, and why; the other files are read."""
     stuck_files = request.app.state.stuck_files
     return answer(paged(stuck_files() if stuck_files else [], None))
-
-
-@router.get("/healthz")
-def healthz(request: Request, live: LiveState) -> Response:
-    """Alive, how much is known, how many bytes of the spool are unread, and what is damaged.
-
-    The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
-    `/api/v2/stuck` and `/api/v2/doctor` name them.
-    """
-    state = request.app.state
-    stuck = len(state.stuck_files()) if state.stuck_files else 0
-    spool = {}
-    if state.spool_lag is not None:
-        lag = dict(zip(("lagBytes", "unendedBytes"), state.spool_lag(), strict=True))
-        spool = {"spool": {**lag, "stuckFiles": stuck}}
-    damaged = len(live.unreadable)
-    with live.reading() as state:
-        counts = {
-            "jobs": len(state.jobs),
-            "runs": len(state.runs),
-            "datasets": len(state.datasets),
-        }
-    status = "degraded" if stuck or damaged else "ok"
-    return answer({"status": status, **counts, "damagedRows": damaged, **spool})

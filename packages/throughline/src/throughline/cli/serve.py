@@ -67,6 +67,8 @@ def run_server(settings: Settings) -> None:
         settings.program,
         BodyLimits.of(settings),
         (lambda: [file._asdict() for file in tail.stuck]) if tail else None,
+        settings.running_queries,
+        settings.waiting_queries,
     )
     server = Server(app)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from throughline.config import Settings
 from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
+
+_MOST_TRIES = 4
+_LONGEST_PAUSE = 10
 
 Source = Callable[[str, dict[str, Any]], Any]
 
@@ -43,7 +47,11 @@ def _server_source(settings: Settings) -> Source:
 def request(
     settings: Settings, path: str, body: bytes | None = None, method: str | None = None
 ) -> Any:
-    """Ask the server of the settings, by GET or with a body by POST; the decoded answer."""
+    """Ask the server of the settings, by GET or with a body by POST; return the decoded answer.
+
+    A GET is sent again as long as the server is busy and says when (503 with Retry-After), at most
+    four times.
+    """
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -51,18 +59,32 @@ def request(
     headers = {"Content-Type": "application/json"}
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
+    tries = _MOST_TRIES if body is None and method is None else 1
     try:
         query = Request(settings.url + path, data=body, headers=headers, method=method)
-        with urlopen(query, timeout=60) as response:
-            return json.loads(response.read() or b"null")
-    except HTTPError as error:
-        return _refused(settings, error.code, error.read())
+        while True:
+            try:
+                with urlopen(query, timeout=60) as response:
+                    return json.loads(response.read() or b"null")
+            except HTTPError as error:
+                tries -= 1
+                pause = _pause(error.code, error.headers.get("Retry-After"))
+                if pause is None or not tries:
+                    return _refused(settings, error.code, error.read())
+                time.sleep(pause)
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
         raise ServerError(
             f"no server answers at {settings.url} ({reason}): start one with"
             f" `{settings.start_hint}`, or name another with --url, or a log with --database"
         ) from None
+
+
+def _pause(status: int, retry_after: str | None) -> float | None:
+    """Return the seconds after which a busy server asks to try again; None if it does not."""
+    if status != 503 or retry_after is None or not retry_after.isdecimal():
+        return None
+    return min(int(retry_after), _LONGEST_PAUSE)
 
 
 def _refused(settings: Settings, status: int, raw: bytes) -> Any:

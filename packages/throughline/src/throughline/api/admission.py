@@ -1,0 +1,82 @@
+"""Admission of queries: a few run at once, some wait for their turn, more are refused.
+
+Queries are answered by threads, which compete with the event loop for the interpreter. With few of
+them at a time, events, health checks, keys and streams are answered promptly however many clients
+ask (see `Queried`, the class of every route that reads the projection).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from throughline import deadline
+from throughline.errors import BusyError
+
+_GONE = 499  # nginx's code for a client that closed the connection; no client reads it
+
+
+class Admission:
+    """Slots for queries that run, and a bounded number of places to wait for one."""
+
+    def __init__(self, running: int, waiting: int) -> None:
+        self._running, self._most_waiting = running, waiting
+        self._slots = asyncio.Semaphore(running)
+        self.waiting = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a query that came now would have to wait."""
+        return self._slots.locked()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[bool]:
+        """Wait for a slot and hold it; the value says whether there was a wait.
+
+        Raises:
+            BusyError: too many wait already, or the time of the query is over.
+        """
+        has_waited = self.is_full
+        if has_waited and self.waiting >= self._most_waiting:
+            raise BusyError(
+                f"{self._running} queries run and {self.waiting} wait, which is the limit: try"
+                " again later; THROUGHLINE_WAITING_QUERIES allows more to wait"
+            )
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(deadline.left() if has_waited else None):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise BusyError(
+                f"{self._running} queries run, which is the limit, and none ended in the time that"
+                " this one had: try again later; THROUGHLINE_LONGEST_QUERY allows more time"
+            ) from None
+        finally:
+            self.waiting -= 1
+        try:
+            yield has_waited
+        finally:
+            self._slots.release()
+
+
+class Queried(APIRoute):
+    """A route that reads the projection: admitted, and with a deadline from its arrival on."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, which waits for a slot first."""
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            state = request.app.state
+            deadline.start(state.longest_query)
+            async with state.admission.slot() as has_waited:
+                if has_waited and request.method == "GET" and await request.is_disconnected():
+                    return Response(status_code=_GONE)
+                return await handle(request)
+
+        return admitted

@@ -1,0 +1,217 @@
+"""However many clients ask, a few queries run, some wait, and everything else is answered."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+from fastapi import FastAPI
+
+from throughline.api import end_streams, make_app
+from throughline.config import resolve
+from throughline.errors import ConfigError
+from throughline.projection import State
+from throughline.projection.live import Batch, Live
+from throughline.projection.past import Moment
+
+from .servers import until
+
+_QUERY = "/api/v2/nodes"
+Serving = Callable[[FastAPI], str]
+
+
+class CountedLive(Live):
+    """A live log that counts its readers."""
+
+    readers = 0
+
+    @contextmanager
+    def reading(self, moment: Moment | None = None) -> Iterator[State]:
+        self.readers += 1
+        with super().reading(moment) as state:
+            yield state
+
+
+class Client:
+    """Sends requests to a server, also several at once."""
+
+    def __init__(self, app: FastAPI, url: str) -> None:
+        self.app, self.address = app, urlsplit(url)
+        self._pool = ThreadPoolExecutor(32)
+
+    def send(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any, Any]:
+        """Return status, headers and decoded answer."""
+        host = self.address.hostname or ""
+        connection = http.client.HTTPConnection(host, self.address.port, timeout=20)
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        raw = response.read()
+        connection.close()
+        return response.status, response.headers, orjson.loads(raw) if raw else None
+
+    def get_later(self, path: str = _QUERY) -> Future[tuple[int, Any, Any]]:
+        """Send a GET in a thread of its own."""
+        return self._pool.submit(self.send, "GET", path)
+
+    def until_waiting(self, count: int) -> None:
+        """Wait until so many queries wait for a slot."""
+        until(lambda: bool(self.app.state.admission.waiting == count))
+
+
+@pytest.fixture
+def live(log: Any, build: Any) -> Iterator[CountedLive]:
+    live = CountedLive(log)
+    live.start()
+    live.take(Batch([build.entry(build.run("START", "a", "j", "08:00:00", reads=("db|d",)))]))
+    yield live
+    live.stop()
+
+
+@pytest.fixture
+def client(live: CountedLive, serving: Serving) -> Client:
+    """A server on which one query may run and one may wait."""
+    app = make_app(live, running_queries=1, waiting_queries=1)
+    return Client(app, serving(app))
+
+
+def _taken(client: Client) -> list[Future[tuple[int, Any, Any]]]:
+    """Take the one slot and the one place to wait; the caller holds the projection."""
+    running = client.get_later()
+    until(lambda: client.app.state.admission.is_full)
+    waiting = client.get_later()
+    client.until_waiting(1)
+    return [running, waiting]
+
+
+def test_query_beyond_the_limit_is_a_503_that_names_it(client: Client, live: CountedLive) -> None:
+    with live.reading():
+        taken = _taken(client)
+        status, headers, answer = client.send("GET", _QUERY)
+    assert (status, headers["Retry-After"], answer["code"]) == (503, "5", 503)
+    assert "1 queries run and 1 wait, which is the limit" in answer["message"]
+    assert "THROUGHLINE_WAITING_QUERIES" in answer["message"]
+    assert [each.result()[0] for each in taken] == [200, 200]
+    assert client.send("GET", _QUERY)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/jobs", "/api/v1/lineage?nodeId=dataset:db:d", "/api/v2/runs/a",
+     "/api/v2/events?run=a", "/api/v1/search?q=d", "/api/v1/stats/jobs?period=DAY",
+     "/sample/api/v2/nodes"],
+)  # fmt: skip
+def test_every_query_is_admitted(path: str, client: Client, live: CountedLive) -> None:
+    assert client.send("GET", path)[0] == 200
+    with live.reading():
+        taken = _taken(client)
+        assert client.send("GET", path)[0] == 503
+    assert [each.result()[0] for each in taken] == [200, 200]
+
+
+def test_all_but_queries_is_answered_while_every_slot_is_taken(
+    client: Client, live: CountedLive, build: Any
+) -> None:
+    event = orjson.dumps(build.run("COMPLETE", "b", "j", "09:00:00"))
+    with live.reading():
+        taken = _taken(client)
+        assert client.send("GET", "/healthz")[2]["runs"] == 1
+        assert client.send("POST", "/api/v1/lineage", event)[0] == 201
+        assert client.send("GET", "/api/v2/keys")[0] == 200
+        assert client.send("GET", "/api/v2/deliver")[0] == 200
+        assert client.send("GET", "/api/v2/alerts")[0] == 200
+        stream = http.client.HTTPConnection("127.0.0.1", client.address.port or 0, timeout=20)
+        stream.request("GET", "/api/v2/events/stream?after=1")
+        lines = stream.getresponse()
+        assert [lines.readline() for _ in range(3)][2] == b"id: 2\n"
+        assert not any(each.done() for each in taken)
+    stream.close()
+    end_streams(client.app)
+    assert [each.result()[0] for each in taken] == [200, 200]
+    assert client.send("GET", "/healthz")[2]["runs"] == 2
+
+
+def test_waiting_counts_against_the_time_of_a_query(live: CountedLive, serving: Serving) -> None:
+    app = make_app(live, running_queries=1, waiting_queries=5, longest_query=0.2)
+    client = Client(app, serving(app))
+    with live.reading():
+        answers = [each.result() for each in [client.get_later() for _ in range(3)]]
+    assert {status for status, _, _ in answers} == {503}
+    assert all("THROUGHLINE_LONGEST_QUERY" in answer["message"] for _, _, answer in answers)
+    assert app.state.admission.waiting == 0
+    assert client.send("GET", _QUERY)[0] == 200
+
+
+def test_query_of_a_gone_client_is_not_run(client: Client, live: CountedLive) -> None:
+    with live.reading():
+        running = client.get_later()
+        until(lambda: client.app.state.admission.is_full)
+        with socket.create_connection(("127.0.0.1", client.address.port or 0)) as gone:
+            gone.sendall(f"GET {_QUERY} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            client.until_waiting(1)
+            gone.shutdown(socket.SHUT_WR)
+            assert gone.recv(1) == b""  # the server closed it as well
+        before = live.readers
+    assert running.result()[0] == 200
+    until(lambda: not client.app.state.admission.is_full)
+    assert live.readers == before + 1  # the running query reads its moments, then its answer
+
+
+def test_questions_of_a_page_are_all_answered(live: CountedLive, serving: Serving) -> None:
+    app = make_app(live)
+    client = Client(app, serving(app))
+    with live.reading():
+        asked = [client.get_later() for _ in range(30)]
+        client.until_waiting(26)
+    assert {each.result()[0] for each in asked} == {200}
+
+
+def test_admission_serves_many_threads_of_clients(live: CountedLive, serving: Serving) -> None:
+    app = make_app(live, running_queries=2, waiting_queries=3)
+    client = Client(app, serving(app))
+    answers = [each.result()[0] for each in [client.get_later() for _ in range(60)]]
+    assert set(answers) <= {200, 503}
+    assert 200 in answers
+    assert (app.state.admission.waiting, app.state.admission.is_full) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "least"),
+    [("running_queries", "0", 1), ("running_queries", "many", 1), ("waiting_queries", "-1", 0),
+     ("waiting_queries", "1.5", 0), ("running_queries", "100000", 1)],
+)  # fmt: skip
+def test_limit_that_is_no_count_is_refused(setting: str, text: str, least: int) -> None:
+    expected = f"{setting}: received '{text}', expected a whole number from {least} to 10000"
+    with pytest.raises(ConfigError, match=expected):
+        resolve({}, {f"THROUGHLINE_{setting.upper()}": text})
+
+
+def test_server_takes_the_limits_of_its_settings(
+    serve: Callable[..., Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THROUGHLINE_RUNNING_QUERIES", "1")
+    monkeypatch.setenv("THROUGHLINE_WAITING_QUERIES", "0")
+    server = serve(tmp_path / "log.db")
+    port = urlsplit(server.url).port
+    statuses: list[int] = []
+
+    def ask() -> None:
+        for _ in range(40):
+            connection = http.client.HTTPConnection("127.0.0.1", port or 0, timeout=20)
+            connection.request("GET", _QUERY)
+            statuses.append(connection.getresponse().status)
+            connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(statuses) == {200, 503}
