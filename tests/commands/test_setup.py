@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
@@ -30,3 +33,59 @@ def test_unsupported_python_is_named_with_those_allowed(tmp_path: Path) -> None:
     assert "allowed are 3.11, 3.12 and 3.13" in done.stderr
     assert "UV_PYTHON=3.12 ./run settings" in done.stderr
     assert not venv.exists()
+
+
+def test_caches_lie_in_the_state_folder_without_a_writable_home(tmp_path: Path) -> None:
+    # Under /proc not even root can make a folder; no Python, so that nothing is installed.
+    environ = {"HOME": "/proc/home", "STATE_DIR": str(tmp_path / "state"), "UV_PYTHON": "3.10"}
+    environ |= {"UV_OFFLINE": "1", "UV_PROJECT_ENVIRONMENT": str(tmp_path / "venv")}
+    done = run(environ, "settings")
+    assert "Failed to initialize cache" not in done.stderr
+    assert (tmp_path / "state" / "cache" / "uv").is_dir()
+
+
+OLD_PYTHON = """#!/bin/sh
+[ "$2" = venv ] || exit 1
+mkdir -p "$3/bin"
+printf '#!/bin/sh\\necho no uv for this Python >&2; exit 1' > "$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
+CURL = """#!/bin/sh
+echo 'mkdir -p "$UV_INSTALL_DIR"; cd "$UV_INSTALL_DIR"'
+echo 'printf "#!/bin/sh\\necho a uv from curl >&2; exit 1" > uv; chmod +x uv'
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A PATH without uv whose python3 is too old for any."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    programs = ("awk", "chmod", "dirname", "env", "grep", "mkdir", "rm", "bash", "sh")
+    for name in programs:
+        (folder / name).symlink_to(shutil.which(name) or name)
+    (folder / "python3").write_text(OLD_PYTHON)
+    (folder / "python3").chmod(0o755)
+    return folder
+
+
+def run_bare(bare: Path) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": str(bare), "HOME": str(bare), "STATE_DIR": str(bare / "state")}
+    command = [REPOSITORY / "run", "settings"]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_uv_comes_with_curl_where_python_is_too_old(bare: Path) -> None:
+    (bare / "curl").write_text(CURL)
+    (bare / "curl").chmod(0o755)
+    done = run_bare(bare)
+    assert (bare / "state" / "uv" / "bin" / "uv").exists(), done.stderr
+    assert "a uv from curl" in done.stderr
+    assert done.returncode == 1
+
+
+def test_missing_uv_is_explained_where_nothing_can_install_it(bare: Path) -> None:
+    done = run_bare(bare)
+    assert done.returncode == 1
+    assert "uv could not be installed" in done.stderr
+    assert "apt install python3-venv" in done.stderr
