@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,9 @@ from throughline.log import (
     Rejected,
     entry_of,
     read_items,
-    redact_text,
+    without_secrets,
 )
+from throughline.redaction import redact_line
 from throughline.spec import dump, load_plain
 
 _LONGEST_KEPT = 20_000
@@ -79,9 +81,15 @@ class Lines:
 
     def _keep(self, source: str, reason: str, raw: bytes) -> None:
         if len(self.refusals) < _MOST_KEPT:
-            text = raw[:_LONGEST_REDACTED].decode(errors="replace")
-            line = redact_text(text)[:_LONGEST_KEPT]
-            self.refusals.append(Refusal(source, redact_text(reason), line))
+            self.refusals.append(Refusal(source, redact_line(reason), _shown(raw)))
+
+
+def _shown(raw: bytes) -> str:
+    """Return the start of a rejected text without its secrets; without any it stays as it is."""
+    if len(raw) <= _LONGEST_REDACTED:
+        with suppress(EventError, RecursionError):
+            return without_secrets(*load_plain(raw))[0].decode()[:_LONGEST_KEPT]
+    return redact_line(raw[:_LONGEST_REDACTED].decode(errors="replace"))[:_LONGEST_KEPT]
 
 
 def _text(item: Any, rejected: Rejected) -> bytes:

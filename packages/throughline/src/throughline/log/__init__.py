@@ -3,13 +3,20 @@
 from throughline.log.alerts import Alerts, Fired
 from throughline.log.damage import DamagedRow, damaged_rows, move_aside
 from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
-from throughline.log.entry import Entry, alias_of, entry_of, read_entry, read_logged
+from throughline.log.entry import (
+    Entry,
+    alias_of,
+    entry_of,
+    read_entry,
+    read_logged,
+    without_secrets,
+)
 from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
-from throughline.log.redact import redact, redact_text, use_rules
 from throughline.log.schema import storable
 from throughline.log.snapshots import Snapshots
 from throughline.log.store import Appended, EventLog, Offset, Refusal
+from throughline.redaction import redact, redact_text, use_rules
 
 __all__ = [
     "Alerts",
@@ -43,6 +50,7 @@ __all__ = [
     "redact",
     "redact_text",
     "use_rules",
+    "without_secrets",
     "standings",
     "storable",
 ]

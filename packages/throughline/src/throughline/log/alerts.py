@@ -12,6 +12,7 @@ from sqlalchemy import delete, insert, select, tuple_, update
 
 from throughline.log import schema
 from throughline.log.store import EventLog
+from throughline.redaction import redact, redact_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Alerts:
             {
                 "rule": rule,
                 "cause": cause,
-                "body": orjson.dumps(body).decode(),
+                "body": orjson.dumps(redact(body)).decode(),
                 "fired_at": time.time_ns() // 1_000,
                 "pending": ",".join(map(str, actions)),
             }
@@ -68,7 +69,7 @@ class Alerts:
         with self._log.writing() as connection:
             pending = connection.execute(select(table.c.pending).where(*_mine(fired))).scalar()
             left = [each for each in (pending or "").split(",") if each != str(action)]
-            values = {"pending": ",".join(left), **({"error": error} if error else {})}
+            values = {"pending": ",".join(left), **({"error": redact_text(error)} if error else {})}
             connection.execute(update(table).where(*_mine(fired)).values(**values))
 
     def forget(self, rule: str, causes: Iterable[str]) -> None:

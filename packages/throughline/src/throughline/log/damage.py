@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from throughline.errors import EventError
 from throughline.log.entry import read_logged
-from throughline.log.redact import redact_text
 from throughline.log.snapshots import Snapshots
 from throughline.log.store import EventLog, Refusal
+from throughline.redaction import redact_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
         try:
             read_logged(kind, body)
         except EventError as error:
-            yield DamagedRow(seq, redact_text(str(error)), redact_text(body))
+            yield DamagedRow(seq, redact_line(str(error)), redact_line(body))
 
 
 def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import case, delete, func, insert, select, update
 from throughline.errors import NotFoundError
 from throughline.log import schema
 from throughline.log.store import EventLog
+from throughline.redaction import redact_text
 
 _NEWEST = 10
 
@@ -69,7 +70,7 @@ class Deliveries:
             )
             connection.execute(delete(letters).where(self._letters, letters.c.seq == seq))
             if refusal is not None:
-                row = {"backend": self._backend, "seq": seq, "reason": refusal}
+                row = {"backend": self._backend, "seq": seq, "reason": redact_text(refusal)}
                 connection.execute(
                     insert(letters).values(**row, refused_at=_now(), is_retried=False)
                 )
@@ -80,7 +81,7 @@ class Deliveries:
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)
         since = case((is_failing, c.error_at), else_=_now())
         with self._log.writing() as connection:
-            values = {"error": error, "error_at": since}
+            values = {"error": redact_text(error), "error_at": since}
             connection.execute(update(schema.deliveries).where(self._mine).values(**values))
 
     def retry(self) -> int:

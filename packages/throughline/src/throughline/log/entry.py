@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from throughline.errors import EventError
-from throughline.log.redact import is_suspicious, redact
 from throughline.log.schema import ALIAS
+from throughline.redaction import is_suspicious, redact
 from throughline.spec import (
     Event,
     Logged,
@@ -44,11 +44,29 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
         raw, body = load_plain(raw)
     check_limits(raw, body)
     try:
-        clean = redact(body) if is_suspicious(raw) else body
+        raw, clean = without_secrets(raw, body)
         event = parse_event(clean, identity_of(clean))
     except RecursionError:
         raise EventError("$", "a deeper nesting", "at most 254 levels") from None
-    return Entry(event, (raw if clean is body else dump(clean)).decode().strip())
+    return Entry(event, raw.decode().strip())
+
+
+def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
+    """Return standard JSON and its decoded form with their secrets masked.
+
+    The JSON is written anew if a secret had to go, or if it has a key twice: the decoded form
+    holds only the last value, so the first one was not checked.
+
+    Raises:
+        EventError: the body is nested too deeply.
+        RecursionError: likewise.
+    """
+    if not is_suspicious(raw):
+        return raw, body
+    clean = redact(body)
+    plain = dump(clean)
+    is_same = clean is body and raw.count(b'"') == plain.count(b'"')
+    return raw if is_same else plain, clean
 
 
 def alias_of(one: tuple[str, str], other: tuple[str, str], time: int, *, is_removed: bool) -> Entry:

@@ -31,6 +31,7 @@ from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 from throughline.errors import ConfigError, LogError, UnstorableError
 from throughline.log import schema
 from throughline.log.entry import Entry
+from throughline.redaction import redact_text
 from throughline.spec import AliasEvent
 
 _PAGE = 1_000
@@ -379,7 +380,7 @@ def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
         "hash": hashlib.sha256(refusal.line.encode(errors="replace")).hexdigest(),
         "received_at": now,
         "source": refusal.source,
-        "reason": refusal.reason,
+        "reason": redact_text(refusal.reason),
         "line": refusal.line,
     }
 

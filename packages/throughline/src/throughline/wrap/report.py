@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from throughline.redaction import redact
 from throughline.spool_file import SpoolFile
 
 _PATIENCE = 2.0  # seconds, once a run
@@ -31,7 +32,7 @@ class Report:
 
     def send(self, event: dict[str, Any]) -> None:
         """Append to the spool, and hand over to the thread for the server."""
-        body = json.dumps(event, separators=(",", ":")).encode()
+        body = json.dumps(redact(event), separators=(",", ":")).encode()
         if self._spool:
             try:
                 self._spool.append(body + b"\n")

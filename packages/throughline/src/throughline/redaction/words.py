@@ -1,0 +1,220 @@
+"""Words that say that a value is secret, and the ways in which such a value is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from ahocorasick_rs import AhoCorasick, Implementation
+
+from throughline.redaction.rules import MASK, Group, compiled, rules
+
+_PASS_OF = (
+    "admin|api|app|auth|client|db|email|ftp|http|kafka|keystore|ldap|login|mail|mongo|mssql|my|mysql"
+    "|oracle|pg|postgres|proxy|rabbitmq|redis|redshift|root|service|smtp|snowflake|sql|ssh|svc"
+    "|truststore|user"
+)
+_KEY_OF = (
+    "access|account|api|auth|encryption|fernet|jwt|master|private|secret|shared|signing|ssh|storage"
+)
+_TOKEN_OF = "access|api|auth|bearer|client|id|refresh|sas|security|session"
+
+
+def _after(words: str) -> str:
+    """Return a pattern for a place behind one of some words, and perhaps a mark."""
+    return "|".join(rf"(?<={word})|(?<={word}[._-])" for word in words.split("|"))
+
+
+# Each word starts where its sign starts: what stands before it is only looked back at.
+_PASSWORD = rf"(?:pass(?:word|wd|phrase|code)|pwd|(?:\b|{_after(_PASS_OF)})pass)"
+_STRONG = (
+    rf"(?:{_PASSWORD}s?|secrets?(?:[._-]?(?:string|value|text|key[._-]?base))?"
+    rf"|(?:{_KEY_OF})[._-]?keys?(?:[._-]?id)?|aws[._-]?key[._-]?id|shared[._-]?access[._-]?signature"
+    rf"|(?:{_after(_TOKEN_OF)})tokens?"
+    r"|_auth|fs\.azure\.[\w.-]{0,64}(?:account\.key|secret|sas|token(?!\.provider))\.[\w.-]{1,128})"
+)
+_WEAK = r"(?:token|credentials?|authorization|cookie)"
+_WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
+
+SECRET_KEY = rf"{_WORD}$"
+"""Keys whose values are secret: a regular expression for their ends."""
+
+PASSWORD_KEY = rf"{_PASSWORD}\d{{0,2}}$"
+"""Keys below which even a number is secret."""
+
+_TYPES = (
+    "any|big(?:int|num)|binary|bool(?:ean)?|bytes?|char|date(?:time)?|decimal|double|float|int(?:eger)?"
+    "|long|nil|none|null(?:able)?|num(?:ber|eric)|object|optional|secretstr|str(?:ing)?|text"
+    "|timestamp|true|false|undefined|uuid|varchar|variant"
+)
+PLAIN = rf"(?:{_TYPES})?(?:\(\d{{1,5}}\))?|\*{{3}}"
+"""Values that are never secret: nothing, a type, a truth value, the mask."""
+
+_END = r"(?![^\s,;:)\]}'\"<>&|\\])"
+# No secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
+_NO_SECRET = (
+    rf"(?:\*{{3}}|(?:{_TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
+    rf"|\{{[a-z_][\w.!:]{{0,64}}\}}|%\(\w|%s{_END}|\?{_END}|:\w{{1,64}}{_END}|<[\w -]{{1,64}}>"
+    rf"|[a-z_][\w.]{{0,64}}\([^()]{{0,128}}\)|[a-z_][\w.]{{0,64}}\[[^\[\]]{{1,64}}\]"
+    rf"|[\w.]{{1,64}}\.\w{{0,64}}{_WORD}(?!\w))"
+)
+_BARE = (
+    rf"(?!{_NO_SECRET})(?:\{{[^{{}}\s]{{1,256}}\}}|[^\s&;,'\"<>)\]}}(\[{{\\][^\s&;,'\"<>)\]}}]*)"
+)
+_QUOTE = r"(?P<q>\\{0,8}[\"'])"
+_KEY_QUOTE = r"(?P<k>\\{0,8}[\"'`])"
+_QUOTED = (
+    rf"(?!(?:{_TYPES})?(?P=q)(?!(?P=q))|\*{{3}})"
+    r"(?:(?:(?P=q)(?P=q)|(?!(?<!\\)(?P=q)).)*(?<!\\)(?P=q)|[^\n]*)"
+)
+_ASSIGN = r"\s{0,8}(?::=|=>|==|->|!=|<>|[=:])\s{0,20}"
+_LOOKS_RANDOM = r"(?=\S{0,256}\d)(?=\S{0,256}[a-z])[^\s,;()'\".]{16,}"
+_PROSE = r"(?:to|and|or|is|if|in|for|with|on|from|as|by|the|option|flag)\b"
+
+
+_SQL = (
+    r"\b(?:select|where|join|merge\s+into|insert\s+into|update\s+\S{1,128}\s+set|delete\s+from)\b"
+)
+
+_MARKS = ("", ".", "_", "-")
+_WORD_SIGNS = (
+    *("passw", "passphrase", "passcode", "pwd", "secret", "token", "credential", "authorization"),
+    *("cookie", "fs.azure.", "_auth"),
+    *(f"pass{end}" for end in ('"', "'", "`", "\\", "=", ":", " ", "-", "<", "1", "2")),
+    *(f"{owner}{mark}key" for owner in ("aws", *_KEY_OF.split("|")) for mark in _MARKS),
+    *(f"shared{mark}access" for mark in _MARKS),
+)
+
+
+class _Words(Group):
+    """Values behind words such as `password`: of rules whose pattern starts with such a word.
+
+    Regular expressions search for many words slowly, so the rules are tried only where a sign is.
+    """
+
+    def mask(self, text: str) -> str:
+        """Mask what the rules match in a text."""
+        parts: list[str] = []
+        end = 0
+        is_sql: bool | None = None
+        for start in _starts(text):
+            if start < end:
+                continue
+            for rule in self.rules:
+                match = compiled(rule.pattern, rule.flags).match(text, start)
+                if match is None:
+                    continue
+                if rule.pattern == _SPACED:
+                    is_sql = _is_sql(text) if is_sql is None else is_sql
+                    if is_sql and not compiled(_LOOKS_RANDOM).match(match["value"]):
+                        continue  # compares two columns
+                parts += [text[end:start], match.expand(str(rule.replacement))]
+                end = match.end()
+                break
+        return "".join([*parts, text[end:]]) if parts else text
+
+
+def _is_sql(text: str) -> bool:
+    return compiled(_SQL).search(text) is not None
+
+
+@cache
+def _finder() -> AhoCorasick:
+    return AhoCorasick(_WORD_SIGNS, implementation=Implementation.DFA)
+
+
+_PART = 65_536
+_OVERLAP = max(map(len, _WORD_SIGNS)) - 1
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Find where words start, in order; by parts, as every match takes memory."""
+    if text.isascii():
+        lower = text.lower()
+    else:  # as many characters as before, and no half of one
+        lower = text.translate(_LOWER).encode(errors="replace").decode()
+    for begin in range(0, len(lower), _PART):
+        part = lower if len(lower) <= _PART else lower[begin : begin + _PART + _OVERLAP]
+        found = _finder().find_matches_as_indexes(part, overlapping=True)
+        yield from sorted({begin + match[1] for match in found})
+
+
+_SPACED = rf"({_WORD}[ \t]{{0,8}}=[ \t]{{1,8}}|{_WORD}[ \t]{{1,8}}=)(?P<value>{_BARE})"
+_WORD_RULES = rules(
+    # Authorization: Bearer x
+    (
+        r"(authorization\\{0,8}['\"]?\s{0,8}[:=]\s{0,8}\\{0,8}['\"]?"
+        r"(?:bearer|basic|token|digest|apikey|negotiate)\s{1,8})[^\s'\",;\\]{1,8192}",
+        rf"\1{MASK}",
+    ),
+    (r"(cookie:\s{0,8})[^'\"\r\n]{1,8192}", rf"\1{MASK}"),
+    (r"(password\s{1,8})(?:'(?:[^']|'')*'|\"[^\"]*\")", rf"\1'{MASK}'"),
+    (rf"({_STRONG}\s{{1,8}})'(?:[^']|'')+'", rf"\1'{MASK}'"),
+    # 'password': ['x', 'y'] and "credentials": {"user": "x"}
+    (
+        rf"({_WORD}{_KEY_QUOTE}\s{{0,8}}:\s{{0,8}})(?:\[[^\]]{{1,8192}}\]?"
+        r"|\{(?!\\{0,8}['\"]inputFields)[^{}]{1,8192}\}?)",
+        rf"\1\g<k>{MASK}\g<k>",
+    ),
+    (
+        rf"({_WORD}{_KEY_QUOTE}?\]?{_ASSIGN}[urbf]{{0,2}}){_QUOTE}(?s:{_QUOTED})",
+        rf"\1\g<q>{MASK}\g<q>",
+    ),
+    (rf"({_PASSWORD}\d{{0,2}}{_KEY_QUOTE}\s{{0,8}}:\s{{0,8}})-?\d[\d.]*", rf'\1"{MASK}"'),
+    # password=x and Map(password -> x)
+    (rf"({_STRONG}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?)){_BARE}", rf"\1{MASK}"),
+    (rf"({_WEAK}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?))(?!\d{{1,6}}{_END}){_BARE}", rf"\1{MASK}"),
+    # password = x
+    (_SPACED, rf"\1{MASK}"),
+    # password: x
+    (
+        rf"({_STRONG}\d{{0,2}}[ \t]{{0,4}}:[ \t]{{1,8}})(?!{_NO_SECRET})(?![\"'|>&!{{\[*\\])"
+        r"(?:(?=\S{0,256}[\d!$%^*+=~])[^\s,}]{1,8192}"
+        r"|[^\s,;})]{1,8192}(?=[ \t]{0,64}(?:$|[,}#;)\n])))",
+        rf"\1{MASK}",
+    ),
+    (r"(passphrase:[ \t]{1,8})(?![\"'|>*])[^\n]{1,8192}", rf"\1{MASK}"),
+    (
+        rf"({_WEAK}:[ \t]{{1,8}})(?!{_NO_SECRET})(?=\S{{0,256}}\d)[\w.~+/=-]{{8,}}",
+        rf"\1{MASK}",
+    ),
+    # <name>db.password</name><value>x</value> and key="password" value="x"
+    (rf"({_WORD}</\w{{1,16}}>\s{{0,64}}<value>)[^<>]{{1,8192}}", rf"\1{MASK}"),
+    (rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}", rf"\1{MASK}"),
+)
+# What stands before the word counts, too.
+_LED_RULES = rules(
+    # '--password', 'x'
+    (
+        rf"(['\"]--?[\w.-]{{0,64}}{_WORD}['\"]\s{{0,8}},\s{{0,8}})(['\"])[^'\"]*['\"]",
+        rf"\1\2{MASK}\2",
+    ),
+    # --password x
+    (
+        rf"((?:^|(?<=\s))--?[\w.-]{{0,64}}{_WORD}\s{{1,8}})(?!-|{_PROSE}|{_NO_SECRET})"
+        r"(?:'[^']*'|\"[^\"]*\"|[^\s'\",;)\]]{1,8192})",
+        rf"\1{MASK}",
+    ),
+    (r"(\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S{1,512}", rf"\1{MASK}"),
+    # <password>x</password>
+    (rf"(<[\w.:-]{{0,64}}{_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}", rf"\1{MASK}"),
+)
+_IDENTIFIED_RULES = rules(
+    (
+        r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
+        rf"\1{MASK}",
+    ),
+    (
+        r"(\bidentified(?:\s{1,8}with\s{1,8}\S{1,64})?\s{1,8}(?:by|as)(?:\s{1,8}values)?\s{1,8})"
+        r"(?:'(?:[^']|'')*'|\"[^\"]*\")",
+        rf"\1'{MASK}'",
+    ),
+)
+
+WORDS = (
+    Group(("identified",), _IDENTIFIED_RULES),
+    Group(_WORD_SIGNS, _LED_RULES),
+    _Words(_WORD_SIGNS, _WORD_RULES),
+)
+"""Groups of values that a word says to be secret."""

@@ -1,0 +1,183 @@
+"""Secrets are masked wherever they occur; texts that only look like them stay byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from throughline.collect.lines import sort_lines
+from throughline.log import EventLog, redact, redact_text
+from throughline.redaction import is_suspicious
+
+from . import secret_forms as forms
+
+SECRETS = st.from_regex(r"[A-Za-z][A-Za-z0-9_~+/-]{6,20}[0-9][A-Za-z0-9]{2,8}", fullmatch=True)
+
+
+def _with(form: Any, secret: str) -> Any:
+    return orjson.loads(orjson.dumps(form).replace("§".encode(), orjson.dumps(secret)[1:-1]))
+
+
+def test_corpus_is_large_enough() -> None:
+    assert len(forms.TEXTS) + len(forms.TOKENS) + len(forms.OBJECTS) >= 100
+    assert len(forms.HARMLESS_TEXTS) + len(forms.HARMLESS_OBJECTS) >= 60
+
+
+@pytest.mark.parametrize("form", forms.TEXTS)
+def test_secret_in_text_is_masked(form: str) -> None:
+    assert "§" in form
+    clean = redact_text(form.replace("§", forms.SECRET))
+    assert forms.SECRET not in clean
+    assert "***" in clean
+    assert redact_text(clean) == clean
+
+
+@pytest.mark.parametrize("token", forms.TOKENS)
+@pytest.mark.parametrize("form", ["{}", "use {} for it", "x: {}\ny", "f('{}')", "a={},"])
+def test_token_is_masked_anywhere(form: str, token: str) -> None:
+    clean = redact_text(form.format(token))
+    assert token not in clean
+    assert token[-12:] not in clean
+
+
+@pytest.mark.parametrize("form", forms.OBJECTS, ids=str)
+def test_everything_below_a_secret_key_is_masked(form: Any) -> None:
+    clean = orjson.dumps(redact(_with(form, forms.SECRET))).decode()
+    assert forms.SECRET not in clean
+    assert "***" in clean
+
+
+@pytest.mark.parametrize("text", forms.HARMLESS_TEXTS)
+def test_harmless_text_stays(text: str) -> None:
+    assert redact_text(text) == text
+
+
+@pytest.mark.parametrize("value", forms.HARMLESS_OBJECTS, ids=str)
+def test_harmless_object_stays(value: Any) -> None:
+    assert redact(value) is value
+
+
+@pytest.mark.parametrize("form", [*forms.TEXTS, *forms.TOKENS, *forms.OBJECTS], ids=str)
+def test_raw_event_with_a_secret_is_suspicious(form: Any) -> None:
+    assert is_suspicious(orjson.dumps({"x": _with(form, forms.SECRET)}))
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
+    """A log in a file; its test looks for secrets in the bytes of all its files."""
+    log = EventLog(str(tmp_path_factory.mktemp("stored") / "log.db"))
+    yield log
+    log.close()
+
+
+def _bytes_of(log: EventLog) -> bytes:
+    path = Path(log.shown_url.removeprefix("sqlite:///"))
+    files = sorted(path.parent.glob(f"{path.name}*"))
+    assert files
+    return b"".join(file.read_bytes() for file in files)
+
+
+def _event() -> dict[str, Any]:
+    return {
+        "eventType": "FAIL",
+        "eventTime": "2025-11-21T08:00:00Z",
+        "producer": "https://example.org/tests",
+        "run": {"runId": "r", "facets": {}},
+        "job": {"namespace": "n", "name": "j", "facets": {}},
+        "inputs": [{"namespace": "n", "name": "i", "facets": {}}],
+        "outputs": [],
+    }
+
+
+def _placed(place: str, value: Any) -> dict[str, Any]:
+    """Return an event that has a value at a dotted path; `-` stands for an item of a list."""
+    event = _event()
+    *path, last = place.split("/")
+    target: Any = event
+    for key in path:
+        target = target[0] if key == "-" else target.setdefault(key, {})
+    target[last] = [value] if last.endswith("s") else value
+    return event
+
+
+PLACES = (
+    "producer",
+    "run/facets/x/y",
+    "run/facets/spark_properties/properties",
+    "run/facets/errorMessage/message",
+    "run/facets/errorMessage/stackTrace",
+    "job/namespace",
+    "job/name",
+    "job/facets/sql/query",
+    "job/facets/sourceCode/sourceCode",
+    "job/facets/documentation/description",
+    "inputs/-/namespace",
+    "inputs/-/name",
+    "inputs/-/facets/documentation/description",
+    "eventType",
+    "x",
+)
+TEXT_FORMS = st.one_of(
+    st.tuples(st.sampled_from(forms.TEXTS), SECRETS),
+    st.tuples(st.just("a § b"), st.sampled_from(forms.TOKENS)),
+)
+
+
+@pytest.mark.replay
+@settings(max_examples=150, deadline=None)
+@given(
+    form=TEXT_FORMS,
+    place=st.sampled_from(PLACES),
+    way=st.sampled_from(["event", "repeat", "reject", "array", "escape"]),
+)
+def test_secret_never_reaches_the_file(
+    stored: EventLog, form: tuple[str, str], place: str, way: str
+) -> None:
+    text, secret = form[0].replace("§", form[1]), form[1]
+    _store(stored, orjson.dumps(_placed(place, text)), way)
+    assert secret.encode() not in _bytes_of(stored)
+
+
+@pytest.mark.replay
+@settings(max_examples=100, deadline=None)
+@given(
+    form=st.sampled_from(forms.OBJECTS),
+    secret=SECRETS,
+    place=st.sampled_from([each for each in PLACES if "facets" in each]),
+    way=st.sampled_from(["event", "repeat", "reject", "array", "escape"]),
+)
+def test_object_below_a_secret_key_never_reaches_the_file(
+    stored: EventLog, form: Any, secret: str, place: str, way: str
+) -> None:
+    _store(stored, orjson.dumps(_placed(place, _with(form, secret))), way)
+    assert secret.encode() not in _bytes_of(stored)
+
+
+def _store(log: EventLog, raw: bytes, way: str) -> None:
+    """Store an event as it is, or in a way in which its text is handled differently."""
+    if way == "repeat":  # the first of two values, which no decoded form holds
+        raw = b'{"run":' + raw + b"," + orjson.dumps(_event())[1:]
+    if way == "reject":
+        raw = raw.replace(b'"eventTime"', b'"eventTimes"')
+    if way == "array":
+        raw = b"[" + raw + b', {"eventTime": 1}]'
+    if way == "escape":
+        raw = raw.replace(b"a", b"\\u0061").replace(b"s", b"\\u0073").replace(b"/", b"\\/")
+    lines = sort_lines([("spool", raw)])
+    assert lines.entries or lines.refusals
+    log.append(lines.entries, (), lines.refusals)
+
+
+@pytest.mark.parametrize("form", forms.TEXTS)
+def test_secret_in_a_cut_line_is_masked(stored: EventLog, form: str) -> None:
+    raw = orjson.dumps(_placed("run/facets/x/y", form.replace("§", forms.SECRET)))
+    end = raw.index(forms.SECRET.encode()) + len(forms.SECRET)
+    refusals = sort_lines([("spool", raw[:end])]).refusals
+    assert len(refusals) == 1
+    assert forms.SECRET not in refusals[0].line + refusals[0].reason
