@@ -1,13 +1,18 @@
-"""Ask the lakehouse on AWS with Athena."""
+"""Query the lakehouse on AWS with Athena."""
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 
+import sqlglot
 from rich.console import Console
 from rich.table import Table
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from commands.sql import ROWS, BadQuery
+from commands.sql import ROWS, BadQuery, refusal
 from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
@@ -16,16 +21,25 @@ from lakehouse.settings import Settings
 POLL_SECONDS = 1.0
 
 
-def run_athena(settings: Settings, query: str, profile: str | None) -> None:
+WRITING = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Merge, exp.Command, exp.Into)
+EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?!ANALYZE\b)(\([^)]*\)\s*)?", re.IGNORECASE)
+
+
+def run_athena(
+    settings: Settings, query: str, profile: str | None, *, may_write: bool = False
+) -> None:
     """Print a query's first rows, as many as Athena gives at once.
 
     Raises:
         SettingsError: the tables are not on AWS.
         BadQuery: Athena refuses it.
+        WritingQuery: it does more than read, and that was not allowed.
         InfraError: AWS does.
     """
     if settings.lakehouse != "glue":
         raise SettingsError("Athena sees the tables of LAKEHOUSE=glue only, and it is local.")
+    if not may_write and not is_reading(query):
+        raise refusal(f"{' '.join(query.split()[:3])!r} ...")
     aws = connect(settings, profile)
     with explained():
         query_id = aws.athena.start_query_execution(
@@ -42,6 +56,23 @@ def run_athena(settings: Settings, query: str, profile: str | None) -> None:
     for row in rows[1:] if rows[:1] == [names] else rows:  # of a SELECT the first has the names
         table.add_row(*row)
     Console().print(table)
+
+
+def is_reading(query: str) -> bool:
+    """Return whether the query surely changes nothing: what cannot be parsed may.
+
+    EXPLAIN runs nothing, but EXPLAIN ANALYZE does.
+    """
+    if re.match(r"\s*(SHOW|DESCRIBE|DESC)\s+[^;]*;?\s*$", query, re.IGNORECASE):
+        return True
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it cannot parse
+    try:
+        statements = sqlglot.parse(EXPLAIN.sub("", query, count=1), dialect="athena")
+    except SqlglotError:
+        return False
+    return len(statements) == 1 and (
+        isinstance(statements[0], exp.Query | exp.Values) and not statements[0].find(*WRITING)
+    )
 
 
 def _wait(aws: Aws, query_id: str) -> None:

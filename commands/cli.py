@@ -161,15 +161,21 @@ def sql(
         Literal["spark", "athena"], typer.Option(help="What runs it: here, or on AWS.")
     ] = "spark",
     profile: Profile = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Allow statements that change tables.")
+    ] = False,
 ) -> None:
-    """Run a query on the lakehouse's tables with Spark or Athena and print its rows."""
+    """Run a query on the lakehouse's tables with Spark or Athena and print its rows.
+
+    Only reading is allowed: SELECT, SHOW, DESCRIBE, EXPLAIN; anything else needs --write.
+    """
     if engine == "athena":
         from commands.athena import run_athena
 
-        return run_athena(_settings(), query, profile)
+        return run_athena(_settings(), query, profile, may_write=write)
     from commands.sql import run_sql
 
-    return run_sql(_settings(), query)
+    return run_sql(_settings(), query, may_write=write)
 
 
 @app.command(context_settings=PASS_ON)

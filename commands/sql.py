@@ -1,4 +1,4 @@
-"""Ask the lakehouse with Spark; like that of every query, its lineage is kept."""
+"""Query the lakehouse with Spark; as of every query, the lineage is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import SparkSession
 
 from commands.services import prepare
 from lakehouse.errors import PipelineError
@@ -18,15 +19,24 @@ from spark_jobs.session import open_session
 ROWS = 1_000
 
 
+READING_COMMANDS = ("Show", "Describe", "Explain")
+"""Beginnings of the names of Spark's commands that change nothing."""
+
+
 class BadQuery(PipelineError):
     """The engine cannot run the query."""
 
 
-def run_sql(settings: Settings, query: str) -> None:
+class WritingQuery(PipelineError):
+    """The query may change tables, and only reading was allowed."""
+
+
+def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     """Print a query's first 1,000 rows.
 
     Raises:
         BadQuery: Spark refuses it.
+        WritingQuery: it does more than read, and that was not allowed.
     """
     prepare(settings)
     log = settings.state_dir / "logs" / "sql.log"
@@ -34,12 +44,42 @@ def run_sql(settings: Settings, query: str) -> None:
     try:
         with _stderr_into(log), open_session(settings, "sql") as spark:
             spark.sql(f"USE {CATALOG}.{DATABASE}")
+            if not may_write and (command := writing_command(spark, query)):
+                raise refusal(f"Spark's command {command}")
             spark.sql(query).show(ROWS, truncate=False)
     except PySparkException as error:
         told = str(error).strip().splitlines()[0]
         if "TABLE_OR_VIEW_NOT_FOUND" in told:
             told += " `./run status` lists the tables that there are, `./run demo` makes them."
         raise BadQuery(told) from None
+
+
+def refusal(received: str) -> WritingQuery:
+    """Return the error for a statement that may change something."""
+    return WritingQuery(
+        f"The query is {received}, which may change something, and nothing was run. Without "
+        "--write, allowed are SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN. To run it, "
+        "add --write."
+    )
+
+
+def writing_command(spark: SparkSession, query: str) -> str:
+    """Return the name of the command that the query is for Spark, or "" if it only reads.
+
+    Spark's own parser decides; what it does not know as reading counts as writing.
+
+    Raises:
+        ParseException: Spark cannot parse it.
+    """
+    jvm, session = spark._jvm, spark._jsparkSession
+    assert jvm is not None
+    try:  # Spark's own: that of Iceberg's extensions takes any statement for a query
+        jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(query.rstrip("; \n\t"))
+    except ParseException:
+        plan = session.sessionState().sqlParser().parsePlan(query)
+        name = str(plan.getClass().getSimpleName())
+        return "" if name.startswith(READING_COMMANDS) else name
+    return ""
 
 
 @contextmanager

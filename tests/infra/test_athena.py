@@ -12,8 +12,8 @@ from moto.athena.models import Execution, athena_backends
 from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
 
-from commands.athena import run_athena
-from commands.sql import BadQuery
+from commands.athena import is_reading, run_athena
+from commands.sql import BadQuery, WritingQuery
 from infra.aws import Aws
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
@@ -60,6 +60,62 @@ def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Execution, "status", "FAILED", raising=False)
     with pytest.raises(BadQuery, match="FAILED"):
         run_athena(on_aws, "SELECT nonsense", None)
+
+
+def test_a_statement_that_writes_is_refused_before_athena_gets_it(
+    on_aws: Settings, aws: Aws
+) -> None:
+    executions = athena_backends[aws.account][aws.region].executions
+    before = len(executions)
+    with pytest.raises(WritingQuery, match=r"The query is 'DROP TABLE weather_raw'.* add --write"):
+        run_athena(on_aws, "DROP TABLE weather_raw", None)
+    assert len(executions) == before
+    _will_answer(on_aws, [["result"]])
+    run_athena(on_aws, "DROP TABLE weather_raw", None, may_write=True)
+    assert len(executions) == before + 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1;",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "VALUES (1)",
+        "TABLE weather_raw",
+        "SELECT 1 UNION ALL (SELECT 2)",
+        "SHOW TABLES",
+        "DESCRIBE weather_raw",
+        "EXPLAIN (FORMAT JSON) SELECT 1",
+    ],
+)
+def test_reading_is_recognized(query: str) -> None:
+    assert is_reading(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE a",
+        "/* SELECT */ DROP TABLE a",
+        "INSERT INTO a SELECT 1",
+        "WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a",
+        "DELETE FROM a",
+        "UPDATE a SET x = 1",
+        "MERGE INTO a USING b ON a.x = b.x WHEN MATCHED THEN DELETE",
+        "CREATE TABLE a AS SELECT 1",
+        "UNLOAD (SELECT 1) TO 's3://b' WITH (format = 'PARQUET')",
+        "OPTIMIZE a REWRITE DATA USING BIN_PACK",
+        "VACUUM a",
+        "MSCK REPAIR TABLE a",
+        "SELECT 1; DROP TABLE a",
+        "SHOW TABLES; DROP TABLE a",
+        "EXPLAIN ANALYZE INSERT INTO a SELECT 1",
+        "not SQL",
+        "",
+    ],
+)
+def test_anything_else_counts_as_writing(query: str) -> None:
+    assert not is_reading(query)
 
 
 def test_local_tables_are_not_athena_s(settings: Settings) -> None:
