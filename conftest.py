@@ -8,6 +8,7 @@ import pytest
 
 # The folders that take longest, which begin first: so no process is alone with one at the end.
 _LONGEST = (
+    "tests/containers",
     "tests/new_user",
     "tests/pipeline",
     "tests/infra",
@@ -23,6 +24,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the longest folders."""
     if config.pluginmanager.hasplugin("xdist"):
         items.sort(key=lambda item: _place(_folder(item.nodeid)))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Warn that Docker was not tested, which a skipped test alone would not show."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {report.longrepr[2] for report in skipped if "tests/containers" in report.nodeid}
+    if reasons:
+        terminalreporter.section("WARNING: the Docker tests did not run", sep="!", red=True)
+        for reason in sorted(reasons):
+            terminalreporter.line(reason)
 
 
 def _folder(nodeid: str) -> str:

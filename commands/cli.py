@@ -72,7 +72,8 @@ def test(context: typer.Context) -> None:
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
-        slow = ("spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay")
+        slow = ["spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay"]
+        slow.append("docker")
         arguments += ["-m", f"not ({' or '.join(slow)})"]
     else:
         shared_out.append("--maxprocesses=4")  # each may start a Spark driver of gigabytes
@@ -191,10 +192,13 @@ def harvest(context: typer.Context) -> None:
 
 
 def _throughline(arguments: list[str]) -> NoReturn:
+    from commands.docker import with_key
     from commands.environment import script
     from commands.services import deliver_environ, throughline_environ
 
     settings = load_settings()
+    if arguments[:1] != ["serve"]:
+        settings = with_key(settings)
     settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` makes no folder but its own
     environ = {
         **throughline_environ(settings),
@@ -356,6 +360,7 @@ def _settings(**arguments: str | None) -> Settings:
 
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
+    from commands.docker import with_key
     from commands.environment import child_environ
     from commands.services import delivers, lineage_lost, prepare
 
@@ -365,6 +370,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
             "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
             "./run training-flow run --help\n"
         )
+    settings = with_key(settings)
     if not delivers(settings):  # nobody would do it for the flow
         settings = settings.model_copy(update={"lineage_delivery": "direct"})
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:

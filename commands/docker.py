@@ -17,9 +17,12 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 import typer
+from pydantic import SecretStr
 
 from commands.processes import become
+from commands.services import claim_data_source, lock_state
 from lakehouse.errors import SettingsError, SetupError
+from lakehouse.network import ca_bundle, proxies
 from lakehouse.settings import REPOSITORY, Settings
 
 FOLDER = REPOSITORY / "docker"
@@ -38,6 +41,8 @@ SECRETS = (
 HOST = "host.docker.internal"
 """This machine, as a container sees it."""
 SERVERS = ("aws_endpoint_url", "datahub_url", "marquez_url", "openmetadata_url")
+PATIENCE = {"COMPOSE_HTTP_TIMEOUT": "900"}
+"""Seconds that Compose waits for an answer of the engine; 60 are too few on a busy machine."""
 INSTALL = "https://docs.docker.com/engine/install/"
 
 
@@ -78,24 +83,88 @@ def airflow_docker(settings: Settings) -> NoReturn:
     """Build and start Airflow, the lineage server, PostgreSQL and backends; Ctrl-C stops them.
 
     Raises:
-        SetupError: there is no Docker engine or no Compose.
+        SetupError: there is no Docker engine or no Compose, or the state folder is in use.
         SettingsError: a setting cannot hold in a container.
     """
     inside, beside = in_container(settings), hosted(settings)
     compose = find_compose()
+    # Compose inherits the lock: no other Airflow uses this state folder until it ends.
+    os.set_inheritable(lock_state(settings).fileno(), True)
+    claim_data_source(settings)
     secrets_file = write_secrets(settings)
+    build_image(settings)
     typer.echo(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
     typer.echo(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
     for name in beside:
         typer.echo(f"{name}  {HOSTED[name].page}")
     profiles = [word for name in beside for word in ("--profile", name)]
-    arguments = [*profiles, "up", "--build"]
-    # The first compose needs to be told to build as the second does.
-    build = {"DOCKER_BUILDKIT": "1", "COMPOSE_DOCKER_CLI_BUILD": "1"}
     become(
-        [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *arguments],
-        {**os.environ, **inside.environ(), **build},
+        [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *profiles, "up"],
+        {**os.environ, **inside.environ(), **network_environ(settings), **PATIENCE},
     )
+
+
+def build_image(settings: Settings) -> None:
+    """Build the image with this machine's certificate authorities and proxies.
+
+    Raises:
+        SetupError: there is no `docker`, or it failed; its output says why.
+    """
+    docker = shutil.which("docker")
+    if docker is None:
+        raise SetupError(f"The image is built by `docker`, which is not on the PATH: {INSTALL}")
+    bundle = ca_bundle()
+    secret = ["--secret", f"id=ca-bundle,src={bundle.path}"] if bundle else []
+    found = proxies()
+    names = {"http": "HTTP_PROXY", "https": "HTTPS_PROXY", "no": "NO_PROXY"}
+    given = {names[key]: url for key, url in found.items()}
+    # Only from the machine's own network can a build reach a proxy at localhost.
+    is_local = any(_seen_inside(url) != url for url in found.values())
+    command = [
+        *(docker, "build", "--tag", PROJECT, "--file", str(FOLDER / "Dockerfile"), *secret),
+        *("--build-arg", f"USER_ID={container_user(docker, settings)}"),
+        *(word for name in given for word in ("--build-arg", name)),
+        *(("--network", "host") if is_local else ()),
+        str(REPOSITORY),
+    ]
+    environ = os.environ | given | {"DOCKER_BUILDKIT": "1"}
+    if subprocess.run(command, env=environ, check=False).returncode:
+        raise SetupError(
+            f"The image could not be built; see above. Certificate authorities: "
+            f"{f'{bundle.path} ({bundle.source})' if bundle else 'those of the image'}. Behind a "
+            "company's proxy set HTTPS_PROXY, and SSL_CERT_FILE to a PEM file with its authority."
+        )
+
+
+def container_user(docker: str, settings: Settings) -> int:
+    """Return the user id in the containers that owns this machine's state folder.
+
+    Rootless Docker shows its user's files as root's.
+    """
+    command = [docker, "info", "--format", "{{.SecurityOptions}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return 0 if "name=rootless" in done.stdout else settings.state_dir.stat().st_uid
+
+
+def network_environ(settings: Settings) -> dict[str, str]:
+    """Return the containers' variables of certificate authorities and proxies.
+
+    The bundle is copied into the state folder, which the containers have.
+    """
+    environ = {}
+    if bundle := ca_bundle():
+        copy = settings.state_dir / "ca-bundle.pem"
+        copy.write_bytes(bundle.path.read_bytes())
+        copy.chmod(0o644)
+        environ["CONTAINER_CA_BUNDLE"] = str(copy)
+    found = proxies()
+    for scheme in {"http", "https"} & found.keys():
+        environ[f"{scheme.upper()}_PROXY"] = _seen_inside(found[scheme])
+    if environ.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
+        hosts = {urlsplit(hosted.url).hostname or "" for hosted in HOSTED.values()}
+        inside = ("localhost", "127.0.0.1", HOST, "postgres", "throughline", *sorted(hosts))
+        environ["NO_PROXY"] = ",".join(filter(None, (*inside, found.get("no"))))
+    return environ
 
 
 def hosted(settings: Settings) -> list[str]:
@@ -154,6 +223,19 @@ def write_secrets(settings: Settings) -> Path:
     path.chmod(0o600)
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def with_key(settings: Settings) -> Settings:
+    """Return the settings with the key of the lineage server in Docker, unless they have one.
+
+    A lineage server without Docker ignores it.
+    """
+    path = settings.state_dir / "docker.env"
+    if settings.throughline_api_key.get_secret_value() or not path.exists():
+        return settings
+    lines = dict(line.partition("=")[::2] for line in path.read_text().splitlines())
+    key = SecretStr(lines.get("THROUGHLINE_API_KEY", ""))
+    return settings.model_copy(update={"throughline_api_key": key})
 
 
 def find_compose() -> list[str]:

@@ -15,6 +15,18 @@ from spark_jobs.runtime import java_home
 
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
+SLOW_MACHINE = {
+    # A task waits this long for Airflow's API, instead of 5 s, and survives some minutes without.
+    "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+    "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "10",
+    "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "10",
+    "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
+    "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "180",
+    "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "300",
+    "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "300",
+}
+"""Limits of Airflow for a machine whose load is many times its number of cores."""
+
 
 def script(name: str) -> str:
     """A program of the virtual environment that runs this."""
@@ -77,6 +89,7 @@ def _airflow(settings: Settings) -> dict[str, str]:
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API__SECRET_KEY": secret,
         "AIRFLOW__API_AUTH__JWT_SECRET": secret,
+        **SLOW_MACHINE,
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
         # On an overloaded machine Airflow's defaults (30, 50 and 5 s) fail what is only slow.
         "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "300",

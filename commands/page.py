@@ -41,17 +41,21 @@ def ensure_page() -> bool:
     BUILT.parent.mkdir(exist_ok=True)
     with (WEB / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two commands may start at once
-        wanted = digest()
-        mark = BUILT / ".digest"
-        if mark.exists() and mark.read_text() == wanted:
+        if is_built():
             return False
         install()
         fresh = WEB / ".built"
         npm("run", "build", "--", "--outDir", str(fresh), "--emptyOutDir")
-        (fresh / ".digest").write_text(wanted)
+        (fresh / ".digest").write_text(digest())
         shutil.rmtree(BUILT, ignore_errors=True)
         fresh.rename(BUILT)
         return True
+
+
+def is_built() -> bool:
+    """Return whether the page is built of the sources as they are."""
+    mark = BUILT / ".digest"
+    return mark.exists() and mark.read_text() == digest()
 
 
 def page_beside(log: Path) -> threading.Thread:

@@ -58,7 +58,7 @@ def prepare(settings: Settings) -> None:
         catalog.create_namespace(DATABASE)
 
 
-def _claim_data_source(settings: Settings) -> None:
+def claim_data_source(settings: Settings) -> None:
     """Keep real and generated rides apart: a state folder holds the data of one source.
 
     Raises:
@@ -183,8 +183,8 @@ def start_airflow(settings: Settings) -> Service:
     return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
 
-def _lock(settings: Settings) -> None:
-    """Keep the state folder to this process until it ends.
+def lock_state(settings: Settings) -> IO[str]:
+    """Lock the state folder until this process ends, and return the open lock.
 
     Raises:
         SetupError: another one has it: two Airflows would share one database.
@@ -198,7 +198,8 @@ def _lock(settings: Settings) -> None:
         with handle:
             owner = handle.read()
         raise SetupError(
-            f"`./run demo` or `./run airflow` is up already with {settings.state_dir}: "
+            f"`./run demo`, `./run airflow` or `./run airflow-docker` is up already with "
+            f"{settings.state_dir}: "
             f"{owner}. End it with Ctrl-C first, or use another folder: STATE_DIR=<folder>."
         ) from None
     handle.truncate(0)
@@ -208,6 +209,7 @@ def _lock(settings: Settings) -> None:
     )
     handle.flush()
     _locks.append(handle)  # a closed file would give the lock back
+    return handle
 
 
 _locks: list[IO[str]] = []
@@ -220,8 +222,8 @@ def claim(settings: Settings) -> None:
         SetupError: the state folder, a port or a backend is not as it must be.
     """
     deliveries(settings)  # that a backend lacks a setting is told before anything is touched
-    _lock(settings)
-    _claim_data_source(settings)
+    lock_state(settings)
+    claim_data_source(settings)
     require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     if is_embedded(settings):
         require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")

@@ -20,7 +20,7 @@ from commands.demo import default_months, lineage_command
 from commands.package import find_uv
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
-from commands.services import _lock, _locks
+from commands.services import _locks, lock_state
 from commands.status import show_settings, show_status
 from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -238,9 +238,9 @@ def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the
     settings: Settings,
 ) -> None:
     program = (
-        "import sys; from pathlib import Path; from commands.services import _lock\n"
+        "import sys; from pathlib import Path; from commands.services import lock_state\n"
         "from lakehouse.settings import load_settings\n"
-        "_lock(load_settings(state_dir=Path(sys.argv[1]))); print('has it', flush=True)\n"
+        "lock_state(load_settings(state_dir=Path(sys.argv[1]))); print('has it', flush=True)\n"
         "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", program, str(settings.state_dir)]
@@ -249,7 +249,7 @@ def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the
         assert first.stdout
         assert first.stdout.readline() == "has it\n"
         with pytest.raises(SetupError, match=r"up already with .*Airflow at http://localhost:9090"):
-            _lock(settings)
+            lock_state(settings)
         first.communicate("")
-    _lock(settings)
+    lock_state(settings)
     _locks.pop().close()

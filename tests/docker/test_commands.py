@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import SecretStr
 
 from commands.containers import airflow_environ, lineage_environ
 from commands.docker import (
@@ -18,13 +19,18 @@ from commands.docker import (
     HOSTED,
     PROJECT,
     SECRETS,
+    airflow_docker,
     backend_docker_nuke,
+    build_image,
+    container_user,
     file_of,
     find_compose,
     hosted,
     in_container,
+    with_key,
     write_secrets,
 )
+from commands.services import lock_state
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
@@ -74,6 +80,8 @@ def _told(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[st
     told = tmp_path / "told"
     record = f'[ "$1" = --project-name ] && {{ echo "$@"; /usr/bin/env; }} > {told}; exit 0'
     _program(programs, "docker-compose", record)
+    build = f'[ "$1" = build ] && {{ echo "$@"; /usr/bin/env; }} > {tmp_path}/built'
+    _program(programs, "docker", f'{build}; [ "$1" != compose ]')
     command = [sys.executable, "-m", "commands", *arguments]
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state")}
     done = subprocess.run(command, cwd=REPOSITORY, env=environ, capture_output=True, text=True)
@@ -90,7 +98,7 @@ def test_airflow_docker_starts_compose_with_settings_secrets_and_the_backend(
     assert f"datahub  {HOSTED['datahub'].page}" in said
     assert f"--env-file {tmp_path}/state/docker.env" in lines[0]
     assert all(f"--file {file_of(name)}" in lines[0] for name in HOSTED)
-    assert lines[0].endswith(" --profile datahub up --build")
+    assert lines[0].endswith(" --profile datahub up")
     assert "LINEAGE_BACKEND=datahub" in lines
     assert "THROUGHLINE_PORT=9003" in lines
     assert "DATAHUB_URL=http://datahub-gms:8080" in lines
@@ -222,4 +230,73 @@ def test_the_readme_names_the_ports_commands_and_files_of_the_code() -> None:
         assert backend.page.split("  ")[0] in readme
     assert f"--project-name {PROJECT} " in readme
     assert "`.state/docker.env`" in readme
-    assert "Nothing here was ever run on a Docker engine" in readme
+
+
+def test_the_image_is_built_with_the_machines_ca_bundle_and_proxies(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "company.pem"
+    bundle.write_text("a bundle")
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    monkeypatch.setenv("HTTPS_PROXY", "http://localhost:3128")
+    monkeypatch.setenv("NO_PROXY", "corp.example")
+    _, run = _told(programs, tmp_path, "airflow-docker")
+    built = (tmp_path / "built").read_text().splitlines()
+    assert f"--secret id=ca-bundle,src={bundle} " in built[0]
+    assert f"--build-arg USER_ID={os.getuid()} " in built[0]
+    assert "--build-arg HTTPS_PROXY" in built[0]
+    assert "--network host" in built[0]
+    assert "HTTPS_PROXY=http://localhost:3128" in built
+    copy = tmp_path / "state" / "ca-bundle.pem"
+    assert f"CONTAINER_CA_BUNDLE={copy}" in run
+    assert copy.read_text() == "a bundle"
+    assert "HTTPS_PROXY=http://host.docker.internal:3128" in run
+    (exceptions,) = (line for line in run if line.startswith("NO_PROXY="))
+    assert {"postgres", "throughline", "datahub-gms", "corp.example"} <= set(
+        exceptions.partition("=")[2].split(",")
+    )
+
+
+def test_a_failed_build_names_the_bundle_and_the_variables(
+    programs: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "company.pem"
+    bundle.touch()
+    monkeypatch.setenv("PIP_CERT", str(bundle))
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    settings.state_dir.mkdir()
+    _program(programs, "docker", "exit 1")
+    with pytest.raises(SetupError, match=rf"{bundle} \(PIP_CERT\).*HTTPS_PROXY.*SSL_CERT_FILE"):
+        build_image(settings)
+
+
+def test_rootless_docker_runs_the_containers_as_root(programs: Path, settings: Settings) -> None:
+    settings.state_dir.mkdir()
+    owner = 4711 if os.getuid() == 0 else os.getuid()
+    os.chown(settings.state_dir, owner, -1)
+    _program(programs, "docker", "echo '[name=seccomp,profile=default]'")
+    assert container_user("docker", settings) == owner
+    _program(programs, "docker", "echo '[name=seccomp,profile=default name=rootless]'")
+    assert container_user("docker", settings) == 0
+
+
+def test_commands_of_this_machine_find_the_key_of_the_containers(settings: Settings) -> None:
+    assert with_key(settings) == settings
+    key = write_secrets(settings).read_text().split("THROUGHLINE_API_KEY=")[1].split("\n")[0]
+    assert with_key(settings).throughline_api_key.get_secret_value() == key
+    named = settings.model_copy(update={"throughline_api_key": SecretStr("named")})
+    assert with_key(named) == named
+
+
+def test_a_state_folder_in_use_is_refused(
+    programs: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(programs, "docker", "exit 0")
+    lock = lock_state(settings)
+    try:
+        with pytest.raises(SetupError, match="is up already"):
+            airflow_docker(settings)
+    finally:
+        lock.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -38,6 +39,12 @@ AWS_CREDENTIALS = {
     "AWS_SESSION_TOKEN",
     "AWS_DEFAULT_REGION",
 }
+NETWORK = {
+    *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+}
+CA_BUNDLE = "CONTAINER_CA_BUNDLE"
+DOCKERFILE = (FOLDER / "Dockerfile").read_text()
 FILES = [COMPOSE_FILE, *map(file_of, HOSTED)]
 TEXTS = {file.name: file.read_text() for file in FILES}
 SERVICES: dict[str, Json] = {
@@ -49,6 +56,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([?-])([^}]*))?\}")
 VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
 PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
 README = (FOLDER / "README.md").read_text()
+WALKTHROUGH = (REPOSITORY / "docs" / "walkthrough.md").read_text()
 # Of others' images by what is said of them: nothing here can look into one.
 LISTENS = {
     "airflow": {9090},
@@ -72,7 +80,6 @@ KEEPS = {
     "mysql": "/var/lib/mysql",
     "opensearch": "/usr/share/opensearch/data",
     "postgres": "/var/lib/postgresql/data",
-    PROJECT: "/state",
 }
 
 
@@ -96,13 +103,16 @@ def _compose() -> list[str]:
     pytest.skip("neither `docker compose` nor `docker-compose` is installed")
 
 
-def _config(secrets: Path, files: list[Path], profiles: tuple[str, ...] = ()) -> Any:
+def _config(
+    secrets: Path, files: list[Path], profiles: tuple[str, ...] = (), **settings: Path
+) -> Any:
     """What Compose itself makes of files."""
     options = [word for file in files for word in ("--file", str(file))]
     options += [word for profile in profiles for word in ("--profile", profile)]
     project = ["--project-name", PROJECT, "--env-file", str(secrets)]
     command = [*_compose(), *project, *options, "config"]
-    return subprocess.run(command, capture_output=True, text=True)
+    environ = os.environ | {name.upper(): str(value) for name, value in settings.items()}
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
 
 
 def _services(done: Any) -> set[str]:
@@ -112,7 +122,7 @@ def _services(done: Any) -> set[str]:
 
 def test_compose_takes_all_files_with_the_secrets_that_the_command_makes(tmp_path: Path) -> None:
     secrets = write_secrets(load_settings(state_dir=tmp_path))
-    done = _config(secrets, FILES, tuple(HOSTED))
+    done = _config(secrets, FILES, tuple(HOSTED), state_dir=tmp_path)
     assert _services(done) == set(SERVICES)
     unasked = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert unasked == {"airflow", "postgres", "throughline"}
@@ -130,7 +140,9 @@ def test_each_profile_is_all_of_a_backend_by_itself(tmp_path: Path) -> None:
 
 def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
     (tmp_path / "empty.env").touch()
-    done = _config(tmp_path / "empty.env", [COMPOSE_FILE])  # every file asks in the same way: below
+    done = _config(
+        tmp_path / "empty.env", [COMPOSE_FILE], state_dir=tmp_path
+    )  # every file asks in the same way: below
     assert done.returncode != 0
     assert "./run airflow-docker makes it" in done.stderr
 
@@ -142,15 +154,19 @@ def test_every_variable_is_a_setting_or_a_secret_that_must_be_given() -> None:
             assert (operator, told) == ("?", "./run airflow-docker makes it"), (
                 f"{name} must be given, so that no default is ever used"
             )
-        else:
+        elif name != CA_BUNDLE:
             assert name.lower() in Settings.model_fields, name
-    assert set(SECRETS) == {name for name, operator, _ in VARIABLES if operator == "?"}
+    required = {name for name, operator, _ in VARIABLES if operator == "?"}
+    assert required == {*SECRETS, "STATE_DIR"}
 
 
 def test_every_default_is_that_of_the_setting() -> None:
     defaults = {(name, given) for name, operator, given in VARIABLES if operator == "-"}
     assert defaults
     for name, given in defaults:
+        if name == CA_BUNDLE:
+            assert f"SSL_CERT_FILE={given} " in DOCKERFILE
+            continue
         assert given == str(Settings.model_fields[name.lower()].default)
 
 
@@ -173,7 +189,7 @@ def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_kn
     assert settings - given == of_others
     known = {setting.variable for setting in THROUGHLINE_SETTINGS}
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
-    assert given - settings - AWS_CREDENTIALS == (given & known) - settings | airflow
+    assert given - settings - AWS_CREDENTIALS - NETWORK == (given & known) - settings | airflow
     assert set(DATABASES.values()) & given
     options = _airflow_options()
     for name in airflow:
@@ -203,10 +219,11 @@ def test_the_lineage_server_asks_for_a_key_and_lets_airflow_show_its_page() -> N
 
 def test_the_lineage_server_reads_the_spool_that_airflow_writes() -> None:
     airflow, throughline = SERVICES["airflow"], SERVICES["throughline"]
-    spool = load_settings(state_dir=airflow["environment"]["STATE_DIR"]).spool_dir
-    assert throughline["environment"]["THROUGHLINE_SPOOL"] == str(spool)
-    assert "state:/state" in airflow["volumes"]
-    assert "state:/state" in throughline["volumes"]
+    spool = load_settings(state_dir="/some/state").spool_dir
+    read = throughline["environment"]["THROUGHLINE_SPOOL"]
+    assert read.replace("${STATE_DIR}", "/some/state") == str(spool)
+    mounted = ["${STATE_DIR}:${STATE_DIR}:z"]
+    assert airflow["volumes"] == throughline["volumes"] == mounted
 
 
 def _published(service: Json, environ: dict[str, str]) -> list[str]:
@@ -283,7 +300,9 @@ def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
             image = service["image"].split(":")[0].split("/")[-1]
             for volume in service.get("volumes", []):
                 source, inside = volume.split(":")[:2]
-                if source.startswith("."):
+                if source == "${STATE_DIR}":
+                    assert inside == source
+                elif source.startswith("."):
                     assert volume.endswith(":ro"), volume
                     assert (FOLDER / source).is_file(), source
                     read = f"/docker-entrypoint-initdb.d/{Path(source).name}"
@@ -298,7 +317,6 @@ def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
         assert used == declared
         assert not seen & declared
         seen |= declared
-    assert f"\nVOLUME {KEEPS[PROJECT]}\n" in (FOLDER / "Dockerfile").read_text()
 
 
 def test_who_waits_for_a_service_waits_for_one_that_says_when_it_is_ready() -> None:
@@ -322,9 +340,21 @@ def test_every_image_is_pinned_and_named_in_the_readme() -> None:
         assert f"`{image}`" in README, image
 
 
+def test_the_images_that_were_never_run_are_listed_exactly() -> None:
+    listed = README.partition("These images were never run:")[2].partition("Their ports")[0]
+    by_hosted = {
+        SERVICES[name]["image"]
+        for file in TEXTS
+        if file != COMPOSE_FILE.name
+        for name in yaml.safe_load(TEXTS[file])["services"]
+    }
+    run = {SERVICES["postgres"]["image"]}
+    assert set(re.findall(r"`([^`]+)`", listed)) == by_hosted - run
+
+
 def test_every_command_that_is_named_exists() -> None:
     known = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
-    for text in (*TEXTS.values(), README):
+    for text in (*TEXTS.values(), README, WALKTHROUGH):
         for command in re.findall(r"\./run ([a-z][a-z-]+)", text):
             assert command in known, command
 

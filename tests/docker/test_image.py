@@ -10,7 +10,7 @@ import yaml
 
 from commands.containers import DATABASES, serve
 from commands.docker import COMPOSE_FILE
-from commands.page import BUILT, WEB, ensure_page
+from commands.page import BUILT, WEB, ensure_page, is_built
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import JAVA_VERSIONS
 
@@ -32,6 +32,11 @@ def test_everything_that_is_copied_exists_and_is_let_in() -> None:
         assert source == "." or f"!{source.split('/')[0]}" in IGNORED, source
 
 
+def test_the_page_that_is_built_here_is_let_in() -> None:
+    mark = (BUILT / ".digest").relative_to(REPOSITORY)
+    assert IGNORED.index(f"!{mark}") > IGNORED.index("**/.*")
+
+
 def test_every_package_of_the_workspace_is_locked_before_its_code_is_copied() -> None:
     files = (REPOSITORY / "packages").glob("*/pyproject.toml")
     members = {f"packages/{file.parent.name}/" for file in files}
@@ -43,19 +48,24 @@ def test_the_image_holds_the_code_and_nothing_private() -> None:
     let_in = {line[1:] for line in IGNORED if line.startswith("!")}
     wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     assert set(wheel) | {"airflow", "packages"} <= let_in
-    assert all((REPOSITORY / name).exists() for name in let_in)
+    assert all((REPOSITORY / name).exists() for name in let_in if "/." not in name)
     assert let_in.isdisjoint({".state", ".venv", ".git", "settings.yaml", "tests"})
-    assert IGNORED.index("**/.*") > max(n for n, line in enumerate(IGNORED) if line[:1] == "!")
+    folders = [n for n, line in enumerate(IGNORED) if line[:1] == "!" and "/." not in line]
+    assert IGNORED.index("**/.*") > max(folders)
 
 
 def test_the_page_is_built_by_the_locked_node_to_where_the_server_looks_for_it() -> None:
-    stage = JOINED.partition("FROM build AS page")[2].partition("\nFROM ")[0]
+    stage = JOINED.partition("FROM packages AS page")[2].partition("\nFROM ")[0]
     assert "--group node" in stage
     assert "node" in PYPROJECT["dependency-groups"]
-    program = re.search(r'python -c "([^"]+)"', stage)
-    assert program is not None
-    compile(program[1], "page", "exec")
-    assert program[1] == f"from {ensure_page.__module__} import ensure_page; ensure_page()"
+    programs = re.findall(r'python -c "([^"]+)"', stage)
+    for program in programs:
+        compile(program, "page", "exec")
+    imported = f"from {ensure_page.__module__} import"
+    assert programs == [
+        f"{imported} {is_built.__name__}; raise SystemExit(not is_built())",
+        f"{imported} {ensure_page.__name__}; ensure_page()",
+    ]
     built = re.search(r"^ARG BUILT=/app/(\S+)$", DOCKERFILE, re.MULTILINE)
     assert built is not None
     assert REPOSITORY / built[1] == BUILT
@@ -69,11 +79,20 @@ def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
         assert not re.search("PASSWORD|SECRET|TOKEN|KEY", line), line
 
 
-def test_the_image_runs_as_a_user_of_its_own() -> None:
+def test_the_image_runs_as_the_user_that_the_build_is_given() -> None:
     last_stage = DOCKERFILE.rsplit("\nFROM ", 1)[1]
-    users = re.findall(r"^USER (\w+)$", last_stage, re.MULTILINE)
-    assert users == ["10001"]
-    assert "useradd --create-home --uid 10001 pipeline" in last_stage
+    assert re.findall(r"^USER (\S+)$", last_stage, re.MULTILINE) == ["${USER_ID}"]
+    assert "ARG USER_ID=10001\n" in last_stage
+    assert "useradd --create-home --non-unique --uid ${USER_ID} pipeline" in last_stage
+
+
+def test_every_step_that_downloads_by_tls_gets_the_ca_bundle() -> None:
+    steps = re.findall(r"^RUN .+$", JOINED, re.MULTILINE)
+    downloading = [step for step in steps if re.search(r"\buv sync|pip install|npm", step)]
+    assert len(downloading) == 4
+    target = re.search(r"SSL_CERT_FILE=(\S+)", DOCKERFILE)
+    assert target is not None
+    assert all(f"--mount=type=secret,id=ca-bundle,target={target[1]}" in s for s in downloading)
 
 
 def test_uv_has_the_version_that_run_installs() -> None:
@@ -86,7 +105,7 @@ def test_uv_has_the_version_that_run_installs() -> None:
 
 
 def test_python_and_java_are_versions_that_the_project_supports() -> None:
-    python = re.search(r"^ARG PYTHON=3\.(\d+)$", DOCKERFILE, re.MULTILINE)
+    python = re.search(r"^ARG PYTHON=3\.(\d+)\.\d+$", DOCKERFILE, re.MULTILINE)
     java = re.search(r"openjdk-(\d+)-jre-headless", DOCKERFILE)
     assert python is not None
     assert java is not None

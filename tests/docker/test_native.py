@@ -50,7 +50,8 @@ def app() -> Iterator[Path]:
         _copy_context(app := Path(folder, "app"))
         uv = os.environ.get("UV") or shutil.which("uv")
         assert uv is not None
-        build = DOCKERFILE.partition(" AS build")[2].partition("\nFROM ")[0]
+        stages = DOCKERFILE.split("\nFROM ")
+        build = "\n".join(stage for stage in stages if " AS page" not in stage)
         # How files get there, and when they are compiled, changes nothing that a program sees.
         environ = os.environ | {"UV_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"}
         environ.pop("VIRTUAL_ENV", None)
@@ -67,7 +68,7 @@ def _copy_context(app: Path) -> None:
     lines = (FOLDER / "Dockerfile.dockerignore").read_text().splitlines()
     left_out = shutil.ignore_patterns(*(line[3:] for line in lines if line.startswith("**/")))
     app.mkdir()
-    for name in (line[1:] for line in lines if line.startswith("!")):
+    for name in (line[1:] for line in lines if line.startswith("!") and "/." not in line):
         source = REPOSITORY / name
         if source.is_dir():
             shutil.copytree(source, app / name, ignore=left_out)
@@ -107,12 +108,12 @@ class Machine:
     def here(self, text: str) -> str:
         """A text of the Dockerfile or of compose.yaml as it holds on this machine."""
         text = re.sub(r"@postgres/(\w+)", rf"@/\1?host={self.database}", text)
-        text = re.sub(r"/state\b", str(self.state), text)
         return text.replace("9002", str(self.throughline_port)).replace("/app", str(self.app))
 
     def environ(self, service: str, **given: str) -> dict[str, str]:
         """The whole environment of a container; `given` is what Compose was given."""
         given |= dict.fromkeys(SECRETS, KEY) | {"AIRFLOW_PORT": str(self.airflow_port)}
+        given |= {"STATE_DIR": str(self.state)}
         image = dict(
             pair.split("=", 1)
             for line in re.findall(r"^ENV (.+)$", DOCKERFILE.rpartition("\nFROM ")[2], re.MULTILINE)
@@ -120,7 +121,7 @@ class Machine:
         )
         path = f"{self.java}/bin:/usr/local/bin:/usr/bin:/bin"
         image["PATH"] = image["PATH"].replace("$PATH", path)
-        found = {"HOME": str(self.state / "home")} | image
+        found = image | {"HOME": str(self.state / "home")}
         for name, value in COMPOSE[service]["environment"].items():
             if value is not None:
                 found[name] = VARIABLE.sub(lambda each: given.get(each[1], each[2]), str(value))

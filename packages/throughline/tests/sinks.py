@@ -88,7 +88,7 @@ class Sink:
 
 
 @contextmanager
-def serving(sink: Sink, port: int = 0) -> Iterator[Sink]:
+def serving(sink: Sink, port: int = 0, host: str = "127.0.0.1") -> Iterator[Sink]:
     """Have a sink listen at its `url`."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -105,9 +105,9 @@ def serving(sink: Sink, port: int = 0) -> Iterator[Sink]:
         def handle_error(self, *_: Any) -> None:
             """A client that was killed is no news."""
 
-    server = Server(("127.0.0.1", port), Handler)
+    server = Server((host, port), Handler)
     server.daemon_threads = True
-    sink.url = f"http://127.0.0.1:{server.server_port}"
+    sink.url = f"http://{host}:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
