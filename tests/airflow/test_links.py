@@ -170,3 +170,21 @@ def test_a_run_of_lineage_leads_to_its_page_in_airflow(
     expect(page.get_by_text(TAXI_DAG).first).to_be_visible()
     assert page.url.startswith(linked.run_page.partition("/runs/")[0])
     page.close()
+
+
+def test_trigger_whose_answer_was_lost_starts_one_run(linked: Linked) -> None:
+    airflow = Airflow(linked.airflow, wait=0.01)
+    lost: list[httpx.Response] = []
+
+    def lose_first_answer(response: httpx.Response) -> None:
+        if response.request.url.path.endswith("/dagRuns") and not lost:
+            lost.append(response)
+            raise httpx.ReadTimeout("The answer is lost.")
+
+    before = len(airflow.unfinished(TAXI_DAG))
+    airflow._http.event_hooks["response"].append(lose_first_answer)
+    airflow.unpause(TAXI_DAG)
+    run = airflow.trigger(TAXI_DAG, {})
+    assert [response.request.method for response in lost] == ["POST"]
+    runs = [run["dag_run_id"] for run in airflow.unfinished(TAXI_DAG)]
+    assert (runs.count(run), len(runs)) == (1, before + 1)

@@ -71,7 +71,7 @@ def bare(tmp_path: Path) -> Path:
 
 def run_bare(bare: Path) -> subprocess.CompletedProcess[str]:
     environ = {"PATH": str(bare), "HOME": str(bare), "STATE_DIR": str(bare / "state")}
-    command = [REPOSITORY / "run", "settings"]
+    command = [str(REPOSITORY / "run"), "settings"]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 

@@ -17,6 +17,8 @@ from throughline_aws.local.datazone import DataZoneServer
 from throughline_aws.receiver import Receiver
 from throughline_aws.worker import Queue, Worker
 
+pytestmark = pytest.mark.replay
+
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
 
 _EVENTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "openlineage-events"

@@ -22,6 +22,8 @@ from .datahub_server import Json, Store, delivering, endpoint_error, fill
 from .rewritten import pipeline, sent
 from .sinks import Answer
 
+pytestmark = pytest.mark.replay
+
 _TAXI, _WEATHER, _FLOW = "ingest_yellow_taxi_data", "ingest_weather_data", "TrainForecastModelFlow"
 # DESIGN's table of data edges; files by the folder that they are in.
 _DESIGN = {

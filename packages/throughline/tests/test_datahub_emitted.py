@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from throughline.api.sample.rides import rides
 from throughline.deliver import Delivery, Forwarder
 from throughline.deliver.rewrite import DATAHUB
@@ -19,6 +21,8 @@ from throughline.projection.live import Live
 
 from .datahub_server import Json, Store, delivering, fill
 from .rewritten import events_of, pipeline
+
+pytestmark = pytest.mark.replay
 
 
 def _job_event(name: str, **parts: Any) -> Json:

@@ -23,6 +23,8 @@ from throughline.trust import answers as _answers  # noqa: F401 (its questions a
 
 from .test_health import at
 
+pytestmark = pytest.mark.replay
+
 _COUNT = 40
 _NODE = {"node": "dataset:db:d0"}
 _ASKED: dict[str, list[dict[str, Any]]] = {

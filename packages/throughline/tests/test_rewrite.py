@@ -14,6 +14,8 @@ from throughline.deliver.rewrite import REWRITINGS, Rewriting
 
 from .rewritten import Specification, events_of, sent
 
+pytestmark = pytest.mark.replay
+
 Json = dict[str, Any]
 
 _STACK = (
