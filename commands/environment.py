@@ -91,10 +91,6 @@ def _airflow(settings: Settings) -> dict[str, str]:
         "AIRFLOW__API_AUTH__JWT_SECRET": secret,
         **SLOW_MACHINE,
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
-        # On an overloaded machine Airflow's defaults (30, 50 and 5 s) fail what is only slow.
-        "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "300",
-        "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "300",
-        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
         "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
