@@ -49,6 +49,9 @@ def demo(
     model: Annotated[
         str | None, typer.Option(help="What forecasts: seasonal_naive or weather.")
     ] = None,
+    service: Annotated[
+        Literal["yellow", "green"], typer.Option(help="Taxis to ingest and to train on.")
+    ] = "yellow",
     backend: Backend = None,
 ) -> None:
     """The main job: ingest with Airflow, train with Metaflow, show the lineage."""
@@ -60,7 +63,7 @@ def demo(
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )
-    run_demo(settings, parse_months(months), exit_when_done=exit_)
+    run_demo(settings, parse_months(months), service=service, exit_when_done=exit_)
 
 
 @app.command(context_settings=PASS_ON)

@@ -18,16 +18,16 @@ from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, 
 from commands.processes import Service, stopping, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import (
-    TAXI_DAG,
-    TRAIN_DAG,
     WEATHER_DAG,
     lineage_caught_up,
     lineage_delivered,
     start_services,
+    taxi_dag,
+    train_dag,
 )
 from lakehouse.backends import deliveries, is_embedded
 from lakehouse.errors import PipelineError, SettingsError
-from lakehouse.forecasts import FORECAST, newest_forecasts
+from lakehouse.forecasts import forecast_table, newest_forecasts
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
 
@@ -42,27 +42,30 @@ class DemoFailed(PipelineError):
     """A DAG run failed, or did not do what it was to."""
 
 
-def run_demo(settings: Settings, months: list[str], *, exit_when_done: bool) -> None:
-    """Run everything and show it; returns when interrupted or, if asked, when done.
+def run_demo(
+    settings: Settings, months: list[str], *, service: str = "yellow", exit_when_done: bool
+) -> None:
+    """Run everything for a taxi service and show it, until interrupted or, if asked, done.
 
     Raises:
         PipelineError: something failed; the message says what and where to look.
     """
     console = Console(highlight=False)
-    months = months or default_months(settings)
-    console.print(_data_line(settings, months), soft_wrap=True)
+    months = months or default_months(settings, service)
+    console.print(_data_line(settings, service, months), soft_wrap=True)
     services: list[Service] = []
     with stopping(services):
         with Progress(console) as progress:
             airflow = start_services(settings, services, progress)
-            notes = run_dags(settings, airflow, progress, {TAXI_DAG: months, WEATHER_DAG: months})
+            of_dags = {taxi_dag(service): months, WEATHER_DAG: months}
+            notes = run_dags(settings, airflow, progress, of_dags, service=service)
             if is_embedded(settings):
                 with progress.stage("Lineage taken in"):
                     services[0].wait_until(lambda: lineage_caught_up(settings), CAUGHT_UP_SECONDS)
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
-        _show(console, settings, progress, notes)
+        _show(console, settings, service, progress, notes)
         if exit_when_done:
             console.print(f"\nEnded, as --exit has it: {comes_up_again(settings)}", soft_wrap=True)
             return
@@ -82,7 +85,7 @@ def comes_up_again(settings: Settings) -> str:
     )
 
 
-def default_months(settings: Settings) -> list[str]:
+def default_months(settings: Settings, service: str = "yellow") -> list[str]:
     """Months to load when none were given; empty leaves the choice to the DAG.
 
     Raises:
@@ -97,20 +100,21 @@ def default_months(settings: Settings) -> list[str]:
     wanted = "--data names the folder that holds taxi/trip-data/ and weather/averages/."
     if not folder.is_dir():
         raise SettingsError(f"There is no folder {folder}. {wanted}")
-    found = sorted(path.stem[-7:] for path in folder.glob("yellow_tripdata_????-??.parquet"))
+    found = sorted(path.stem[-7:] for path in folder.glob(f"{service}_tripdata_????-??.parquet"))
     if not found:
-        raise SettingsError(f"{folder} has no yellow_tripdata_YYYY-MM.parquet. {wanted}")
+        raise SettingsError(f"{folder} has no {service}_tripdata_YYYY-MM.parquet. {wanted}")
     return found[-2:]
 
 
-def _data_line(settings: Settings, months: list[str]) -> str:
+def _data_line(settings: Settings, service: str, months: list[str]) -> str:
     chosen = ", ".join(months) or f"what was published in the last {settings.months_back} months"
     if settings.data_source == "generator":
         return (
-            f"Data: [bold]made by the built-in generator[/bold] (not real rides), {chosen}. "
+            "Data: [bold]made by the built-in generator[/bold] (not real rides), "
+            f"{service} taxis, {chosen}. "
             "--real loads from TLC and NOAA, --data from a mirror."
         )
-    return f"Data: {settings.taxi_url} and {settings.weather_url}, {chosen}."
+    return f"Data: {settings.taxi_url} and {settings.weather_url}, {service} taxis, {chosen}."
 
 
 def run_dags(
@@ -119,6 +123,7 @@ def run_dags(
     progress: Progress,
     months: dict[str, list[str]],
     started: Callable[[], None] = lambda: None,
+    service: str = "yellow",
 ) -> list[str]:
     """Ingest, then the training that the new taxi data triggers; what is worth a remark.
 
@@ -128,39 +133,40 @@ def run_dags(
         DemoFailed: a DAG run failed, or the training was not triggered.
     """
     notes = []
-    for dag in (TAXI_DAG, WEATHER_DAG, TRAIN_DAG):
+    taxi, train = taxi_dag(service), train_dag(service)
+    for dag in (taxi, WEATHER_DAG, train):
         airflow.unpause(dag)
     with progress.stage("Ingest"):
         runs = {dag: airflow.trigger(dag, {"months": months[dag]}) for dag in months}
         started()
         _follow(settings, airflow, progress, runs)
     old_weather = _not_loaded(airflow, WEATHER_DAG, runs[WEATHER_DAG])
-    old_taxi = _not_loaded(airflow, TAXI_DAG, runs[TAXI_DAG])
+    old_taxi = _not_loaded(airflow, taxi, runs[taxi])
     if old_weather:
         notes.append(f"No new weather was loaded. {old_weather}")
     conf = {}
-    if settings.forecast_model == "weather" and (reason := _no_weather(settings)):
+    if settings.forecast_model == "weather" and (reason := _no_weather(settings, service)):
         conf = {"model": "seasonal_naive"}
         notes.append(f"Seasonal-naive was trained instead of the weather model. {reason}")
-    if old_taxi and _is_trained(settings):
+    if old_taxi and _is_trained(settings, service):
         notes.append(f"No new taxi data, so nothing was trained again. {old_taxi}")
         return notes
     by_data = not old_taxi and not (old_weather and settings.forecast_model == "weather")
     if by_data:
         with progress.stage("Training, triggered by the new data"):
-            run = _triggered_training(airflow, runs[TAXI_DAG])
-            _follow(settings, airflow, progress, {TRAIN_DAG: run})
+            run = _triggered_training(airflow, train, runs[taxi])
+            _follow(settings, airflow, progress, {train: run})
         return notes
     if old_taxi:
         notes.append("The data was there, but no forecast of it: it was trained now.")
     with progress.stage("Training, which no new data triggered"):
-        waiting = [run["dag_run_id"] for run in airflow.unfinished(TRAIN_DAG)]
-        run = waiting[0] if waiting else airflow.trigger(TRAIN_DAG, conf)
-        _follow(settings, airflow, progress, {TRAIN_DAG: run})
+        waiting = [run["dag_run_id"] for run in airflow.unfinished(train)]
+        run = waiting[0] if waiting else airflow.trigger(train, conf)
+        _follow(settings, airflow, progress, {train: run})
     return notes
 
 
-def _triggered_training(airflow: Airflow, source_run: str) -> str:
+def _triggered_training(airflow: Airflow, train: str, source_run: str) -> str:
     """Wait for the training that a taxi run triggers; return its run id.
 
     Raises:
@@ -168,21 +174,21 @@ def _triggered_training(airflow: Airflow, source_run: str) -> str:
     """
     deadline = time.monotonic() + TRIGGER_SECONDS
     with airflow.within(TRIGGER_SECONDS):
-        while not (run := airflow.triggered_by(TRAIN_DAG, source_run)):
+        while not (run := airflow.triggered_by(train, source_run)):
             if time.monotonic() > deadline:
                 raise DemoFailed(
-                    f"{TRAIN_DAG} was not triggered by {source_run} in {TRIGGER_SECONDS} s."
+                    f"{train} was not triggered by {source_run} in {TRIGGER_SECONDS} s."
                 )
             time.sleep(POLL_SECONDS)  # between two looks at Airflow
     return run
 
 
-def _no_weather(settings: Settings) -> str:
+def _no_weather(settings: Settings, service: str) -> str:
     """Why there is no weather of the month to train on; empty if there is some."""
     from metaflow_flows.train_forecast_model.weather_model import counties
 
     try:
-        end = newest_month_end(settings)
+        end = newest_month_end(settings, service)
         read_weather(settings, counties().unique(), end - timedelta(days=28), end)
     except NoData as error:
         return str(error)
@@ -197,13 +203,13 @@ def _not_loaded(airflow: Airflow, dag: str, run: str) -> str:
     return " ".join(airflow.xcom(dag, run, "download", "skipped") or ["Its log says why."])
 
 
-def _is_trained(settings: Settings) -> bool:
+def _is_trained(settings: Settings, service: str) -> bool:
     """Whether there are forecasts as of the end of the newest month, or nothing to train on."""
     try:
-        end = newest_month_end(settings)
+        end = newest_month_end(settings, service)
     except NoData:
         return True
-    forecasts = newest_forecasts(settings)
+    forecasts = newest_forecasts(settings, service)
     return bool(forecasts) and forecasts[0]["as_of"] >= end
 
 
@@ -240,14 +246,17 @@ def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
     return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(told[-20:])
 
 
-def _show(console: Console, settings: Settings, progress: Progress, notes: list[str]) -> None:
+def _show(
+    console: Console, settings: Settings, service: str, progress: Progress, notes: list[str]
+) -> None:
+    table = forecast_table(service)
     for note in notes:
         console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
-    forecasts = newest_forecasts(settings)
+    forecasts = newest_forecasts(settings, service)
     if not forecasts:
-        raise DemoFailed(f"{FORECAST.identifier} is empty: there was nothing to train on.")
+        raise DemoFailed(f"{table.identifier} is empty: there was nothing to train on.")
     console.print(
-        f"[bold]{FORECAST.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
+        f"[bold]{table.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
         f"as of {forecasts[0]['as_of']}",
         soft_wrap=True,
     )
@@ -258,13 +267,13 @@ def _show(console: Console, settings: Settings, progress: Progress, notes: list[
     for row in forecasts[:FORECASTS_SHOWN]:
         grid.add_row(*(str(row[column]) for column in columns))
     console.print(grid)
-    _show_tree(console, settings)
+    _show_tree(console, settings, table.name)
     console.print()
     console.print(progress.timings())
     console.print(_places(settings))
 
 
-def _show_tree(console: Console, settings: Settings) -> None:
+def _show_tree(console: Console, settings: Settings, table: str) -> None:
     if not is_embedded(settings):
         console.print(
             f"\nThe lineage was sent to {settings.lineage_backend}, past the lineage server:"
@@ -272,9 +281,9 @@ def _show_tree(console: Console, settings: Settings) -> None:
             soft_wrap=True,
         )
         return
-    command = f"{lineage_command(settings)} tree {FORECAST.name}"
+    command = f"{lineage_command(settings)} tree {table}"
     console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")
-    tree = [script("throughline"), "tree", FORECAST.name]
+    tree = [script("throughline"), "tree", table]
     if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
         raise DemoFailed(f"The lineage cannot be shown; {settings.state_dir}/logs may say why.")
     if deliveries(settings):

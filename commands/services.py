@@ -26,10 +26,22 @@ from lakehouse.settings import Settings
 from spark_jobs.archive import ensure_archive
 from spark_jobs.runtime import jars, java_home
 
-TAXI_DAG = "ingest_yellow_taxi_data"
+
+def taxi_dag(service: str) -> str:
+    """Return the DAG that ingests a taxi service."""
+    return f"ingest_{service}_taxi_data"
+
+
+def train_dag(service: str) -> str:
+    """Return the DAG that trains on a taxi service."""
+    return "train_forecast_model" if service == "yellow" else f"train_{service}_forecast_model"
+
+
+TAXI_DAG = taxi_dag("yellow")
 WEATHER_DAG = "ingest_weather_data"
-TRAIN_DAG = "train_forecast_model"
+TRAIN_DAG = train_dag("yellow")
 DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
+EVERY_DAG = (*DAGS, taxi_dag("green"), train_dag("green"))
 START_SECONDS = 600
 """How long a service may take to start; an overloaded machine needs most of it."""
 
@@ -263,7 +275,7 @@ def wait_for_airflow(
     """
     url = f"http://localhost:{settings.airflow_port}"
     airflow = Airflow(url, service.check, report)
-    service.wait_until(lambda: airflow.healthy(DAGS), START_SECONDS)
+    service.wait_until(lambda: airflow.healthy(EVERY_DAG), START_SECONDS)
     if errors := airflow.import_errors():
         raise SetupError("Airflow cannot load every DAG: " + "\n".join(errors))
     _end_interrupted(airflow, service)
@@ -276,7 +288,7 @@ def _end_interrupted(airflow: Airflow, service: Service) -> None:
     Each DAG runs once at a time. Airflow would go on with the old run, with today's settings, and
     every new one would wait for it.
     """
-    for dag in DAGS:
+    for dag in EVERY_DAG:
         for run in airflow.unfinished(dag):
             began = run["start_date"]
             if began and datetime.fromisoformat(began) < service.started:

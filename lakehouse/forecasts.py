@@ -10,13 +10,19 @@ from lakehouse.catalog import load_table
 from lakehouse.names import Table
 from lakehouse.settings import Settings
 
-FORECAST = Table("yellow_rides_hourly_forecast")
+
+def forecast_table(service: str) -> Table:
+    """Return the table of a taxi service's forecasts."""
+    return Table(f"{service}_rides_hourly_forecast")
 
 
-def newest_forecasts(settings: Settings) -> list[dict[str, Any]]:
+FORECAST = forecast_table("yellow")
+
+
+def newest_forecasts(settings: Settings, service: str = "yellow") -> list[dict[str, Any]]:
     """Rows (datetime_hour, pulocationid, forecasted_total_rides, as_of, model_version) of the
     newest as_of, the busiest zone first and by hour; none while nothing was forecast."""
-    table = load_table(settings, FORECAST)
+    table = load_table(settings, forecast_table(service))
     if table is None:
         return []
     rows = table.scan().to_arrow().to_pylist()

@@ -20,10 +20,11 @@ from commands.demo import default_months, lineage_command
 from commands.package import find_uv
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
-from commands.services import _locks, lock_state
+from commands.services import EVERY_DAG, _locks, lock_state, taxi_dag, train_dag
 from commands.status import show_settings, show_status
 from lakehouse.errors import PipelineError, SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+from metaflow_flows.train_forecast_model.tables import SERVICES
 from tests.pipeline.conftest import free_ports
 
 
@@ -195,6 +196,24 @@ def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
     assert not (tmp_path / "state" / "logs").exists()
 
 
+def test_an_unknown_service_is_answered_with_those_allowed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "commands", "demo", "--service", "red"]
+    environ = os.environ | {"STATE_DIR": str(tmp_path / "state"), "RUN_FROM": str(REPOSITORY)}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'red' is not one of 'yellow', 'green'" in " ".join(done.stderr.split())
+    assert not (tmp_path / "state").exists()
+
+
+def test_every_service_of_the_demo_has_its_dags() -> None:
+    files = {path.stem for path in (REPOSITORY / "airflow/dags").glob("*.py")}
+    for service in SERVICES:
+        assert {taxi_dag(service), train_dag(service)} <= files
+    assert files >= set(EVERY_DAG)
+
+
 def test_status_of_nothing_says_so_and_makes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +234,10 @@ def test_months_not_given_are_the_mirrors_newest(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     with pytest.raises(SettingsError, match=r"has no yellow_tripdata_YYYY-MM\.parquet"):
         default_months(load_settings(data_source=str(tmp_path)))
+    with pytest.raises(SettingsError, match=r"has no green_tripdata_YYYY-MM\.parquet"):
+        default_months(load_settings(data_source=str(tmp_path)), "green")
+    (folder / "green_tripdata_2023-02.parquet").touch()
+    assert default_months(load_settings(data_source=str(tmp_path)), "green") == ["2023-02"]
     for month in ("2019-03", "2018-12", "2019-04"):
         (folder / f"yellow_tripdata_{month}.parquet").touch()
     assert default_months(load_settings(data_source=str(tmp_path))) == ["2019-03", "2019-04"]

@@ -186,6 +186,24 @@ def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str
     assert gone(clone), clone.processes()
 
 
+def test_the_demo_of_green_taxis_forecasts_them_with_the_weather(
+    clone: Clone, first_demo: str
+) -> None:
+    done = clone.run(
+        *("demo", "--service", "green", "--model", "weather", "--months", "2025-05", "--exit")
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert "green taxis, 2025-05" in done.stdout
+    assert "nyc_taxi.green_rides_hourly_forecast, 6 of" in done.stdout
+    for job in (
+        "TrainForecastModelFlow.write_forecasts_to_table",
+        "ingest_green_taxi_data.merge_upsert_staging_into_raw_green",
+        "ingest_weather_data.merge_upsert_staging_into_raw_weather",
+    ):
+        assert re.search(rf"{job}  COMPLETED", done.stdout), done.stdout
+    assert gone(clone), clone.processes()
+
+
 def test_ctrl_c_in_the_middle_of_a_load_leaves_no_process(
     clone: Clone, first_demo: str, tmp_path: Path
 ) -> None:
