@@ -345,6 +345,20 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(
     assert len(caplog.records) == 1
 
 
+def test_lag_reads_no_byte_of_an_unfinished_line(live: Live, spool: Path) -> None:
+    _append(spool / "a.jsonl", b'{"long": "' + b"x" * 10_000_000)
+    tail = SpoolTail(live, spool)
+    tail.poll()
+
+    def read_by_this_process() -> int:
+        lines = Path("/proc/self/io").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("rchar")).split()[1])
+
+    before = read_by_this_process()
+    assert tail.lag() == (10_000_010, 10_000_010)
+    assert read_by_this_process() - before < 100_000
+
+
 def test_the_lag_is_what_was_written_and_not_yet_taken(live: Live, spool: Path, build: Any) -> None:
     tail, line = SpoolTail(live, spool), _line(build, "a")
     assert tail.lag() == (0, 0)

@@ -59,7 +59,8 @@ SETTINGS = (
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
     Setting("body_memory", "134217728", "bytes of all bodies together that are being read"),
-    Setting("body_seconds", "60", "seconds that a body may take to arrive"),
+    Setting("body_seconds", "60", "seconds that a body may take to arrive, an answer to be read"),
+    Setting("most_connections", "500", "connections that may be open; half as many event streams"),
     Setting("most_events", "10000", "events of one posted array that are read"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
     Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
@@ -92,6 +93,7 @@ class Settings:
     body_memory: int
     body_seconds: float
     most_events: int
+    most_connections: int
     longest_query: float
     running_queries: int
     waiting_queries: int
@@ -129,6 +131,7 @@ def resolve(
         body_memory=int(_number("body_memory", values["body_memory"])),
         body_seconds=_number("body_seconds", values["body_seconds"]),
         most_events=int(_number("most_events", values["most_events"])),
+        most_connections=int(_number("most_connections", values["most_connections"])),
         redact=values["redact"],
         longest_query=_number("longest_query", values["longest_query"]),
         running_queries=_count("running_queries", values["running_queries"], least=1),

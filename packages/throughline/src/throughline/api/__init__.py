@@ -3,6 +3,7 @@
 from throughline.api.access import Access
 from throughline.api.app import make_app
 from throughline.api.bodies import BodyLimits
+from throughline.api.connections import BoundedProtocol, ConnectionLimits
 from throughline.api.stream import end_streams
 
-__all__ = ["Access", "BodyLimits", "end_streams", "make_app"]
+__all__ = ["Access", "BodyLimits", "BoundedProtocol", "ConnectionLimits", "end_streams", "make_app"]

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -75,6 +76,7 @@ def make_app(
     stuck_files: Callable[[], Sequence[Mapping[str, str]]] | None = None,
     running_queries: int = 4,
     waiting_queries: int = 100,
+    most_streams: int = 250,
 ) -> FastAPI:
     """The ASGI application over a live log.
 
@@ -82,7 +84,8 @@ def make_app(
     are lines without an end, `longest_query` the seconds that a question may take, `program` how
     the page's command lines call this one, `bodies` the limits of requests, `stuck_files` returns
     the spool files that cannot be read, each with the reason. `running_queries` are run at once
-    and `waiting_queries` wait for their turn; more get a 503.
+    and `waiting_queries` wait for their turn; more get a 503, as do more clients of the event
+    stream than `most_streams`.
     """
     reader = BodyReader(bodies or BodyLimits())
     admission = Admission(running_queries, waiting_queries)
@@ -91,6 +94,7 @@ def make_app(
     app.state.present = ""
     app.state.spool_lag = spool_lag
     app.state.stuck_files = stuck_files
+    app.state.most_streams = most_streams
     # What stays open until the server ends is not for a sample, which nothing new comes to.
     resources = [each for each in _RESOURCES if each is not stream]
 
@@ -122,6 +126,8 @@ def _of(
     app.state.longest_query = longest_query
     app.state.admission = admission
     app.state.is_closing = False
+    app.state.streams = 0
+    app.state.stream_readers = CapacityLimiter(4)  # threads; the others answer requests
     app.state.document = None
     for resource in resources:
         app.router.routes += resource.router.routes  # include_router would make them all anew

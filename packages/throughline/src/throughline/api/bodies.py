@@ -9,10 +9,12 @@ bounds them.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from anyio import CapacityLimiter
 from starlette.datastructures import Headers
@@ -102,8 +104,11 @@ class BodyReader:
             self._clocks.discard(clock)
 
     def release(self, body: Body) -> None:
-        """Return the memory of a body."""
+        """Drop a body and return its memory, if possible to the operating system."""
+        body.clear()
         self._free += body.reserved
+        if body.reserved > _PORTION:
+            _trim()
         body.reserved = 0
 
     def close(self) -> None:
@@ -159,9 +164,12 @@ class Body:
 
     def take(self) -> bytes:
         """Return the bytes, and keep none."""
-        whole = b"".join(self._parts)
-        self._parts.clear()
-        return whole
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._parts = []
 
     def _unzipped(self, chunk: bytes) -> Iterator[bytes]:
         if self._unzip is None:
@@ -200,10 +208,27 @@ class Bodies:
         except ConnectionError:
             return  # nobody is left to answer
         except ThroughlineError as error:
+            if body is not None:
+                self._reader.release(body)
             await _reject(error, scope, receive, send)
         finally:
             if body is not None:
                 self._reader.release(body)
+
+
+@cache
+def _allocator() -> ctypes.CDLL | None:
+    """Return the C library if it is glibc, which keeps what is freed of large blocks."""
+    try:
+        library = ctypes.CDLL(None)
+        return library if hasattr(library, "malloc_trim") else None
+    except (OSError, TypeError):  # Windows
+        return None
+
+
+def _trim() -> None:
+    if (library := _allocator()) is not None:
+        library.malloc_trim(0)
 
 
 def _has_body(headers: Headers) -> bool:

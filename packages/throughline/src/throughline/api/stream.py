@@ -8,23 +8,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, FastAPI, Header, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from throughline.api.http import LARGEST, LiveState
-from throughline.errors import LogError
+from throughline.errors import BusyError, LogError
 from throughline.projection.live import Live
 
 log = logging.getLogger(__name__)
 router = APIRouter()
 
-_PAGE = 100
+_MOST_EVENTS = 100
+_PAGE_BYTES = 64 * 1024
+"""Memory that a client which does not read costs, about; one event is read whole all the same."""
+
 _HEARTBEAT_SECONDS = 15.0
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -54,7 +57,9 @@ async def stream_events(
     """
     start = after if last_event_id is None else last_event_id
     state = request.app.state
-    events = _events(live, live.newest if start is None else start, lambda: state.is_closing)
+    if state.streams >= state.most_streams:
+        raise BusyError(f"{state.streams} clients read the stream, which are all that may: wait")
+    events = _events(live, live.newest if start is None else start, state)
     return EventStream(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
 
@@ -64,26 +69,31 @@ def end_streams(app: FastAPI) -> None:
     app.state.live.wake()
 
 
-async def _events(live: Live, after: int, is_closing: Callable[[], bool]) -> AsyncIterator[str]:
+async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
     loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
         with suppress(RuntimeError):  # the loop is closed already
             loop.call_soon_threadsafe(woken.set)
 
-    with live.listening(wake):
+    number = 1
+    with live.listening(wake), _counted(state):
         yield ": here\n\n"  # Firefox tells nobody of a stream before its first byte
-        while not is_closing():
+        while not state.is_closing:
             woken.clear()
-            try:
-                page = await run_in_threadpool(_page, live, after)
-            except LogError as error:  # the client comes back and goes on
-                log.warning("an event stream ends early: %s", error)
-                return
+            page: list[tuple[int, str]] = []
+            if live.newest > after:
+                try:
+                    page = await run_sync(_page, live, after, number, limiter=state.stream_readers)
+                except LogError as error:  # the client comes back and goes on
+                    log.warning("an event stream ends early: %s", error)
+                    return
+            number = _next_number(number, page)
+            damaged = live.unreadable
+            for after, body in page:
+                if after not in damaged:
+                    yield _framed(after, body)
             if page:
-                after = page[-1][0]
-                damaged = live.unreadable
-                yield "".join(_framed(seq, body) for seq, body in page if seq not in damaged)
                 continue
             try:
                 await asyncio.wait_for(woken.wait(), _HEARTBEAT_SECONDS)
@@ -91,8 +101,23 @@ async def _events(live: Live, after: int, is_closing: Callable[[], bool]) -> Asy
                 yield ": still here\n\n"
 
 
-def _page(live: Live, after: int) -> list[tuple[int, str]]:
-    return list(islice(live.log.read(after, page_size=_PAGE), _PAGE))
+@contextmanager
+def _counted(state: Any) -> Iterator[None]:
+    state.streams += 1
+    try:
+        yield
+    finally:
+        state.streams -= 1
+
+
+def _next_number(number: int, page: list[tuple[int, str]]) -> int:
+    """Return how many events to read next, so that they take about `_PAGE_BYTES`."""
+    size = sum(len(body) for _, body in page)
+    return max(number // 2, 1) if size > _PAGE_BYTES else min(number * 2, _MOST_EVENTS)
+
+
+def _page(live: Live, after: int, number: int) -> list[tuple[int, str]]:
+    return list(islice(live.log.read(after, page_size=number), number))
 
 
 def _framed(seq: int, body: str) -> str:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import signal
 import socket
 import threading
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from throughline.alerts import Watch, read_rules
-from throughline.api import Access, BodyLimits, end_streams, make_app
+from throughline.api import (
+    Access,
+    BodyLimits,
+    BoundedProtocol,
+    ConnectionLimits,
+    end_streams,
+    make_app,
+)
 from throughline.cli.render import log_to_stderr, print_line
 from throughline.cli.snapshot import Snapshotter
 from throughline.collect import SpoolTail
@@ -29,6 +39,7 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.25
 _FOLLOW_SECONDS = 1.0
+_STOP_SECONDS = 2  # for requests under way
 
 
 def run_server(settings: Settings) -> None:
@@ -69,8 +80,9 @@ def run_server(settings: Settings) -> None:
         (lambda: [file._asdict() for file in tail.stuck]) if tail else None,
         settings.running_queries,
         settings.waiting_queries,
+        settings.most_connections // 2,
     )
-    server = Server(app)
+    server = Server(app, ConnectionLimits(settings.most_connections, settings.body_seconds))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -98,15 +110,17 @@ def run_server(settings: Settings) -> None:
 
 
 class Server(uvicorn.Server):
-    """Serves our application, and does not wait for clients of an event stream to go first."""
+    """Serve our application to clients that may be slow, silent or many."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, limits: ConnectionLimits | None = None) -> None:
+        protocol: Any = partial(BoundedProtocol, limits or ConnectionLimits())
         config = uvicorn.Config(
             app,
+            http=protocol,
             log_level="warning",
             log_config=None,  # as all lines
             access_log=False,
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=2 * _STOP_SECONDS,
             ws="none",
             proxy_headers=False,  # nothing here asks who called
             server_header=False,
@@ -114,11 +128,29 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
 
+    async def on_tick(self, counter: int) -> bool:
+        """Look at the connections every second."""
+        if counter % 10 == 0:
+            for connection in self._connections():
+                connection.check()
+        return await super().on_tick(counter)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams and the bodies that still arrive, then stop."""
+        """End streams and bodies, wait for answers under way, and cut what is left."""
         end_streams(self._app)
         self._app.state.bodies.close()
+        cutting = asyncio.create_task(self._cut_connections())
         await super().shutdown(sockets)
+        cutting.cancel()
+
+    async def _cut_connections(self) -> None:
+        await asyncio.sleep(_STOP_SECONDS)
+        for connection in self._connections():
+            connection.cut()
+
+    def _connections(self) -> list[BoundedProtocol]:
+        found = list(self.server_state.connections)
+        return [each for each in found if isinstance(each, BoundedProtocol)]
 
 
 def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:

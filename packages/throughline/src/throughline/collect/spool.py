@@ -130,7 +130,10 @@ class SpoolTail:
         return taken
 
     def lag(self) -> Lag:
-        """What of the folder is not yet taken in."""
+        """Return what of the folder is not yet taken in, without reading any file.
+
+        What the last look at a file left behind has no line end.
+        """
         behind = unended = 0
         for entry in _spool_files(self._folder):
             try:
@@ -140,10 +143,13 @@ class SpoolTail:
             if not stat.S_ISREG(status.st_mode):
                 continue
             size = status.st_size
-            offset = self._offsets.get(storable(entry.path))
-            rest = size if offset is None else max(size - offset.position, 0)
-            behind += rest
-            unended += rest if rest and _is_unended(entry.path, size - rest) else 0
+            name = storable(entry.path)
+            offset = self._offsets.get(name)
+            position = 0 if offset is None else min(offset.position, size)
+            behind += size - position
+            inode, looked_at, _ = self._looked_at.get(name, (status.st_ino, 0, 0))
+            if inode == status.st_ino:
+                unended += max(min(looked_at, size) - position, 0)
         return Lag(behind, unended)
 
     def _drain(self, path: str, name: str) -> int:
@@ -245,14 +251,6 @@ def _whole_lines(file: int, position: int) -> bytes:
         if end >= 0 or len(chunk) < size:
             return chunk[: end + 1]
         size *= 2
-
-
-def _is_unended(path: str, position: int) -> bool:
-    try:
-        with _opened(path) as file:
-            return not _whole_lines(file, position)
-    except OSError:
-        return False
 
 
 def _sources(chunk: bytes, name: str, position: int) -> Iterator[tuple[str, bytes]]:

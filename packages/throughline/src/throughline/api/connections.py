@@ -1,0 +1,127 @@
+"""Bounds of connections: how many there are, and how long each may let the server wait.
+
+uvicorn limits the time between two requests. Here are the limits of a request that does not arrive
+and of an answer that is not read, which it lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_HEAD_SECONDS = 10.0
+_MOST_OVERHEAD = 64 * 1024
+"""Bytes of a request that are no body: its head, and the framing of 1,024 short chunks."""
+
+_CHUNK_OVERHEAD = 8  # bytes of framing for each byte of a body in chunks of one byte
+_LEAST_READ = 64 * 1024  # bytes of an answer that a client has to read within its time
+_ANSWER = (
+    b"HTTP/1.1 %s\r\nconnection: close\r\nretry-after: 5\r\ncontent-length: %d\r\n"
+    b"content-type: text/plain; charset=utf-8\r\n\r\n%s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Bounds of connections: how many, and seconds that one may stand still."""
+
+    most: int = 500
+    seconds: float = 60
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol that `check`, called about every second, ends where it stands still."""
+
+    def __init__(self, limits: ConnectionLimits, **given: Any) -> None:
+        super().__init__(**given)
+        self._limits = limits
+        self._arrival_ends: float | None = None  # None: no request is arriving
+        self._overhead = 0
+        self._unread = 0  # bytes of answers when the client last read enough of them
+        self._read_at = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Refuse a connection beyond the most that may be open."""
+        if len(self.connections) < self._limits.most:
+            super().connection_made(cast(asyncio.Transport, transport))
+            self._expect(self._head_seconds)
+            return
+        self.transport = cast(asyncio.Transport, transport)
+        self._end(b"503 Service Unavailable", b"too many connections are open: try again later")
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived, unless it is more than a request needs besides its body."""
+        if self._arrival_ends is None and self._is_idle:
+            self._expect(self._head_seconds)
+        self._overhead += len(data)
+        super().data_received(data)
+        if self._arrival_ends is not None and self._overhead > _MOST_OVERHEAD:
+            self._end(b"431 Request Header Fields Too Large", b"the head of a request is too large")
+
+    def on_message_begin(self) -> None:
+        """Start the time that the head may take; one behind another request waits for that."""
+        super().on_message_begin()
+        self._expect(self._head_seconds if self._is_idle else self._whole_seconds)
+
+    def on_headers_complete(self) -> None:
+        """Start the time that the body may take; its reader answers 408 before that is over."""
+        super().on_headers_complete()
+        self._expect(self._whole_seconds)
+
+    def on_body(self, body: bytes) -> None:
+        """Count what is no body."""
+        super().on_body(body)
+        self._overhead = max(self._overhead - (1 + _CHUNK_OVERHEAD) * len(body), 0)
+
+    def on_message_complete(self) -> None:
+        """Stop the time: the request is there."""
+        super().on_message_complete()
+        self._arrival_ends = None
+        self._overhead = 0
+
+    def on_response_complete(self) -> None:
+        """Give a client that still sends a rejected body little time to end."""
+        super().on_response_complete()
+        if self._arrival_ends is not None:
+            self._expect(self._head_seconds)
+
+    def check(self) -> None:
+        """End the connection if a request does not arrive or an answer is not read."""
+        now = time.monotonic()
+        if self._arrival_ends is not None and now > self._arrival_ends:
+            self._end(b"408 Request Timeout", b"the request did not arrive in time")
+        unread = self.transport.get_write_buffer_size()
+        if not unread or unread > self._unread or unread <= self._unread - _LEAST_READ:
+            self._unread, self._read_at = unread, now
+        elif now - self._read_at > self._limits.seconds:
+            self.transport.abort()
+
+    def cut(self) -> None:
+        """End the connection at once."""
+        self.transport.abort()
+
+    @property
+    def _head_seconds(self) -> float:
+        return min(_HEAD_SECONDS, self._limits.seconds)
+
+    @property
+    def _whole_seconds(self) -> float:
+        return self._limits.seconds + _HEAD_SECONDS
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _expect(self, seconds: float) -> None:
+        self._arrival_ends = time.monotonic() + seconds
+
+    def _end(self, status: bytes, reason: bytes) -> None:
+        """Close the connection; with an answer unless one is under way."""
+        self._arrival_ends = None
+        if self._is_idle and not self.transport.is_closing():
+            self.transport.write(_ANSWER % (status, len(reason), reason))
+        self.transport.close()

@@ -1,0 +1,192 @@
+"""Bodies and connections that break a bound, at a server in this process."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.request import urlopen
+
+import orjson
+import pytest
+from fastapi import FastAPI
+
+from throughline.api import BodyLimits, ConnectionLimits, make_app
+from throughline.api.bodies import SMALL
+from throughline.cli.serve import Server
+from throughline.projection.live import Live
+
+from .raw import head, open_socket, posted, read_answer
+from .servers import until
+
+_LINEAGE = "/api/v1/lineage"
+_SMALL_PATHS = ("/api/v2/keys", "/api/v2/aliases", "/api/v2/nothing", "/healthz")
+
+Start = Callable[..., int]
+
+
+@pytest.fixture
+def start(live: Live) -> Iterator[Start]:
+    """Start servers with limits; returns the port of each."""
+    started: list[tuple[Server, threading.Thread]] = []
+    live.start()
+
+    def run(
+        bodies: BodyLimits | None = None,
+        limits: ConnectionLimits | None = None,
+        app: FastAPI | None = None,
+    ) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = Server(app or make_app(live, bodies=bodies), limits)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        started.append((server, thread))
+        return int(listener.getsockname()[1])
+
+    yield run
+    for server, thread in started:
+        server.should_exit = True
+        thread.join()
+    live.stop()
+
+
+def _event(build: Any, size: int = 0) -> bytes:
+    facets = {"x": {"text": "x" * size}}
+    return orjson.dumps(build.run("START", "r", "j", "08:00:00", facets=facets))
+
+
+def _healthy(port: int) -> bool:
+    with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
+        return bool(answer.status == 200)
+
+
+def _endless(count: int) -> Iterator[bytes]:
+    return (b" " * 65_536 for _ in range(count))
+
+
+@pytest.mark.parametrize("path", _SMALL_PATHS)
+def test_body_beyond_the_size_of_a_small_endpoint_is_rejected(path: str, start: Start) -> None:
+    port = start()
+    answer = posted(port, path, _endless(100))
+    assert (answer.status, "at most 65536 bytes" in answer.text) == (413, True)
+    with open_socket(port, head(path, "Content-Length: 65537")) as connection:
+        assert read_answer(connection).status == 413  # before a byte of it
+
+
+def test_announced_body_is_rejected_before_it_is_sent(start: Start) -> None:
+    port = start()
+    request = head(_LINEAGE, "Content-Length: 67108865", "Expect: 100-continue")
+    with open_socket(port, request) as connection:
+        answer = read_answer(connection)
+    assert (answer.status, "at most 67108864 bytes" in answer.text) == (413, True)
+
+
+@pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15)])
+def test_zipped_bomb_is_rejected_by_its_size(encoding: str, bits: int, start: Start) -> None:
+    zip_ = zlib.compressobj(9, wbits=bits)
+    bomb = [zip_.compress(bytes(2**20)) for _ in range(100)] + [zip_.flush()]
+    answer = posted(start(), _LINEAGE, filter(None, bomb), f"Content-Encoding: {encoding}")
+    assert (answer.status, "unzipped" in answer.text) == (413, True)
+
+
+def test_zipped_stream_without_content_is_bounded_as_well(start: Start) -> None:
+    port = start(BodyLimits(largest=1_000_000))
+    zip_ = zlib.compressobj(wbits=31)
+    begin = zip_.flush(zlib.Z_FULL_FLUSH)
+    empty = b"\x00\x00\x00\xff\xff" * 10_000  # stored blocks (RFC 1951, 3.2.4)
+    empty_blocks = [begin, *[empty] * 100]
+    answer = posted(port, _LINEAGE, filter(None, empty_blocks), "Content-Encoding: gzip")
+    assert answer.status == 413
+
+
+def test_bytes_after_a_zipped_body_are_rejected(start: Start, build: Any) -> None:
+    body = gzip.compress(_event(build)) + b"more"
+    answer = posted(start(), _LINEAGE, [body], "Content-Encoding: gzip")
+    assert (answer.status, "bytes after its end" in answer.text) == (400, True)
+
+
+def test_slow_body_is_answered_with_408(start: Start) -> None:
+    port = start(BodyLimits(seconds=0.2))
+    with open_socket(port, head(_LINEAGE, "Content-Length: 100") + b"[") as connection:
+        answer = read_answer(connection)
+    assert (answer.status, "THROUGHLINE_BODY_SECONDS" in answer.text) == (408, True)
+
+
+def test_large_bodies_share_memory_that_small_ones_do_not_need(
+    start: Start, build: Any, live: Live
+) -> None:
+    app = make_app(live, bodies=BodyLimits(largest=300_000, memory=300_000))
+    port = start(app=app)
+    reader = app.state.bodies
+    large = _event(build, 200_000)
+    request = head(_LINEAGE, "Content-Length: 300000") + b" " * 250_000
+    with open_socket(port, request):
+        until(lambda: reader._free == 300_000 - (250_000 - SMALL))
+        answer = posted(port, _LINEAGE, [large])
+        assert (answer.status, "memory for bodies" in answer.text) == (503, True)
+        assert posted(port, _LINEAGE, [_event(build)]).status == 201
+    until(lambda: bool(reader._free == 300_000))
+    assert posted(port, _LINEAGE, [large]).status == 201
+
+
+def test_silent_connections_are_closed(start: Start) -> None:
+    port = start(limits=ConnectionLimits(seconds=0.2))
+    sent = (b"", b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: ", head("/healthz", method="GET") + b"G")
+    connections = [open_socket(port, each) for each in sent * 75]
+    statuses = [read_answer(connection).status for connection in connections]
+    for connection in connections:
+        connection.close()
+    assert set(statuses) <= {0, 200, 408}
+    assert statuses.count(408) >= 225
+    assert _healthy(port)
+
+
+def test_head_without_end_is_rejected(start: Start) -> None:
+    port = start()
+    with open_socket(port, b"GET / HTTP/1.1\r\n") as connection, pytest.raises(ConnectionError):
+        connection.sendall((b"X: " + b"x" * 10_000 + b"\r\n") * 1_000)
+    with open_socket(port, b"GET / HTTP/1.1\r\nX: " + b"x" * 65_536) as connection:
+        assert read_answer(connection).status == 431
+
+
+def test_trailer_without_end_is_cut(start: Start) -> None:
+    request = head(_LINEAGE, "Transfer-Encoding: chunked") + b"1\r\n[\r\n0\r\n"
+    with open_socket(start(), request) as connection, pytest.raises(ConnectionError):
+        connection.sendall((b"X: " + b"x" * 10_000 + b"\r\n") * 10_000)
+
+
+def test_body_in_chunks_of_one_byte_is_accepted(start: Start, build: Any) -> None:
+    body = _event(build, 20_000)
+    assert posted(start(), _LINEAGE, (bytes([each]) for each in body)).status == 201
+
+
+def test_connections_beyond_the_most_are_refused(start: Start) -> None:
+    port = start(limits=ConnectionLimits(most=2))
+    held = [open_socket(port, head("/healthz", method="GET")) for _ in range(2)]
+    assert [read_answer(connection).status for connection in held] == [200, 200]
+    with open_socket(port) as third:
+        answer = read_answer(third)
+    assert (answer.status, "too many connections" in answer.text) == (503, True)
+    for connection in held:
+        connection.close()
+    until(lambda: _answered(port) == 200)
+
+
+def _answered(port: int) -> int:
+    with open_socket(port, head("/healthz", method="GET")) as connection:
+        return read_answer(connection).status
+
+
+def test_answer_that_is_not_read_ends_its_connection(start: Start, build: Any, live: Live) -> None:
+    port = start(limits=ConnectionLimits(seconds=0.2))
+    for number in range(20):
+        event = build.run("START", f"r{number}", "j", "08:00:00", facets={"x": {"t": "x" * 10**6}})
+        assert posted(port, _LINEAGE, [orjson.dumps(event)]).status == 201
+    stream = head("/api/v2/events/stream?after=0", method="GET")
+    with open_socket(port, stream):
+        until(lambda: bool(live._listeners))
+        until(lambda: not live._listeners)
+    assert _healthy(port)
