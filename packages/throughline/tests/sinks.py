@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,8 +24,9 @@ class Said:
 
 Answer = int | tuple[int, dict[str, str]] | Said | str
 """A status, one with headers or a body, "cut": the connection breaks in the middle of the answer,
-"closed": it is closed in good order before any answer, or "slow": none comes as long as anybody
-waits."""
+"closed": it is closed in good order before any answer, "slow": none comes as long as anybody
+waits, "drip": its head comes by single bytes and has no end, or "endless": a 201 whose body has no
+end."""
 
 
 class Sink:
@@ -59,12 +60,14 @@ class Sink:
             self.requests.append(body)
             self.headers.append({**handler.headers, "path": handler.path})
             self.connections.add(handler.client_address)
-            if answer == 201:
+            if answer in (201, "endless"):
                 self.taken.append(body)
             self.changed.notify_all()
         if isinstance(answer, str):
             if answer == "slow":
                 handler.connection.recv(1)  # until who asked gives up
+            if answer in ("drip", "endless"):
+                _write_until_closed(handler, is_dripping=answer == "drip")
             if answer == "cut":
                 handler.wfile.write(b"HTTP/1.1 201 Crea")
                 at_once = struct.pack("ii", 1, 0)
@@ -85,6 +88,15 @@ class Sink:
         handler.end_headers()
         handler.wfile.write(said)
         handler.close_connection = handler.close_connection or self.hangs_up
+
+
+def _write_until_closed(handler: BaseHTTPRequestHandler, *, is_dripping: bool) -> None:
+    pause = threading.Event()
+    with suppress(OSError):
+        handler.wfile.write(b"HTTP/1.1 201 Created\r\n" + (b"X: " if is_dripping else b"\r\n"))
+        while True:
+            handler.wfile.write(b"x" if is_dripping else b"x" * 65_536)
+            pause.wait(0.01 if is_dripping else 0)
 
 
 @contextmanager

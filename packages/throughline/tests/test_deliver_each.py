@@ -34,7 +34,7 @@ def forwarding(
     request: pytest.FixtureRequest, live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Forwarder, Sink]]:
     """A forwarder with three events before it, and the server that it posts them to."""
-    if "slow" in request.node.callspec.params.values():
+    if {"slow", "drip"} & set(map(str, request.node.callspec.params.values())):
         monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.5)
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
@@ -63,13 +63,13 @@ def test_every_backend_that_is_posted_to_is_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble", [401, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "closed", "slow"]
+    "trouble", [401, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "closed", "slow", "drip"]
 )
 def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
     forwarding: tuple[Forwarder, Sink], trouble: Answer, live: Live
 ) -> None:
     forwarder, sink = forwarding
-    times = 1 if trouble == "slow" else 2
+    times = 1 if trouble in ("slow", "drip") else 2
     tried: list[str] = []
 
     def answer(run: str, _nth: int) -> Answer:
@@ -82,6 +82,16 @@ def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
             forwarder.drain()
         assert standings_answer(live.log)[0]["lag"] == 2
     assert forwarder.drain() == 2
+    assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
+    assert standings_answer(live.log)[0]["deadLetters"] == 0
+
+
+def test_endless_answer_of_success_is_read_as_far_as_needed(
+    forwarding: tuple[Forwarder, Sink], live: Live
+) -> None:
+    forwarder, sink = forwarding
+    sink.answer = _taking(lambda run, _nth: "endless" if run == _RUNS[1] else 201)
+    assert forwarder.drain() == 3
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
     assert standings_answer(live.log)[0]["deadLetters"] == 0
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from throughline.deliver.http import new_client, post
+from throughline.deliver.http import Client, post
 from throughline.errors import ConfigError, DeliveryError
 
 log = logging.getLogger("throughline.alerts")
@@ -53,7 +53,7 @@ class Webhook:
     def act(self, alert: dict[str, Any]) -> None:
         """Post it."""
         target = self._target()
-        with new_client() as client:  # its path is often its secret
+        with Client() as client:  # its path is often its secret
             post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
 
     def _target(self) -> str:

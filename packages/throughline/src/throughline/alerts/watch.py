@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 _LEAST_SECONDS = 1.0
 _MOST_SECONDS = 60.0
 _STANDING_SECONDS = 60.0
+_STOP_SECONDS = 2.0
 _STANDING_SHARE = 50
 _GIVE_UP_MICROS = 24 * 3_600 * 1_000_000
 
@@ -60,7 +61,7 @@ class Watch:
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
-            self._thread.join(5)
+            self._thread.join(_STOP_SECONDS)
 
     def look(self) -> None:
         """Put on record what broke a rule since the last look."""

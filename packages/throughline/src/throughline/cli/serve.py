@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -102,8 +103,8 @@ def run_server(settings: Settings) -> None:
         follower.join()
         snapshotter.stop()
         live.stop()
-        for each in beside:
-            each.stop()
+        with ThreadPoolExecutor(len(beside) + 1) as pool:  # one may wait for a peer that hangs
+            list(pool.map(lambda part: part.stop(), beside))
         event_log.close()
         log.info("throughline stopped")
         gc.freeze()  # nor does an end need to: its collections would take seconds

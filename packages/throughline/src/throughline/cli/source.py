@@ -14,6 +14,9 @@ from throughline.wire import http_name
 
 _MOST_TRIES = 4
 _LONGEST_PAUSE = 10
+_LONGEST_ANSWER = 600.0
+_LARGEST_ANSWER = 1024**3
+_PORTION = 1024**2
 
 Source = Callable[[str, dict[str, Any]], Any]
 
@@ -65,12 +68,12 @@ def request(
         while True:
             try:
                 with urlopen(query, timeout=60) as response:
-                    return json.loads(response.read() or b"null")
+                    return json.loads(_read(response) or b"null")
             except HTTPError as error:
                 tries -= 1
                 pause = _pause(error.code, error.headers.get("Retry-After"))
                 if pause is None or not tries:
-                    return _refused(settings, error.code, error.read())
+                    return _refused(settings, error.code, _read(error))
                 time.sleep(pause)
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
@@ -78,6 +81,19 @@ def request(
             f"no server answers at {settings.url} ({reason}): start one with"
             f" `{settings.start_hint}`, or name another with --url, or a log with --database"
         ) from None
+
+
+def _read(response: Any) -> bytes:
+    """Read an answer as long as it is neither too large nor too slow."""
+    body = bytearray()
+    end = time.monotonic() + _LONGEST_ANSWER
+    while part := response.read1(_PORTION):
+        body += part
+        if len(body) > _LARGEST_ANSWER:
+            raise OSError(f"its answer is larger than {_LARGEST_ANSWER} bytes")
+        if time.monotonic() > end:
+            raise OSError(f"its answer takes longer than {_LONGEST_ANSWER:g} s")
+    return bytes(body)
 
 
 def _pause(status: int, retry_after: str | None) -> float | None:

@@ -130,9 +130,9 @@ class SpoolTail:
         return taken
 
     def lag(self) -> Lag:
-        """Return what of the folder is not yet taken in, without reading any file.
+        """Return what of the folder is not yet taken in.
 
-        What the last look at a file left behind has no line end.
+        What the last poll left of a file has no line end: only a file without a poll is read.
         """
         behind = unended = 0
         for entry in _spool_files(self._folder):
@@ -147,9 +147,11 @@ class SpoolTail:
             offset = self._offsets.get(name)
             position = 0 if offset is None else min(offset.position, size)
             behind += size - position
-            inode, looked_at, _ = self._looked_at.get(name, (status.st_ino, 0, 0))
+            inode, looked_at, _ = self._looked_at.get(name, (0, 0, 0))
             if inode == status.st_ino:
                 unended += max(min(looked_at, size) - position, 0)
+            elif not inode and position < size and not _has_line_end(entry.path, position):
+                unended += size - position
         return Lag(behind, unended)
 
     def _drain(self, path: str, name: str) -> int:
@@ -251,6 +253,18 @@ def _whole_lines(file: int, position: int) -> bytes:
         if end >= 0 or len(chunk) < size:
             return chunk[: end + 1]
         size *= 2
+
+
+def _has_line_end(path: str, position: int) -> bool:
+    try:
+        with _opened(path) as file:
+            while chunk := os.pread(file, _CHUNK, position):
+                if b"\n" in chunk:
+                    return True
+                position += len(chunk)
+    except OSError:
+        return True
+    return False
 
 
 def _sources(chunk: bytes, name: str, position: int) -> Iterator[tuple[str, bytes]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
 from throughline.deliver import http
 from throughline.deliver.backend import Delivery
-from throughline.deliver.http import Http, HttpConfig, post, raise_refusal
+from throughline.deliver.http import Client, Http, HttpConfig, post, raise_refusal
 from throughline.deliver.known import Done
 from throughline.deliver.rewrite.datahub_extras import proposals
 from throughline.deliver.rewrite.datahub_kept import DATAHUB
@@ -19,7 +20,7 @@ from throughline.errors import ConfigError, UnavailableError
 
 if TYPE_CHECKING:
     from datahub.emitter.rest_emitter import DataHubRestEmitter
-    from requests import Response
+    from requests.adapters import BaseAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class DataHub(Http):
 
     def __init__(self, config: DataHubConfig) -> None:
         super().__init__(config)
-        self._emitter = _emitter(config) if config.emitter else None
+        self._emitter = _emitter(config, self._client) if config.emitter else None
         self._done: Done = {}
 
     def send(self, delivery: Delivery) -> None:
@@ -71,7 +72,7 @@ class DataHub(Http):
             raise_refusal(shown, answer.status_code, answer.text, answer.headers)
 
 
-def _emitter(config: DataHubConfig) -> DataHubRestEmitter:
+def _emitter(config: DataHubConfig, client: Client) -> DataHubRestEmitter:
     try:
         from datahub.emitter.rest_emitter import DataHubRestEmitter, EmitMode
     except ImportError:
@@ -89,13 +90,34 @@ def _emitter(config: DataHubConfig) -> DataHubRestEmitter:
         default_emit_mode=EmitMode.SYNC_PRIMARY,
         datahub_component="throughline",
     )
-    emitter.session.hooks["response"].append(_check_whole)
+    for scheme in ("http://", "https://"):
+        emitter.session.mount(scheme, _adapter(client))
     return emitter
 
 
-def _check_whole(answer: Response, **_: Any) -> None:
-    """Python's HTTP client takes an answer that ends within its first line for a whole one."""
-    from requests import ConnectionError
+def _adapter(client: Client) -> BaseAdapter:
+    """Have requests, which bounds neither time nor size, send with our client."""
+    from requests.adapters import BaseAdapter
+    from requests.models import PreparedRequest, Response
+    from requests.structures import CaseInsensitiveDict
 
-    if not answer.headers:
-        raise ConnectionError("the connection ended in the middle of the answer")
+    class Adapter(BaseAdapter):
+        def send(self, request: PreparedRequest, *_: Any, **_given: Any) -> Response:
+            url, body = str(request.url), request.body
+            content = body.encode() if isinstance(body, str) else body or b""
+            assert isinstance(content, bytes), "the emitter sends JSON texts"
+            headers = {name: str(value) for name, value in request.headers.items()}
+            headers["Accept-Encoding"] = "identity"
+            shown = url.partition("?")[0]
+            answer = client.exchange(str(request.method), url, content, headers, shown)
+            response = Response()
+            response.status_code = answer.status
+            response.headers = CaseInsensitiveDict(answer.headers)
+            response.raw = BytesIO(answer.content)
+            response.url, response.request = url, request
+            return response
+
+        def close(self) -> None:
+            """Leave the client to its owner."""
+
+    return Adapter()

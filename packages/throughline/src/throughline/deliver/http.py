@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 from throughline.deliver.backend import Delivery
@@ -18,9 +21,11 @@ from throughline.log import redact_text
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    import httpx
 
 TIMEOUT_SECONDS = 30
+"""Time for a whole exchange, from the connection to the last byte."""
+
+_LARGEST_ANSWER = 1024 * 1024
 _SHOWN = 500  # characters of an answer that explains itself
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
 """Statuses that say nothing about the event: it waits for as long as it takes."""
@@ -64,7 +69,7 @@ class Http:
     def __init__(self, config: HttpConfig) -> None:
         headers = {"Authorization": f"Bearer {config.api_key}"} if config.api_key else {}
         self._url = f"{config.url.rstrip('/')}/{config.endpoint.lstrip('/')}"
-        self._client = new_client(headers)
+        self._client = Client(headers)
 
     def send(self, delivery: Delivery) -> None:
         """Post one event."""
@@ -75,11 +80,72 @@ class Http:
         self._client.close()
 
 
-def new_client(headers: dict[str, str] | None = None) -> httpx.Client:
-    """A client; what it is made of takes long to load, and a server often sends nothing."""
-    import httpx
+class Answer(NamedTuple):
+    """An answer of a peer; of a long one only the beginning of its body."""
 
-    return httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, verify=_trusted())
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Client:
+    """An HTTP client whose exchanges are bounded in time and size, as httpx's alone are not.
+
+    It is used by one thread at a time.
+    """
+
+    def __init__(self, headers: dict[str, str] | None = None) -> None:
+        import httpx  # takes long to load, and a server often sends nothing
+
+        self._runner = asyncio.Runner()
+        self._busy = threading.Lock()
+        self._client = httpx.AsyncClient(
+            headers={"Accept-Encoding": "identity", **(headers or {})},
+            timeout=None,  # of each read; here the whole exchange has one
+            verify=_trusted(),
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def exchange(
+        self, method: str, url: str, content: bytes, headers: Mapping[str, str], shown: str
+    ) -> Answer:
+        """Send a request and return the answer. Raises UnavailableError without one."""
+        import httpx
+
+        try:
+            with self._busy:
+                return self._runner.run(self._exchange(method, url, content, headers))
+        except httpx.TransportError as error:
+            raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
+        except TimeoutError:
+            raise UnavailableError(f"{shown}: timed out after {TIMEOUT_SECONDS} s") from None
+
+    def close(self) -> None:
+        """Close the connections, unless a thread that is being given up still uses one."""
+        if self._busy.acquire(blocking=False):
+            with self._runner as runner:
+                runner.run(self._client.aclose())
+
+    async def _exchange(
+        self, method: str, url: str, content: bytes, headers: Mapping[str, str]
+    ) -> Answer:
+        body = bytearray()
+        async with asyncio.timeout(TIMEOUT_SECONDS) as clock:
+            given: dict[str, Any] = {"content": content, "headers": headers}
+            async with self._client.stream(method, url, **given) as response:
+                with suppress(TimeoutError):
+                    # The status says it all: what is missing of the body changes nothing.
+                    async with asyncio.timeout_at((clock.when() or 0) - TIMEOUT_SECONDS / 10):
+                        async for part in response.aiter_raw():
+                            body += part
+                            if len(body) > _LARGEST_ANSWER:
+                                break
+        return Answer(response.status_code, response.headers, bytes(body[:_LARGEST_ANSWER]))
 
 
 @cache
@@ -90,19 +156,15 @@ def _trusted() -> SSLContext:
     return httpx.create_ssl_context()
 
 
-def post(client: httpx.Client, url: str, content: bytes, shown: str) -> bytes:
+def post(client: Client, url: str, content: bytes, shown: str) -> bytes:
     """Post JSON; any answer of 2xx means that it has arrived. `shown` is the URL's name in errors.
 
     Answers what the server said. Raises UnavailableError or DeliveryError.
     """
-    import httpx
-
-    try:
-        answer = client.post(url, content=content, headers={"Content-Type": "application/json"})
-    except httpx.TransportError as error:
-        raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
-    if not answer.is_success:
-        raise_refusal(shown, answer.status_code, answer.text, answer.headers)
+    headers = {"Content-Type": "application/json"}
+    answer = client.exchange("POST", url, content, headers, shown)
+    if not 200 <= answer.status < 300:
+        raise_refusal(shown, answer.status, answer.content.decode(errors="replace"), answer.headers)
     return answer.content
 
 
