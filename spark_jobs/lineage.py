@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from lakehouse.backends import python_transport
 from lakehouse.names import DatasetName, Table
@@ -20,6 +21,8 @@ PRODUCER = "https://github.com/throughline-lineage/two-orchestrators-one-lineage
 COMMIT_REPORT = (
     "https://openlineage.io/spec/facets/1-0-0/IcebergCommitReportOutputDatasetFacet.json"
 )
+
+P = ParamSpec("P")
 
 PARENT_KEYS = (
     "parentRunId",
@@ -38,6 +41,20 @@ def lineage_parent(spark: SparkSession) -> dict[str, str]:
     return {k: v for k, v in found.items() if v} if all(found.values()) else {}
 
 
+def _harmless(report: Callable[P, None]) -> Callable[P, None]:
+    """Make a warning of whatever fails in a report."""
+
+    @wraps(report)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            report(*args, **kwargs)
+        except Exception as error:
+            print(f"warning: lineage was not reported in full: {error!r}")  # noqa: T201 - task log
+
+    return call
+
+
+@_harmless
 def tell_checks(
     spark: SparkSession, settings: Settings, name: DatasetName, assertions: list[dict[str, Any]]
 ) -> None:
@@ -81,6 +98,7 @@ def tell_checks(
             )
 
 
+@_harmless
 def tell_commit(spark: SparkSession, settings: Settings, table: Table, snapshot: Snapshot) -> None:
     """What a commit added and what it kept, as a further event of the run that started this one.
 
@@ -123,17 +141,8 @@ def _now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-@contextmanager
-def _client(settings: Settings) -> Iterator[OpenLineageClient]:
-    """A client; whatever fails while it is open is a warning."""
-    try:
-        from openlineage.client import OpenLineageClient, set_producer
+def _client(settings: Settings) -> closing[OpenLineageClient]:
+    from openlineage.client import OpenLineageClient, set_producer
 
-        set_producer(PRODUCER)
-        client = OpenLineageClient(config={"transport": python_transport(settings)})
-        try:
-            yield client
-        finally:
-            client.close()
-    except Exception as error:
-        print(f"warning: lineage was not told all: {error!r}")  # noqa: T201 - task log
+    set_producer(PRODUCER)
+    return closing(OpenLineageClient(config={"transport": python_transport(settings)}))

@@ -100,6 +100,28 @@ def test_a_disk_error_is_one_warning_and_never_an_exception(
     assert len(caplog.records) == 1
 
 
+@pytest.mark.parametrize(
+    ("directory", "event"),
+    [
+        ("~no-such-user/spool", _event()),
+        ("nul\0", _event()),
+        ("spool", object()),
+    ],
+)
+def test_event_that_cannot_be_written_is_one_warning(
+    directory: str,
+    event: Any,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    transport = SpoolTransport(SpoolConfig(directory))
+    transport.emit(event)
+    transport.emit(event)
+    assert len(caplog.records) == 1
+
+
 def test_a_missing_directory_is_named_with_an_example() -> None:
     with pytest.raises(
         ValueError, match=r"directory: received None, expected the spool folder.*SpoolTransport"

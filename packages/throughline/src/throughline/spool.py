@@ -57,14 +57,17 @@ class SpoolTransport(Transport):
     config_class = SpoolConfig
 
     def __init__(self, config: SpoolConfig) -> None:
-        self._file = SpoolFile(config.directory)
+        self._directory = config.directory
+        self._file: SpoolFile | None = None
         self._warned_in: int | None = None
 
     def emit(self, event: Event) -> None:
-        """Append an event; an error of the disk is logged once a process and never raised."""
+        """Append an event; an error is logged once a process and never raised."""
         try:
+            if self._file is None:
+                self._file = SpoolFile(self._directory)
             self._file.append(Serde.to_json(event).encode() + b"\n")
-        except OSError as error:
+        except Exception as error:  # of the disk, or of a home or an event that cannot be read
             if self._warned_in != os.getpid():
-                log.warning("lineage event not written to %s: %s", self._file.path, error)
+                log.warning("lineage event not written to %s: %s", self._directory, error)
             self._warned_in = os.getpid()

@@ -1,0 +1,64 @@
+"""Producers go on when the spool folder cannot be made; losing lineage is a warning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from metaflow_openlineage._emit import Emitter
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+
+from lakehouse.backends import lineage_environ
+from lakehouse.settings import Settings
+from throughline.wrap.report import Report
+
+EVENT = RunEvent(
+    eventType=RunState.START,
+    eventTime="2025-11-21T08:00:00Z",
+    run=Run(runId="01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"),
+    job=Job(namespace="demo", name="job"),
+    producer="https://example.org/tests",
+)
+
+
+@pytest.fixture
+def settings(
+    make_settings: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Settings]:
+    """Settings of a lakehouse in which a file is in the place of the spool folder."""
+    settings = make_settings("no-spool")
+    settings.spool_dir.parent.mkdir(parents=True, exist_ok=True)
+    settings.spool_dir.write_text("a file in the way")
+    for name, value in lineage_environ(settings).items():
+        monkeypatch.setenv(name, value)
+    yield settings
+    assert settings.spool_dir.read_text() == "a file in the way"
+
+
+def test_openlineage_client_of_an_airflow_task_warns_once(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = OpenLineageClient()
+    for _ in range(2):
+        client.emit(EVENT)
+    warnings = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert [str(settings.spool_dir) in warning for warning in warnings] == [True]
+
+
+def test_metaflow_step_goes_on(settings: Settings) -> None:
+    emitter = Emitter(patience=60)
+    emitter.emit(EVENT)
+    emitter.close()
+    assert emitter.patience > 0
+
+
+def test_command_run_as_a_job_goes_on(settings: Settings) -> None:
+    report = Report(Path(settings.spool_dir), None)
+    event: dict[str, Any] = {"eventType": "START"}
+    report.send(event)
+    (problem,) = report.close()
+    assert "File exists" in problem
