@@ -23,8 +23,10 @@ CONTENT_HASH = "content-hash"
 """Snapshot property: hash of the rows that the commit put into its slice."""
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
+STAGED = "staged-sources"
+"""Snapshot property: the hash of the source files of each slice that the commit holds, as JSON."""
 PASSED = "passed-checks"
-"""Table property: the snapshot that passed its checks, and what its slices hold."""
+"""Table property: the snapshot that passed its checks, what its slices hold, and their sources."""
 NOTED = "slices-before-expiry"
 """Table property: what the slices held, as of a snapshot before which others may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
@@ -156,19 +158,40 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
     return {next(iter(part["partition"].values())): part["record_count"] for part in parts}
 
 
+def staged_sources(table: IcebergTable) -> dict[str, str]:
+    """Return the hash of the source files of each slice that the table holds now."""
+    snapshot = table.current_snapshot()
+    summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
+    sources: dict[str, str] = json.loads(summary.get(STAGED, "{}"))
+    return sources
+
+
 def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
     """Remember that the table's rows, as `table` shows them, passed their checks."""
-    slices = {name: asdict(held) for name, held in contents.items()}
-    noted = {"snapshot": table.metadata.current_snapshot_id, "slices": slices}
+    noted = {
+        "snapshot": table.metadata.current_snapshot_id,
+        "slices": {name: asdict(held) for name, held in contents.items()},
+        "sources": staged_sources(table),
+    }
     _note(table, PASSED, json.dumps(noted, sort_keys=True))
 
 
-def passed_contents(table: IcebergTable | None) -> dict[str, Contents]:
-    """What each slice holds, if the rows that are in the table now are those that passed."""
+@dataclass(frozen=True)
+class Passed:
+    """What passed the checks: a snapshot, what its slices hold, and the hashes of their sources."""
+
+    snapshot_id: int
+    contents: Mapping[str, Contents]
+    sources: Mapping[str, str]
+
+
+def passed_contents(table: IcebergTable | None) -> Passed | None:
+    """Return what passed the checks; None if the table was written since, or never passed."""
     noted = json.loads(table.properties.get(PASSED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
-        return {}
-    return {name: Contents(**held) for name, held in noted["slices"].items()}
+        return None
+    contents = {name: Contents(**held) for name, held in noted["slices"].items()}
+    return Passed(noted["snapshot"], contents, noted.get("sources", {}))
 
 
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import load_table, note_passed, passed_contents, rows_by_slice
-from lakehouse.errors import BadSourceFile, ChecksFailed
+from lakehouse.catalog import (
+    STAGED,
+    load_table,
+    note_passed,
+    passed_contents,
+    rows_by_slice,
+    staged_sources,
+)
+from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
 from lakehouse.ingest import Slice
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
@@ -83,7 +91,9 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
         rows = typed if rows is None else rows.unionByName(typed)
     if rows is not None:
         with _named(*slices):
-            rows.writeTo(spec.staging.table.spark).overwrite(F.lit(True))
+            sources = json.dumps({slice_.name: slice_.source_hash for slice_ in slices})
+            writer = rows.writeTo(spec.staging.table.spark)
+            writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
 
 
 @contextmanager
@@ -115,11 +125,29 @@ def _report(spark: SparkSession, settings: Settings, slice_: Slice, drift: Drift
         tell_checks(spark, settings, file_dataset(path), [known])
 
 
+def _require_sources(spec: Spec, staged: Mapping[str, str], slices: list[Slice]) -> None:
+    """Raise Conflict unless staging was filled from the very files of this run."""
+    for slice_ in slices:
+        if (found := staged.get(slice_.name, "")) != slice_.source_hash:
+            raise Conflict(
+                f"{spec.staging.table.name} holds {slice_.name} of the source "
+                f"{found[:12] or 'unknown'}, and this run loads {slice_.source_hash[:12]}: another "
+                "run staged its files meanwhile. Nothing was published; run stage again."
+            )
+
+
 def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Check what would be published; a critical result ends the run, else staging is passed."""
+    """Check what would be published; a critical result ends the run, else staging is passed.
+
+    Raises:
+        ChecksFailed: a check is critical.
+        Conflict: staging holds files that another run staged.
+    """
     raw = rows_by_slice(load_table(settings, spec.raw.table))
     held = {slice_.name: raw.get(slice_.name, 0) for slice_ in slices}
     passed = load_table(settings, spec.staging.table)
+    if passed is not None:
+        _require_sources(spec, staged_sources(passed), slices)
     staged = spark.table(spec.staging.table.spark)
     found = contents(staged, list(spec.columns), by=F.col(SLICE_COLUMN))
     results = run_checks(staged, SLICE_COLUMN, spec.checks, found, held)
@@ -133,20 +161,22 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
 
     Raises:
         ChecksFailed: staging is not what passed the checks.
-        Conflict: somebody else loaded the same file meanwhile.
+        Conflict: staging holds files that another run staged, or another run loaded the same file
+            meanwhile.
     """
     passed = passed_contents(load_table(settings, spec.staging.table))
-    if not {slice_.name for slice_ in slices} <= passed.keys():
+    if passed is None or not {slice_.name for slice_ in slices} <= passed.contents.keys():
         raise ChecksFailed(
             f"{spec.staging.table.name} is not what passed its checks: it was written since, or "
             "never passed. Nothing was published; run check_staging again."
         )
+    _require_sources(spec, passed.sources, slices)
     ensure_table(spark, spec.raw)
     run_id = lineage_parent(spark).get("parentRunId")
     columns = list(spec.columns)
     for slice_ in slices:
         staged = spark.table(spec.staging.table.spark).where(F.col(SLICE_COLUMN) == slice_.name)
-        made_of = passed[slice_.name]
+        made_of = passed.contents[slice_.name]
         rows = staged.withColumn("unique_row_id", unique_row_id(columns))
         if made_of.distinct < made_of.rows:
             rows = first_of_each(rows, "unique_row_id")

@@ -132,7 +132,7 @@ def open_session(
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("AWS_REGION", settings.aws_region)  # the listener's source of it
-    settings.spool_dir.mkdir(parents=True, exist_ok=True)
+    _make_spool(settings)
     spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
     builder = SparkSession.builder.appName(app_name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # no JVM of spark-submit's: one is started here
@@ -140,6 +140,14 @@ def open_session(
         builder = builder.master(settings.spark_master)
         builder = _configured(builder, submit_conf(settings))
     return _configured(builder, session_conf(settings, spool_name) | (conf or {})).getOrCreate()
+
+
+def _make_spool(settings: Settings) -> None:
+    """Make the folder that the listener writes to. A job runs without lineage rather than fail."""
+    try:
+        settings.spool_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"warning: no lineage of this application: the spool cannot be made: {error}")  # noqa: T201 - task log
 
 
 def _configured(builder: SparkSession.Builder, conf: dict[str, str]) -> SparkSession.Builder:

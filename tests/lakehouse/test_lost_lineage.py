@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metaflow_openlineage._emit import Emitter
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
 from lakehouse.backends import lineage_environ
 from lakehouse.settings import Settings
+from metaflow_openlineage._emit import Emitter
 from throughline.wrap.report import Report
 
 EVENT = RunEvent(

@@ -1,0 +1,84 @@
+"""A run checks and publishes only what it staged itself, not another run's file of that name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lakehouse.catalog import (
+    PASSED,
+    STAGED,
+    Contents,
+    Passed,
+    load_table,
+    note_passed,
+    open_catalog,
+    passed_contents,
+    staged_sources,
+)
+from lakehouse.errors import ChecksFailed, Conflict
+from lakehouse.ingest import Slice
+from lakehouse.names import DATABASE
+from lakehouse.settings import Settings
+from spark_jobs import ingest, taxi
+
+SPEC = taxi.SPECS["yellow"]
+FIRST = Slice("a.parquet", ("/landing/a.parquet",), "first")
+SECOND = Slice("a.parquet", ("/landing/a.parquet",), "second")
+NO_SPARK: Any = None
+
+
+def staged(settings: Settings, slice_: Slice, rows: int) -> Any:
+    """Return the staging table after rows were staged as by Spark's job `stage`."""
+    data = pa.table({"filename": [slice_.name] * rows})
+    catalog = open_catalog(settings)
+    catalog.create_namespace_if_not_exists(DATABASE)
+    table = catalog.create_table_if_not_exists(SPEC.staging.table.identifier, data.schema)
+    table.append(data, snapshot_properties={STAGED: json.dumps({slice_.name: slice_.source_hash})})
+    return table
+
+
+def test_check_refuses_what_another_run_staged(make_settings: Callable[..., Settings]) -> None:
+    settings = make_settings("staged")
+    staged(settings, FIRST, 3)
+    staged(settings, SECOND, 2)
+    theirs = "yellow_taxi_staging holds a.parquet of the source second, and this run loads first"
+    with pytest.raises(Conflict, match=theirs):
+        ingest.check_staging(NO_SPARK, settings, SPEC, [FIRST])
+    table = load_table(settings, SPEC.staging.table)
+    assert table is not None
+    assert PASSED not in table.properties
+
+
+def test_merge_refuses_what_another_run_staged_and_checked(
+    make_settings: Callable[..., Settings],
+) -> None:
+    settings = make_settings("staged")
+    staged(settings, FIRST, 3)
+    table = staged(settings, SECOND, 2)
+    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+        ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
+    held = {"a.parquet": Contents(2, 2, "digest")}
+    note_passed(table, held)
+    table.refresh()
+    assert staged_sources(table) == {"a.parquet": "second"}
+    passed = Passed(table.metadata.current_snapshot_id, held, {"a.parquet": "second"})
+    assert passed_contents(table) == passed
+    with pytest.raises(Conflict, match=r"of the source second, and this run loads first.*stage"):
+        ingest.merge(NO_SPARK, settings, SPEC, [FIRST])
+    staged(settings, FIRST, 3)
+    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+        ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
+
+
+def test_staging_that_names_no_source_is_refused(make_settings: Callable[..., Settings]) -> None:
+    """An earlier version of the job `stage` filled it."""
+    settings = make_settings("staged")
+    table = staged(settings, FIRST, 1)
+    table.append(pa.table({"filename": [FIRST.name]}))
+    with pytest.raises(Conflict, match="of the source unknown, and this run loads first"):
+        ingest.check_staging(NO_SPARK, settings, SPEC, [FIRST])
