@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import socket
 import threading
@@ -15,9 +16,11 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
+from throughline import deadline
 from throughline.api import end_streams, make_app
+from throughline.api.admission import Admission
 from throughline.config import resolve
-from throughline.errors import ConfigError
+from throughline.errors import BusyError, ConfigError
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
@@ -147,6 +150,21 @@ def test_waiting_counts_against_the_time_of_a_query(live: CountedLive, serving: 
     assert all("THROUGHLINE_LONGEST_QUERY" in answer["message"] for _, _, answer in answers)
     assert app.state.admission.waiting == 0
     assert client.send("GET", _QUERY)[0] == 200
+
+
+def test_query_that_waits_too_long_for_a_slot_is_refused() -> None:
+    admission = Admission(1, 5)
+
+    async def wait() -> None:
+        async with admission.slot():
+            deadline.start(0.01)
+            with pytest.raises(
+                BusyError, match="1 queries run, which is the limit, and none ended"
+            ):
+                await asyncio.wait_for(admission.slot().__aenter__(), 10)
+
+    asyncio.run(wait())
+    assert (admission.waiting, admission.is_full) == (0, False)
 
 
 def test_query_of_a_gone_client_is_not_run(client: Client, live: CountedLive) -> None:
