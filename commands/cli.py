@@ -81,7 +81,9 @@ def test(context: typer.Context) -> None:
     else:
         shared_out.append("--maxprocesses=4")  # each may start a Spark driver of gigabytes
     os.chdir(REPOSITORY)
-    become([sys.executable, "-m", "pytest", *shared_out, *arguments], dict(os.environ))
+    # One process runs on each core: threads of OpenBLAS would wait there, at twice the CPU time.
+    environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    become([sys.executable, "-m", "pytest", *shared_out, *arguments], environ)
 
 
 @app.command()

@@ -20,6 +20,8 @@ from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.gate import NotVouched, ask_gate
 
+pytestmark = pytest.mark.server
+
 RAW = tables.raw("yellow")
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from commands.environment import script
 from throughline.log import EventLog
 
@@ -30,6 +32,7 @@ with open(sys.argv[1], "w") as log:
 """
 
 
+@pytest.mark.airflow
 def test_what_airflow_s_logging_writes_of_the_console_transport_is_found(tmp_path: Path) -> None:
     logs = tmp_path / "dag_id=dag" / "run_id=r" / "task_id=task"
     logs.mkdir(parents=True)

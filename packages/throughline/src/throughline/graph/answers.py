@@ -292,9 +292,8 @@ def search_answer(
 
     `counts` tells how many there are in all, by what of them has the text.
     """
-    if not text.strip():
+    if not (text := text.strip()):
         raise ConfigError("text: received nothing, expected a word or a part of one")
-    text = text.strip()
     hits = search(state, text)
     found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
     levels = generations_of(state).levels
