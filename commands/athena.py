@@ -7,7 +7,6 @@ import re
 import time
 
 import sqlglot
-from rich.console import Console
 from rich.table import Table
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -17,6 +16,7 @@ from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
+from throughline.terminal import SafeConsole
 
 POLL_SECONDS = 1.0
 
@@ -55,7 +55,7 @@ def run_athena(
     table = Table(*names)
     for row in rows[1:] if rows[:1] == [names] else rows:  # of a SELECT the first has the names
         table.add_row(*row)
-    Console().print(table)
+    SafeConsole(keep="\n").print(table)
 
 
 def is_reading(query: str) -> bool:

@@ -15,6 +15,7 @@ import typer
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+from throughline.printable import escaped
 
 app = typer.Typer(
     name="./run",
@@ -109,17 +110,17 @@ def lint() -> None:
 @app.command()
 def airflow(backend: Backend = None) -> None:
     """Airflow and the lineage server, until Ctrl-C."""
-    from rich.console import Console
 
     from commands.processes import Service, stopping, wait_for_interrupt
     from commands.progress import Progress
     from commands.services import start_services
     from lakehouse.backends import is_embedded
+    from throughline.terminal import SafeConsole
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []
     with stopping(services):
-        with Progress(Console(highlight=False)) as progress:
+        with Progress(SafeConsole(keep="\n", highlight=False)) as progress:
             start_services(settings, services, progress)
         typer.echo(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
         lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
@@ -393,7 +394,7 @@ def main() -> None:
     try:
         app(prog_name="./run")
     except PipelineError as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+        sys.exit(escaped(f"{type(error).__name__}: {error}", keep="\n"))
     except httpx.HTTPError as error:
         sys.exit(f"Airflow's API failed: {error!r}. Its log is in the state folder's logs/.")
     except KeyboardInterrupt:

@@ -30,6 +30,7 @@ from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import forecast_table, newest_forecasts
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
+from throughline.terminal import SafeConsole
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
@@ -50,7 +51,7 @@ def run_demo(
     Raises:
         PipelineError: something failed; the message says what and where to look.
     """
-    console = Console(highlight=False)
+    console = SafeConsole(keep="\n", highlight=False)
     months = months or default_months(settings, service)
     console.print(_data_line(settings, service, months), soft_wrap=True)
     services: list[Service] = []

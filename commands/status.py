@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import httpx
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings, sources
+from throughline.terminal import SafeConsole
 
 
 def show_settings(settings: Settings) -> None:
     """Print name, value, source and meaning of every setting."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = SafeConsole(keep="\n", highlight=False, soft_wrap=True)
     for name, value, source, description in sources(settings):
         line = Text.assemble((name, "bold"), " = ", value or '""', (f"  ({source})", "dim"))
         console.print(line)
@@ -23,7 +23,7 @@ def show_settings(settings: Settings) -> None:
 
 def show_status(settings: Settings) -> None:
     """Print which services answer, and every table with its rows and version."""
-    console = Console()
+    console = SafeConsole(keep="\n")
     services = Grid("service", "address", "", box=None, pad_edge=False)
     for name, url, path in (
         ("lineage", settings.throughline_url, "/healthz"),

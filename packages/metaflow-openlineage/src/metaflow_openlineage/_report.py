@@ -14,11 +14,12 @@ _warned = False
 
 
 def warn(message: str) -> None:
-    """Write the first warning of this process to stderr; the ones after it are dropped."""
+    """Write the first warning of this process to stderr, in one line; drop the ones after it."""
     global _warned
     if not _warned:
         _warned = True
-        sys.stderr.write(f"metaflow-openlineage: {message}\n")
+        shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
+        sys.stderr.write(f"metaflow-openlineage: {shown}\n")
 
 
 def harmless(hook: Callable[P, R]) -> Callable[P, R | None]:

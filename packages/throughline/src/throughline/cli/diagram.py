@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from throughline.printable import escaped
+
 Edges = Iterable[dict[str, Any]]  # those of /api/v2/edges
 
 
@@ -13,7 +15,7 @@ def mermaid(edges: Edges) -> str:
     nodes, arrows = _numbered(edges)
     lines = ["flowchart LR"]
     for (kind, _, name), number in nodes.items():
-        label = name.replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;")
+        label = escaped(name).replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;")
         lines.append(f'  n{number}["{label}"]' if kind == "job" else f'  n{number}[("{label}")]')
     return "\n".join([*lines, *(f"  n{start} --> n{end}" for start, end in arrows)]) + "\n"
 
@@ -23,7 +25,7 @@ def graphviz(edges: Edges) -> str:
     nodes, arrows = _numbered(edges)
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for (kind, _, name), number in nodes.items():
-        label = name.replace("\\", "\\\\").replace('"', '\\"')
+        label = escaped(name).replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'  n{number} [label="{label}", shape={_SHAPES[kind]}];')
     return "\n".join([*lines, *(f"  n{start} -> n{end};" for start, end in arrows), "}"]) + "\n"
 

@@ -10,6 +10,7 @@ import typer.main
 from throughline.cli.main import app
 from throughline.config import resolve
 from throughline.errors import NotFoundError, ThroughlineError
+from throughline.printable import escaped
 
 
 def main() -> None:
@@ -23,8 +24,9 @@ def main() -> None:
     except ThroughlineError as error:
         hint = ""
         if isinstance(error, NotFoundError) and error.nearest:
-            hint = "\nDid you mean: " + ", ".join(error.nearest)
+            hint = "\nDid you mean: " + ", ".join(map(escaped, error.nearest))
         told = str(error).replace("`throughline ", f"`{program} ")
+        told = escaped(told, keep="\n")
         sys.stderr.write(f"{program}: {told}{hint}\n")
         sys.exit(error.exit_code)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,6 +12,7 @@ from throughline.cli.diagram import graphviz, mermaid
 from throughline.cli.source import every, open_source, request
 from throughline.config import Settings
 from throughline.errors import ConfigError
+from throughline.printable import json_of
 from throughline.words import counted
 
 _PAGE = 500
@@ -50,7 +50,7 @@ def run_export(
         return
     if form is Format.OPENLINEAGE:
         for event in events_of(settings, is_local=is_local):
-            sys.stdout.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+            sys.stdout.write(json_of(event, separators=(",", ":")) + "\n")
         return
     ask = open_source(settings, is_local=is_local)
     if form is Format.JSON:

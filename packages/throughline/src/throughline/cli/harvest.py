@@ -253,10 +253,12 @@ def _run(
 def _show(summary: Summary) -> None:
     """A table of what was found, and what was not understood."""
     from rich import box
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     from throughline.cli.render import new_console, print_line
+    from throughline.printable import escaped
     from throughline.words import counted
 
     found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
@@ -270,11 +272,11 @@ def _show(summary: Summary) -> None:
         for number in ("events", "new"):
             table.add_column(number, justify="right")
         for (_, name), each in found[:_ROWS]:
-            numbers = str(each.events), str(each.new)
+            numbers = [str(each.events)], [str(each.new)]
             sides = _names(each.inputs), _names(each.outputs)
-            when = f"{_local(each.first)}\n{_local(each.last)}"
-            job = name or "(datasets alone)"
-            table.add_row(*map(Text, (job, str(len(each.runs)), *sides, when, *numbers)))
+            when = [_local(each.first), _local(each.last)]
+            cells = [[name or "(datasets alone)"], [str(len(each.runs))], *sides, when, *numbers]
+            table.add_row(*(Group(*map(Text, lines)) for lines in cells))
         console = new_console()
         if not console.is_terminal:
             console.width = _UNBOUNDED
@@ -289,14 +291,14 @@ def _show(summary: Summary) -> None:
             " come: --anew reads from the start"
         )
     for reason in summary.reasons:
-        print_line(f"  {reason}", is_error=True)
+        print_line(f"  {escaped(reason)}", is_error=True)
 
 
-def _names(names: set[str]) -> str:
-    """The first of the names, by their last parts, and how many more there are."""
+def _names(names: set[str]) -> list[str]:
+    """Return the first of the names, by their last parts, and how many more there are."""
     shown = sorted(name.rstrip("/").rpartition("/")[2] for name in names)
     more = [f"and {len(shown) - _NAMES} more"] if len(shown) > _NAMES else []
-    return "\n".join(shown[:_NAMES] + more)
+    return shown[:_NAMES] + more
 
 
 def _local(micros: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 
 import orjson
-from rich.console import Console
 from rich.text import Text
 
 from throughline.cli.render import print_line
@@ -15,8 +14,10 @@ from throughline.cli.source import request
 from throughline.collect import Lines, read_files
 from throughline.config import Settings
 from throughline.log import EventLog, use_rules
+from throughline.printable import escaped
 from throughline.projection.live import Batch, Live
 from throughline.spec import oddities
+from throughline.terminal import SafeConsole
 
 Store = Callable[[Lines], tuple[int, int]]
 """Takes lines in; answers how many events were taken, and how many were there."""
@@ -33,7 +34,7 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
     use_rules(settings.redact)
     counts = Counter(taken=0, repeated=0, odd=0, refused=0)
     refused: list[str] = []
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     with (
         opened_store(settings, is_local=is_local) as store,
         console.status("") if console.is_terminal else nullcontext() as status,
@@ -47,7 +48,7 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
                 status.update(Text(f"{_summary(counts)}  {source}"))
     print_line(_summary(counts))
     for line in refused[:20]:
-        print_line(f"  {line}", is_error=True)
+        print_line(f"  {escaped(line)}", is_error=True)
     if not counts.total():
         print_line(f"no event was found in {', '.join(paths)}", is_error=True)
     return counts.total() > 0 and not counts["refused"]

@@ -9,6 +9,7 @@ import typer
 
 from throughline.cli.ask import Database, Key, Url, settings_of
 from throughline.cli.source import request
+from throughline.printable import escaped
 
 app = typer.Typer(
     help="""Make, list and remove the API keys of a server.
@@ -78,7 +79,9 @@ def list_(
         return
     typer.echo(f"{'name':24} {'may':18} since" if found else "There are no keys.")
     for key in found:
-        typer.echo(f"{key['name']:24} {','.join(key['scopes']):18} {key['createdAt'][:10]}")
+        typer.echo(
+            f"{escaped(key['name']):24} {','.join(key['scopes']):18} {key['createdAt'][:10]}"
+        )
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import sys
@@ -13,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from throughline.printable import escaped, json_of
+from throughline.terminal import SafeConsole, SafeFormatter
 from throughline.words import duration_of
 
 STYLES = {
@@ -45,20 +46,21 @@ _LEAST = 10  # characters of a name; fewer say nothing
 
 def print_json(answer: Any) -> None:
     """An answer as JSON."""
-    json.dump(answer, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(json_of(answer, indent=2) + "\n")
 
 
 def print_line(text: str, *, is_error: bool = False) -> None:
     """One plain line."""
     stream = sys.stderr if is_error else sys.stdout
-    stream.write(text + "\n")
+    stream.write(escaped(text, keep="\n\t") + "\n")
     stream.flush()
 
 
 def log_to_stderr() -> None:
     """Have log lines begin with time and level, also those of a start, a stop and a recovery."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler])
     logging.getLogger("throughline").setLevel(logging.INFO)
 
 
@@ -164,7 +166,8 @@ def print_impact(answer: dict[str, Any]) -> None:
         console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
     for part, title in _OTHER_DEPENDENTS.items():
         if others := answer.get(part):
-            console.print(Text(f"\n{title}:", "bold"))
+            console.print()
+            console.print(Text(f"{title}:", "bold"))
             _print_affected(console, others)
 
 
@@ -202,8 +205,8 @@ def print_path(answer: dict[str, Any]) -> None:
 
 
 def new_console() -> Console:
-    """Where answers are printed: no wrapping, colour only on a terminal."""
-    return Console(highlight=False, soft_wrap=True)
+    """Return where answers are printed: no wrapping, colour only on a terminal, nothing raw."""
+    return SafeConsole(highlight=False, soft_wrap=True)
 
 
 def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:

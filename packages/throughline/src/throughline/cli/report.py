@@ -35,7 +35,8 @@ def print_provenance(answer: dict[str, Any]) -> None:
     if not answer["runs"]:
         console.print("No run is known to have written it.")
         return
-    console.print(Text("\nSources, which no run is known to have written:", "bold"))
+    console.print()
+    console.print(Text("Sources, which no run is known to have written:", "bold"))
     for dataset in answer["sources"]:
         console.print(Text.assemble("  ", _dataset(dataset)))
     if not answer["sources"]:

@@ -54,9 +54,13 @@ def _log_of(run: Run) -> str:
     return _page(instance.get("log_url")) if isinstance(instance, dict) else ""
 
 
-def _page(told: Any) -> str:
-    is_page = isinstance(told, str) and urlsplit(told).scheme in ("http", "https")
-    return str(told) if is_page else ""
+def _page(url: Any) -> str:
+    """Return the URL of a page, empty if it is none that a browser may be sent to."""
+    try:
+        is_page = isinstance(url, str) and urlsplit(url).scheme in ("http", "https")
+    except ValueError:  # such as http://[bad
+        is_page = False
+    return str(url) if is_page else ""
 
 
 def _link(name: str, url: str) -> dict[str, str]:

@@ -47,8 +47,9 @@ def oddities(body: dict[str, Any]) -> Iterator[Oddity]:
 
 
 def _head(body: dict[str, Any], kind: str) -> Iterator[Oddity]:
-    if kind == "run" and body.get("eventType") not in EventType.__members__:
-        yield _oddity("eventType", body.get("eventType"), f"one of {_TYPES}")
+    type_ = body.get("eventType")
+    if kind == "run" and not (isinstance(type_, str) and type_ in EventType.__members__):
+        yield _oddity("eventType", type_, f"one of {_TYPES}")
     try:
         has_zone = datetime.fromisoformat(without_region(body["eventTime"])).tzinfo is not None
     except ValueError:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _START = datetime(1970, 1, 1)  # the same without its zone
 _MICRO = timedelta(microseconds=1)
+_FIRST = (datetime.min - _START) // _MICRO
+_LAST = (datetime.max - _START) // _MICRO
 # Java's ZonedDateTime prints the region after the offset: 2020-12-28T09:52:00+01:00[Europe/Paris]
 _REGION = re.compile(r"\[[^\]]*\]$")
 
@@ -29,14 +31,19 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    """The moment of so many microseconds since 1970."""
-    return _EPOCH + timedelta(microseconds=micros)
+    """Return a moment from microseconds since 1970, within the years 1 to 9999."""
+    return _EPOCH + timedelta(microseconds=min(max(micros, _FIRST), _LAST))
 
 
 def shown_time(micros: int | None) -> str | None:
-    """As Marquez prints an instant: Z, and no fraction, milliseconds or microseconds."""
+    """Return an instant as Marquez prints it: Z, and no fraction, milliseconds or microseconds.
+
+    What is due after an event of the year 9999 is shown as the end of that year.
+    """
     if micros is None:
         return None
+    if not _FIRST <= micros <= _LAST:
+        micros = min(max(micros, _FIRST), _LAST)
     # Without a zone isoformat writes none, and it is ten times as fast as strftime.
     moment = _START + timedelta(microseconds=micros)
     if not moment.microsecond:
