@@ -41,6 +41,8 @@ class Sink:
         self.connections: set[Any] = set()
         self.hangs_up = False
         """Whether it closes each connection after the answer, without saying so before."""
+        self.written = 0
+        """Bytes of the last endless answer."""
         self.changed = threading.Condition()
 
     def wait(self, condition: Callable[[], bool]) -> None:
@@ -67,7 +69,7 @@ class Sink:
             if answer == "slow":
                 handler.connection.recv(1)  # until who asked gives up
             if answer in ("drip", "endless"):
-                _write_until_closed(handler, is_dripping=answer == "drip")
+                self.written = _write_until_closed(handler, is_dripping=answer == "drip")
             if answer == "cut":
                 handler.wfile.write(b"HTTP/1.1 201 Crea")
                 at_once = struct.pack("ii", 1, 0)
@@ -90,13 +92,15 @@ class Sink:
         handler.close_connection = handler.close_connection or self.hangs_up
 
 
-def _write_until_closed(handler: BaseHTTPRequestHandler, *, is_dripping: bool) -> None:
+def _write_until_closed(handler: BaseHTTPRequestHandler, *, is_dripping: bool) -> int:
     pause = threading.Event()
+    written = 0
     with suppress(OSError):
         handler.wfile.write(b"HTTP/1.1 201 Created\r\n" + (b"X: " if is_dripping else b"\r\n"))
         while True:
-            handler.wfile.write(b"x" if is_dripping else b"x" * 65_536)
+            written += handler.wfile.write(b"x" if is_dripping else b"x" * 65_536)
             pause.wait(0.01 if is_dripping else 0)
+    return written
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from throughline.deliver.settings import BUILT_IN
 from throughline.errors import UnavailableError
 from throughline.projection.live import Batch, Live
 
+from .servers import until
 from .sinks import Answer, Said, Sink, serving
 
 _BACKENDS: dict[str, Callable[[str], Backend]] = {
@@ -94,6 +95,7 @@ def test_endless_answer_of_success_is_read_as_far_as_needed(
     assert forwarder.drain() == 3
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
     assert standings_answer(live.log)[0]["deadLetters"] == 0
+    until(lambda: 0 < sink.written < 50_000_000)
 
 
 def test_a_connection_that_was_closed_between_two_events_loses_none_of_them(
