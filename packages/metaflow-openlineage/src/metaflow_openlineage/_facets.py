@@ -25,8 +25,10 @@ JobFacets = dict[str, fv.JobFacet]
 # Some backends take events of 300 kB at most.
 MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 
-_SECRET_NAME = re.compile(r"passw|secret|token|credential|key", re.IGNORECASE)
-_SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/@]+@")
+_SECRET_NAME = re.compile(
+    r"passw|passphrase|pwd|(?:^|[_.-])pass$|secret|token|credential|key", re.IGNORECASE
+)
+_SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/]+@")
 _TAG_WITH_VALUE = re.compile(r"(?!\w+://)([^:=]+)[:=](.*)", re.DOTALL)
 
 
