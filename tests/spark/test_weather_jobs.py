@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from lakehouse.catalog import STAGED
 from lakehouse.errors import BadSourceFile, ChecksFailed
 from lakehouse.generator import weather_csv
 from lakehouse.ingest import Slice
@@ -72,11 +75,16 @@ def test_staged_weather_with_gaps_is_not_published(
     spec = weather.SPEC
     slice_ = weather_files(tmp_path, "2024-04")
     ingest.stage(spark, lake, spec, [slice_])
-    staging = spec.staging.table.spark
-    spark.sql(f"UPDATE {staging} SET tavg = NULL WHERE day(date) <= 6")
-    spark.sql(f"UPDATE {staging} SET date = date'2024-05-01' WHERE day(date) = 30")
-    spark.sql(f"DELETE FROM {staging} WHERE county_code = '30061'")
-    spark.sql(f"DELETE FROM {staging} WHERE county_code = '30085' AND day(date) > 10")
+    gaps = (
+        spark.table(spec.staging.table.spark)
+        .where("county_code <> '30061'")
+        .where("NOT (county_code = '30085' AND day(date) BETWEEN 11 AND 29)")
+        .withColumn("tavg", F.expr("if(day(date) <= 6, NULL, tavg)"))
+        .withColumn("date", F.expr("if(day(date) = 30, date'2024-05-01', date)"))
+    )
+    writer = gaps.writeTo(spec.staging.table.spark)
+    sources = json.dumps({slice_.name: slice_.source_hash})
+    writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
     with pytest.raises(ChecksFailed) as caught:
         ingest.check_staging(spark, lake, spec, [slice_])
     for assertion in (
