@@ -25,9 +25,7 @@ WRITING = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Merge, exp.Command, exp.In
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?!ANALYZE\b)(\([^)]*\)\s*)?", re.IGNORECASE)
 
 
-def run_athena(
-    settings: Settings, query: str, profile: str | None, *, may_write: bool = False
-) -> None:
+def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> None:
     """Print a query's first rows, as many as Athena gives at once.
 
     Raises:
@@ -40,7 +38,7 @@ def run_athena(
         raise SettingsError("Athena sees the tables of LAKEHOUSE=glue only, and it is local.")
     if not may_write and not is_reading(query):
         raise refusal(f"{' '.join(query.split()[:3])!r} ...")
-    aws = connect(settings, profile)
+    aws = connect(settings)
     with explained():
         query_id = aws.athena.start_query_execution(
             QueryString=query,

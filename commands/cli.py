@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
@@ -36,7 +37,28 @@ Backend = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
-Profile = Annotated[str | None, typer.Option(help="AWS profile.")]
+Profile = Annotated[str | None, typer.Option(help="AWS profile; the setting aws_profile.")]
+
+_given: ContextVar[dict[str, str]] = ContextVar("_given", default={})  # noqa: B039 - never changed
+"""The settings that `--set` gives."""
+
+
+@app.callback()
+def _top(
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, for this command; repeatable."
+        ),
+    ] = None,
+) -> None:
+    """Two orchestrators, one lineage."""
+    pairs = [pair.partition("=") for pair in given or ()]
+    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+        raise SettingsError(
+            f"--set got {wrong[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
+        )
+    _given.set({name.lower(): value for name, _, value in pairs})
 
 
 @app.command()
@@ -179,10 +201,10 @@ def sql(
     if engine == "athena":
         from commands.athena import run_athena
 
-        return run_athena(_settings(), query, profile, may_write=write)
+        return run_athena(_settings(aws_profile=profile), query, may_write=write)
     from commands.sql import run_sql
 
-    return run_sql(_settings(), query, may_write=write)
+    return run_sql(_settings(aws_profile=profile), query, may_write=write)
 
 
 @app.command(context_settings=PASS_ON)
@@ -200,19 +222,13 @@ def harvest(context: typer.Context) -> None:
 def _throughline(arguments: list[str]) -> NoReturn:
     from commands.docker import with_key
     from commands.environment import script
-    from commands.services import deliver_environ, throughline_environ
+    from commands.services import command_line_environ
 
-    settings = load_settings()
+    settings = _unchecked_settings()
     if arguments[:1] != ["serve"]:
         settings = with_key(settings)
     settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` makes no folder but its own
-    environ = {
-        **throughline_environ(settings),
-        **deliver_environ(settings),
-        "THROUGHLINE_URL": settings.throughline_url,
-        "THROUGHLINE_START_HINT": "./run lineage serve",
-    }
-    become([script("throughline"), *arguments], environ | os.environ)
+    become([script("throughline"), *arguments], command_line_environ(settings))
 
 
 @app.command("proxy-local")
@@ -225,7 +241,7 @@ def proxy_local(
     """The OpenLineage proxy to DataZone, on this machine, until Ctrl-C."""
     from commands.proxy import proxy_local as start
 
-    start(load_settings(), port, is_fifo=fifo)
+    start(_unchecked_settings(), port, is_fifo=fifo)
 
 
 @app.command("proxy-package")
@@ -237,7 +253,7 @@ def proxy_package(
     """The code of the proxy's Lambdas as one zip, which the template names."""
     from commands.package import package_proxy
 
-    typer.echo(package_proxy(load_settings(), names))
+    typer.echo(package_proxy(_unchecked_settings(), names))
 
 
 @app.command("emr-package")
@@ -245,7 +261,7 @@ def emr_package(profile: Profile = None) -> None:
     """What the Spark jobs need on EMR Serverless, made and put into the bucket."""
     from commands.emr import emr_package as package
 
-    package(load_settings(), profile)
+    package(_unchecked_settings(aws_profile=profile))
 
 
 @app.command("create-infra")
@@ -263,7 +279,7 @@ def create_infra(
     """Make or update the bucket, the Glue database and the role on AWS."""
     from commands.infra import create_infra as create
 
-    create(load_settings(), profile, dry_run, yes, with_, parameter or [])
+    create(_unchecked_settings(aws_profile=profile), dry_run, yes, with_, parameter or [])
 
 
 @app.command("destroy-infra")
@@ -271,7 +287,7 @@ def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = F
     """Delete what create-infra made, with all data, after listing what will be lost."""
     from commands.infra import destroy_infra as destroy
 
-    destroy(load_settings(), profile, dry_run, yes)
+    destroy(_unchecked_settings(aws_profile=profile), dry_run, yes)
 
 
 @app.command("infra-status")
@@ -280,7 +296,7 @@ def infra_status(profile: Profile = None) -> None:
     unknown."""
     from commands.infra import infra_status as status
 
-    raise typer.Exit(status(load_settings(), profile))
+    raise typer.Exit(status(_unchecked_settings(aws_profile=profile)))
 
 
 @app.command("airflow-docker")
@@ -314,11 +330,11 @@ def backend_docker(
     from commands import docker
 
     if nuke:
-        docker.backend_docker_nuke(load_settings(), backend, yes)
+        docker.backend_docker_nuke(_unchecked_settings(), backend, yes)
     elif stop:
-        docker.backend_docker_stop(load_settings(), backend)
+        docker.backend_docker_stop(_unchecked_settings(), backend)
     else:
-        docker.backend_docker(load_settings(), backend)
+        docker.backend_docker(_unchecked_settings(), backend)
 
 
 @app.command("datahub-docker")
@@ -344,7 +360,7 @@ def status() -> None:
     """What runs, and what the lakehouse holds."""
     from commands.status import show_status
 
-    show_status(load_settings())
+    show_status(_unchecked_settings())
 
 
 @app.command()
@@ -352,17 +368,23 @@ def settings() -> None:
     """Every setting, its value (secrets masked) and where it comes from."""
     from commands.status import show_settings
 
-    show_settings(load_settings())
+    show_settings(_unchecked_settings(), _given.get())
     _settings()  # refuses what does not go together, once all of it was shown
 
 
-def _settings(**arguments: str | None) -> Settings:
-    """The settings, with the backend checked before anything is started."""
+def _settings(**options: str | None) -> Settings:
+    """Return the settings, with the backend checked before anything is started."""
     from lakehouse.backends import python_transport
 
-    settings = load_settings(**arguments)
+    settings = _unchecked_settings(**options)
     python_transport(settings)
     return settings
+
+
+def _unchecked_settings(**options: str | None) -> Settings:
+    """Return the settings; an option of the command is stronger than `--set`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return load_settings(**{**_given.get(), **given})
 
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:

@@ -25,7 +25,7 @@ from commands.services import (
     taxi_dag,
     train_dag,
 )
-from lakehouse.backends import deliveries, is_embedded
+from lakehouse.backends import deliveries, is_embedded, is_on
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import forecast_table, newest_forecasts
 from lakehouse.settings import Settings, load_settings
@@ -275,6 +275,9 @@ def _show(
 
 
 def _show_tree(console: Console, settings: Settings, table: str) -> None:
+    if not is_on(settings):
+        console.print("\nThere is no lineage: LINEAGE_BACKEND=none, or OPENLINEAGE_DISABLED=true.")
+        return
     if not is_embedded(settings):
         console.print(
             f"\nThe lineage was sent to {settings.lineage_backend}, past the lineage server:"

@@ -21,6 +21,7 @@ from pydantic import SecretStr
 
 from commands.processes import become
 from commands.services import claim_data_source, lock_state
+from lakehouse.aws_profile import KEYS, credentials
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.network import ca_bundle, proxies
 from lakehouse.settings import REPOSITORY, Settings
@@ -100,7 +101,13 @@ def airflow_docker(settings: Settings) -> NoReturn:
     profiles = [word for name in beside for word in ("--profile", name)]
     become(
         [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *profiles, "up"],
-        {**os.environ, **inside.environ(), **network_environ(settings), **PATIENCE},
+        {
+            **os.environ,
+            **inside.environ(),
+            **profile_keys(settings),
+            **network_environ(settings),
+            **PATIENCE,
+        },
     )
 
 
@@ -165,6 +172,12 @@ def network_environ(settings: Settings) -> dict[str, str]:
         inside = ("localhost", "127.0.0.1", HOST, "postgres", "throughline", *sorted(hosts))
         environ["NO_PROXY"] = ",".join(filter(None, (*inside, found.get("no"))))
     return environ
+
+
+def profile_keys(settings: Settings) -> dict[str, str]:
+    """Return the keys of the AWS profile, whose files no container sees, and none of another."""
+    keys = credentials(settings)
+    return {**dict.fromkeys(KEYS, ""), **keys} if keys else {}
 
 
 def hosted(settings: Settings) -> list[str]:

@@ -18,14 +18,14 @@ from spark_jobs.runtime import EMR_JARS, download
 _CODE = ("lakehouse", "spark_jobs")
 
 
-def emr_package(settings: Settings, profile: str | None) -> None:
+def emr_package(settings: Settings) -> None:
     """Make the package and upload it.
 
     Raises:
         SetupError: packages or jars could not be brought.
         InfraError: AWS refuses.
     """
-    aws = connect(settings, profile)
+    aws = connect(settings)
     if not settings.bucket:
         bucket = bucket_name(aws.account, aws.region)
         settings = settings.model_copy(update={"bucket": bucket})

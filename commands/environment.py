@@ -9,10 +9,14 @@ import secrets
 import sys
 from pathlib import Path
 
+from lakehouse.aws_profile import use_profile
 from lakehouse.backends import lineage_environ
+from lakehouse.setting_sources import settings_file
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import java_home
 
+RESOLVED = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY")
+"""Variables that children do not get: the settings say what came of them."""
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
 SLOW_MACHINE = {
@@ -34,19 +38,28 @@ def script(name: str) -> str:
 
 
 def child_environ(settings: Settings) -> dict[str, str]:
-    """This process's environment with everything that children of `./run` need."""
-    return {
-        **os.environ,
+    """Return this process's environment with everything that children of `./run` need."""
+    environ = {
+        **{name: value for name, value in os.environ.items() if name not in RESOLVED},
+        **_settings_file(),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "JAVA_HOME": str(java_home(settings)),
         "PYSPARK_PYTHON": sys.executable,
         "AWS_REGION": settings.aws_region,
+        "AWS_DEFAULT_REGION": settings.aws_region,  # boto3 reads no other
         "THROUGHLINE_URL": settings.throughline_url,
         **settings.environ(),
         **lineage_environ(settings),
         **_metaflow(settings),
         **_airflow(settings),
     }
+    use_profile(settings, environ)
+    return environ
+
+
+def _settings_file() -> dict[str, str]:
+    """Return the variable of the settings' file for children in another folder."""
+    return {"SETTINGS_FILE": str(settings_file())} if os.environ.get("SETTINGS_FILE") else {}
 
 
 def _metaflow(settings: Settings) -> dict[str, str]:

@@ -17,7 +17,6 @@ from lakehouse.settings import Settings
 
 def create_infra(
     settings: Settings,
-    profile: str | None,
     dry_run: bool,
     yes: bool,
     with_: str = "",
@@ -30,7 +29,7 @@ def create_infra(
     """
     parts = [LAKEHOUSE, *_named(with_)]
     chosen = _parameters(parts, given or [])
-    aws = connect(settings, profile)
+    aws = connect(settings)
     lines = []
     for part in parts:
         with explained():
@@ -53,10 +52,10 @@ def create_infra(
         typer.echo("\n".join(["", "To use it, put this into settings.yaml:", "", *lines]))
 
 
-def infra_status(settings: Settings, profile: str | None) -> int:
+def infra_status(settings: Settings) -> int:
     """Print how each part is; 0 if all is as here, 1 if something is not, 2 if AWS does not say."""
     try:
-        aws = connect(settings, profile)
+        aws = connect(settings)
         with explained():
             found = [part_status(aws, settings, part) for part in PARTS]
     except InfraError as error:
@@ -82,9 +81,9 @@ def _print(status: Status) -> None:
         typer.echo(f"  ! {problem}")
 
 
-def destroy_infra(settings: Settings, profile: str | None, dry_run: bool, yes: bool) -> None:
+def destroy_infra(settings: Settings, dry_run: bool, yes: bool) -> None:
     """Delete the stacks with all data in them, after listing what that is."""
-    aws = connect(settings, profile)
+    aws = connect(settings)
     with explained():
         destroy_stack(aws, _dialogue(yes), dry_run=dry_run)
 

@@ -17,7 +17,8 @@ from commands.environment import child_environ, script, write_airflow_password
 from commands.page import page_beside
 from commands.processes import Service, require_free_port
 from commands.progress import Progress
-from lakehouse.backends import deliveries, is_embedded, unanswered
+from lakehouse.aws_profile import use_profile
+from lakehouse.backends import deliveries, is_embedded, is_on, unanswered
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.lineage_server import lineage_server
@@ -131,6 +132,33 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
     names = [str(each["api_key_env"]) for each in backends if "api_key_env" in each]
     keys = {name: getattr(settings, name.lower()).get_secret_value() for name in names}
     return {"THROUGHLINE_DELIVER": str(file), **keys}
+
+
+def command_line_environ(settings: Settings) -> dict[str, str]:
+    """Return the environment of throughline's command line as `./run lineage` starts it.
+
+    Variables of throughline that are no settings of this project are stronger than its defaults.
+
+    Raises:
+        SettingsError: a backend lacks a setting.
+    """
+    own = {
+        **throughline_environ(settings),
+        **deliver_environ(settings),
+        "THROUGHLINE_URL": settings.throughline_url,
+        "THROUGHLINE_START_HINT": "./run lineage serve",
+    }
+    given = {"AWS_REGION": "aws_region", "OPENLINEAGE_NAMESPACE": "job_namespace"}
+    resolved = {
+        variable: str(getattr(settings, name))
+        for variable, name in given.items()
+        if name in settings.model_fields_set
+    }
+    resolved |= {name: own[name] for name in own if name.lower() in Settings.model_fields}
+    resolved |= {} if is_on(settings) else {"OPENLINEAGE_DISABLED": "true"}
+    environ = {**own, **os.environ, **resolved}
+    use_profile(settings, environ)
+    return environ
 
 
 def lineage_ready(settings: Settings) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import httpx
 from rich.table import Table as Grid
 from rich.text import Text
@@ -12,10 +14,10 @@ from lakehouse.settings import Settings, sources
 from throughline.terminal import SafeConsole
 
 
-def show_settings(settings: Settings) -> None:
-    """Print name, value, source and meaning of every setting."""
+def show_settings(settings: Settings, arguments: Collection[str] = ()) -> None:
+    """Print name, value, source and meaning of every setting; `arguments` are those of `--set`."""
     console = SafeConsole(keep="\n", highlight=False, soft_wrap=True)
-    for name, value, source, description in sources(settings):
+    for name, value, source, description in sources(settings, arguments):
         line = Text.assemble((name, "bold"), " = ", value or '""', (f"  ({source})", "dim"))
         console.print(line)
         console.print(Text(f"    {description}", style="dim"))

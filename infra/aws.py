@@ -60,7 +60,7 @@ class Dialogue:
     confirm: Callable[[str], bool]
 
 
-def connect(settings: Settings, profile: str | None) -> Aws:
+def connect(settings: Settings) -> Aws:
     """The account of the profile's credentials, in the region of the settings.
 
     Raises:
@@ -69,7 +69,7 @@ def connect(settings: Settings, profile: str | None) -> Aws:
     """
     from botocore.config import Config
 
-    session = _session(profile, settings.aws_region)
+    session = _session(settings.aws_profile or None, settings.aws_region)
     endpoint = settings.aws_endpoint_url or None
     config = Config(
         retries={"mode": "standard", "max_attempts": 5},

@@ -109,6 +109,7 @@ BACKENDS = {
         Backend("embedded", "throughline on this machine, through the spool", _spool),
         Backend("file", "the spool's files, with nobody reading them", _spool),
         Backend("console", "each process's own log", lambda _: {"type": "console"}),
+        Backend("none", "nowhere: no lineage at all, from no process", lambda _: {"type": "noop"}),
         _remote(
             "datahub",
             "DataHub",
@@ -143,8 +144,10 @@ def chosen(settings: Settings) -> list[Backend]:
     """
     backends = []
     for name in (part.strip() for part in settings.lineage_backend.split(",")):
-        if name.startswith(("http://", "https://")):
-            backends.append(_any_url(name))
+        if _is_own_server(settings, name):
+            backends.append(BACKENDS["embedded"])  # by the spool, not by a delivery to itself
+        elif name.startswith(("http://", "https://")):
+            backends.append(_any_url(name, settings.lineage_url_endpoint))
         elif name in BACKENDS:
             backends.append(BACKENDS[name])
         else:
@@ -152,7 +155,20 @@ def chosen(settings: Settings) -> list[Backend]:
                 f"{name!r} is not a lineage backend; allowed: {', '.join(BACKENDS)}, or a URL; "
                 "several are separated by commas."
             )
+    if BACKENDS["none"] in backends and len(backends) > 1:
+        raise SettingsError(f"LINEAGE_BACKEND is {settings.lineage_backend}; `none` stands alone.")
     return _once(backends)
+
+
+def _is_own_server(settings: Settings, name: str) -> bool:
+    """Tell whether a backend is the URL of the lineage server that `./run` starts."""
+    if not name.startswith("http://"):
+        return False
+    own = settings.throughline_server_url or settings.throughline_url
+    named, here = urlsplit(name), urlsplit(own)
+    local = ("localhost", "127.0.0.1", "[::1]", "::1")
+    hosts = local if here.hostname in local else (here.hostname,)
+    return (named.hostname, named.port) in [(host, here.port) for host in hosts]
 
 
 def _once(backends: list[Backend]) -> list[Backend]:
@@ -188,6 +204,11 @@ def deliveries(settings: Settings) -> list[Transport]:
     ]
 
 
+def is_on(settings: Settings) -> bool:
+    """Tell whether there is lineage at all."""
+    return BACKENDS["none"] not in chosen(settings)
+
+
 def is_embedded(settings: Settings) -> bool:
     """Whether lineage goes to the lineage server of this machine, perhaps on its way elsewhere."""
     return any(backend.name == "embedded" for backend in sending(settings))
@@ -209,8 +230,8 @@ def _listens(url: str) -> bool:
     return True
 
 
-def _any_url(url: str) -> Backend:
-    endpoint, key = "api/v1/lineage", "lineage_url_api_key"
+def _any_url(url: str, endpoint: str) -> Backend:
+    key = "lineage_url_api_key"
     return Backend(
         url,
         "any OpenLineage endpoint",
@@ -229,9 +250,11 @@ def python_transport(settings: Settings) -> Transport:
 
 
 def lineage_environ(settings: Settings) -> dict[str, str]:
-    """Environment that makes Airflow, Metaflow and plain openlineage-python send lineage."""
+    """Return the environment by which Airflow, Metaflow and openlineage-python send lineage."""
     transport = json.dumps(python_transport(settings))
+    off = {"OPENLINEAGE_DISABLED": "true", "AIRFLOW__OPENLINEAGE__DISABLED": "True"}
     return {
+        **({} if is_on(settings) else off),
         "OPENLINEAGE__TRANSPORT": transport,
         "OPENLINEAGE_NAMESPACE": settings.job_namespace,
         "AIRFLOW__OPENLINEAGE__TRANSPORT": transport,

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lakehouse.aws_profile import KEYS, credentials, endpoint
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 
@@ -50,15 +51,23 @@ def properties(settings: Settings) -> dict[str, str]:
     if settings.lakehouse == "glue":
         glue = {"type": "glue", "warehouse": settings.warehouse}
         glue |= {"glue.region": settings.aws_region, "s3.region": settings.aws_region}
-        if settings.aws_endpoint_url:
-            glue |= {
-                "glue.endpoint": settings.aws_endpoint_url,
-                "s3.endpoint": settings.aws_endpoint_url,
-                "s3.force-virtual-addressing": "false",
-            }
-        return glue
+        if url := endpoint(settings, "glue"):
+            glue["glue.endpoint"] = url
+        if url := endpoint(settings, "s3"):
+            glue |= {"s3.endpoint": url, "s3.force-virtual-addressing": "false"}
+        return glue | _profile(settings)
     database = settings.state_dir / "catalog.db"
     return {"type": "sql", "uri": f"sqlite:///{database}", "warehouse": settings.warehouse}
+
+
+def _profile(settings: Settings) -> dict[str, str]:
+    """Return the AWS profile as PyIceberg's properties: a name for boto3, keys for PyArrow."""
+    keys = credentials(settings)
+    if not keys:
+        return {}
+    names = dict(zip(KEYS, ("access-key-id", "secret-access-key", "session-token"), strict=True))
+    given = {f"s3.{names[name]}": value for name, value in keys.items()}
+    return {"glue.profile-name": settings.aws_profile, **given}
 
 
 def open_catalog(settings: Settings) -> Catalog:

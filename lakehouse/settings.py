@@ -1,11 +1,14 @@
 """Every setting of the project, as one frozen object.
 
-A value is taken from, in this order:
+A value is taken from the first of these that gives one; an empty value gives none:
 
-1. an argument (``--backend`` of a command, ``load_settings(backend=...)``)
+1. an argument (``--set NAME=VALUE``, ``--backend`` of a command, ``load_settings(backend=...)``)
 2. the environment (the field's name in capitals, ``LINEAGE_BACKEND``)
 3. the file ``settings.yaml`` at the top of the repository, or the one ``SETTINGS_FILE`` names
-4. the default below
+4. OpenLineage's own variables (``OPENLINEAGE_URL``, ``OPENLINEAGE_NAMESPACE``, ...)
+5. the default below
+
+``OPENLINEAGE_DISABLED=true`` is stronger than all of them. docs/settings.md has the whole table.
 
 ``settings.environ()`` hands what differs from the defaults to child processes, so that Airflow,
 its tasks, Spark drivers and Metaflow steps all resolve the same values.
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -25,15 +29,21 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
 )
 
 from lakehouse.errors import SettingsError
 from lakehouse.faults import Fault
-
-REPOSITORY = Path(__file__).resolve().parent.parent
+from lakehouse.setting_sources import (
+    ENDPOINT,
+    disabled_values,
+    file_values,
+    openlineage_values,
+    settings_file,
+)
+from lakehouse.setting_sources import REPOSITORY as REPOSITORY
 
 ForecastModel = Literal["seasonal_naive", "weather"]
 
@@ -75,6 +85,11 @@ class Settings(BaseSettings):
     aws_region: str = Field("us-east-1", description="AWS region of the lakehouse and the stack.")
     aws_account: str = Field(
         "", pattern=r"^(\d{12})?$", description="AWS account id; needed when LAKEHOUSE=glue."
+    )
+    aws_profile: str = Field(
+        "",
+        description="AWS profile whose credentials and endpoints everything uses, whatever keys "
+        "the environment has; empty: AWS's own order.",
     )
     aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
     bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
@@ -118,7 +133,7 @@ class Settings(BaseSettings):
     lineage_backend: str = Field(
         "embedded",
         description="One or several of embedded, datahub, datazone, marquez, openmetadata, "
-        "console, file, or a URL; separated by commas.",
+        "console, file, or a URL, separated by commas; or none.",
     )
     lineage_delivery: Literal["collector", "direct"] = Field(
         "collector",
@@ -136,6 +151,9 @@ class Settings(BaseSettings):
     openmetadata_token: SecretStr = Field(SecretStr(""), description="OpenMetadata bot token.")
     lineage_url_api_key: SecretStr = Field(
         SecretStr(""), description="Key sent when the backend is a URL."
+    )
+    lineage_url_endpoint: str = Field(
+        ENDPOINT, description="Path of the endpoint, when the backend is a URL."
     )
 
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
@@ -216,9 +234,17 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Argument, environment, file, default."""
-        file = YamlConfigSettingsSource(settings_cls, yaml_file=settings_file())
-        return init_settings, env_settings, file
+        """Return the sources, the strongest first."""
+        file = file_values()
+        given = {**file, **env_settings(), **init_settings()}
+        others = openlineage_values(os.environ, given)
+        return (
+            InitSettingsSource(settings_cls, disabled_values(os.environ)),
+            init_settings,
+            env_settings,
+            InitSettingsSource(settings_cls, file),
+            InitSettingsSource(settings_cls, {name: pair[1] for name, pair in others.items()}),
+        )
 
     @cached_property
     def taxi_url(self) -> str:
@@ -271,26 +297,14 @@ class Settings(BaseSettings):
         return given
 
 
-def settings_file() -> Path:
-    """The YAML file that is read; the one of the repository need not exist.
-
-    Raises:
-        SettingsError: SETTINGS_FILE names a file that is not there.
-    """
-    named = os.environ.get("SETTINGS_FILE")
-    if named and not Path(named).expanduser().exists():
-        raise SettingsError(f"SETTINGS_FILE is {named!r}, and there is no such file.")
-    return Path(named).expanduser() if named else REPOSITORY / "settings.yaml"
-
-
 def load_settings(**arguments: Any) -> Settings:
-    """Resolve the settings; an argument that is None counts as not given.
+    """Resolve the settings; an argument that is None or empty counts as not given.
 
     Raises:
         SettingsError: a value is not allowed, or the file names an unknown setting.
     """
     try:
-        return Settings(**{k: v for k, v in arguments.items() if v is not None})
+        return Settings(**{k: v for k, v in arguments.items() if v not in (None, "")})
     except ValidationError as error:
         problems = "; ".join(_problem(dict(e)) for e in error.errors())
         raise SettingsError(
@@ -307,7 +321,7 @@ def _problem(error: dict[str, Any]) -> str:
     if not name:
         return str(error["msg"]).removeprefix("Value error, ")
     if field is None:
-        near = get_close_matches(name, Settings.model_fields, 1)
+        near = get_close_matches(name.lower(), Settings.model_fields, 1)
         hint = f", did you mean {near[0]}?" if near else ";"
         return f"there is no setting {name}{hint} `./run settings` lists them"
     if field.annotation is SecretStr:
@@ -315,18 +329,29 @@ def _problem(error: dict[str, Any]) -> str:
     return f"{name.upper()}: {error['msg']} (received {error['input']!r})"
 
 
-def sources(settings: Settings) -> list[tuple[str, str, str, str]]:
-    """(name, value with secrets masked, source, description) for every setting, as declared."""
-    file = YamlConfigSettingsSource(Settings, yaml_file=settings_file())()
+def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[str, str, str, str]]:
+    """Return name, value with secrets masked, source and description of every setting, as declared.
+
+    `arguments` names the settings that were given as arguments.
+    """
+    environment = {name.upper() for name, value in os.environ.items() if value}
+    file, disabled = file_values(), disabled_values(os.environ)
+    given = {*arguments, *(name.lower() for name in environment), *file}
+    others = openlineage_values(os.environ, given)
     rows = []
     for name, field in Settings.model_fields.items():
-        value = getattr(settings, name)
-        if os.environ.get(name.upper()):
+        if name in disabled:
+            source = "environment OPENLINEAGE_DISABLED"
+        elif name in arguments:
+            source = "argument"
+        elif name.upper() in environment:
             source = f"environment {name.upper()}"
         elif name in file:
             source = f"file {settings_file().name}"
+        elif name in others:
+            source = f"environment {others[name][0]}"
         else:
             source = "argument" if name in settings.model_fields_set else "default"
-        shown = re.sub(r"://[^/@]*@", "://***@", str(value))
+        shown = re.sub(r"://[^/@]*@", "://***@", str(getattr(settings, name)))
         rows.append((name, shown, source, field.description or ""))
     return rows

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from lakehouse.backends import is_on
 from lakehouse.settings import Settings
 from spark_jobs.runtime import EMR_JARS
 
@@ -16,7 +17,10 @@ PYTHON = "/usr/bin/python3.11"
 CODE, ENTRY = "code.zip", "main.py"
 STATE_DIR = "/tmp/lakehouse"
 
-NOT_HANDED_OVER = ("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_")
+NOT_HANDED_OVER = (
+    *("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_"),
+    "aws_profile",  # a job has its role
+)
 """Beginnings of the names of settings that are not the driver's."""
 
 
@@ -70,6 +74,8 @@ def _environ(settings: Settings) -> dict[str, str]:
         if not name.lower().startswith(NOT_HANDED_OVER)
         and not isinstance(getattr(settings, name.lower()), SecretStr)
     }
+    if not is_on(settings):
+        return given | {"LINEAGE_BACKEND": "none", "STATE_DIR": STATE_DIR}
     lineage = {"LINEAGE_BACKEND": settings.emr_lineage_url or "console"}
     if settings.emr_lineage_url and settings.emr_lineage_secret:
         lineage["LINEAGE_URL_API_KEY"] = f"EMR.secret@{settings.emr_lineage_secret}"

@@ -10,7 +10,8 @@ import os
 import uuid
 from typing import TYPE_CHECKING
 
-from lakehouse.backends import spark_transport
+from lakehouse.aws_profile import endpoint, use_profile
+from lakehouse.backends import is_on, spark_transport
 from lakehouse.names import CATALOG, LOCAL_NAMESPACE
 from lakehouse.network import java_options
 from lakehouse.settings import Settings
@@ -76,7 +77,7 @@ def session_conf(settings: Settings, spool_name: str) -> dict[str, str]:
             "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
         ),
         **_catalog(settings),
-        **_lineage(settings, spool_name),
+        **(_lineage(settings, spool_name) if is_on(settings) else {}),
     }
 
 
@@ -91,12 +92,10 @@ def _catalog(settings: Settings) -> dict[str, str]:
             f"{at}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
             f"{at}.client.region": settings.aws_region,
         }
-        if settings.aws_endpoint_url:
-            glue |= {
-                f"{at}.glue.endpoint": settings.aws_endpoint_url,
-                f"{at}.s3.endpoint": settings.aws_endpoint_url,
-                f"{at}.s3.path-style-access": "true",
-            }
+        if url := endpoint(settings, "glue"):
+            glue[f"{at}.glue.endpoint"] = url
+        if url := endpoint(settings, "s3"):
+            glue |= {f"{at}.s3.endpoint": url, f"{at}.s3.path-style-access": "true"}
         return common | glue
     database = settings.state_dir / "catalog.db"
     return common | {
@@ -132,6 +131,7 @@ def open_session(
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("AWS_REGION", settings.aws_region)  # the listener's source of it
+    use_profile(settings, os.environ)
     _make_spool(settings)
     spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
     builder = SparkSession.builder.appName(app_name)

@@ -240,14 +240,16 @@ def flow_task(
     through the environment, so that nothing in them is the shell's; an empty one is not given.
     """
     given = " ".join(f'${{{p}:+--{p} "${p}"}}' for p in params)
+    # The provider has no macros where lineage is off.
     macros = "macros.OpenLineageProviderPlugin"
+    guard = f"if {macros} is defined else ''"
     return BashOperator(
         task_id=task_id,
         bash_command=f"exec {shlex.join([sys.executable, str(flow)])} run {args} {given}",
         env={
-            "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) }}}}",
+            "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) {guard} }}}}",
             "OPENLINEAGE_ROOT_PARENT_ID": (
-                f"{{{{ {macros}.lineage_root_parent_id(task_instance) }}}}"
+                f"{{{{ {macros}.lineage_root_parent_id(task_instance) {guard} }}}}"
             ),
             **{p: f"{{{{ params.{p} or '' }}}}" for p in params},
         },

@@ -45,10 +45,36 @@ def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
 
 
+PROFILE = "sandbox"
+"""The profile of `write_profile`."""
+
+
+def write_profile(folder: Path, endpoint: str) -> Path:
+    """Write a config file whose profile alone knows where the stand-in is."""
+    file = folder / "config"
+    lines = ("aws_access_key_id = of-the-profile", "aws_secret_access_key = s3cret")
+    file.write_text("\n".join([f"[profile {PROFILE}]", *lines, f"endpoint_url = {endpoint}", ""]))
+    return file
+
+
+def use_config(patch: pytest.MonkeyPatch, file: Path) -> None:
+    """Have AWS's tools read a config file, beside keys of another account."""
+    patch.setenv("AWS_CONFIG_FILE", str(file))
+    patch.setenv("AWS_ACCESS_KEY_ID", "of-another-account")
+    patch.setenv("AWS_SESSION_TOKEN", "of-another-account")
+
+
 @pytest.fixture(autouse=True)
 def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An environment for each test."""
     isolate(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def profile(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A profile by which alone the stand-in, which holds nothing, can be reached."""
+    use_config(monkeypatch, write_profile(tmp_path, endpoint))
+    return PROFILE
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +109,7 @@ def settings(endpoint: str, tmp_path: Path) -> Settings:
 @pytest.fixture
 def aws(settings: Settings) -> Aws:
     """The stand-in's account."""
-    return connect(settings, None)
+    return connect(settings)
 
 
 @pytest.fixture

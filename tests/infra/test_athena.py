@@ -45,7 +45,7 @@ def test_rows_are_printed_below_their_names(
     on_aws: Settings, aws: Aws, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _will_answer(on_aws, ROWS)
-    run_athena(on_aws, "SELECT 1", None)
+    run_athena(on_aws, "SELECT 1")
     said = capsys.readouterr().out
     assert said.count("datetime_hour") == 1
     assert "2025-06-01 00:00:00.000 │ 12" in said
@@ -59,7 +59,7 @@ def test_rows_are_printed_below_their_names(
 def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Execution, "status", "FAILED", raising=False)
     with pytest.raises(BadQuery, match="FAILED"):
-        run_athena(on_aws, "SELECT nonsense", None)
+        run_athena(on_aws, "SELECT nonsense")
 
 
 def test_a_statement_that_writes_is_refused_before_athena_gets_it(
@@ -68,10 +68,10 @@ def test_a_statement_that_writes_is_refused_before_athena_gets_it(
     executions = athena_backends[aws.account][aws.region].executions
     before = len(executions)
     with pytest.raises(WritingQuery, match=r"The query is 'DROP TABLE weather_raw'.* add --write"):
-        run_athena(on_aws, "DROP TABLE weather_raw", None)
+        run_athena(on_aws, "DROP TABLE weather_raw")
     assert len(executions) == before
     _will_answer(on_aws, [["result"]])
-    run_athena(on_aws, "DROP TABLE weather_raw", None, may_write=True)
+    run_athena(on_aws, "DROP TABLE weather_raw", may_write=True)
     assert len(executions) == before + 1
 
 
@@ -120,7 +120,7 @@ def test_anything_else_counts_as_writing(query: str) -> None:
 
 def test_local_tables_are_not_athena_s(settings: Settings) -> None:
     with pytest.raises(SettingsError, match="LAKEHOUSE=glue only"):
-        run_athena(settings, "SELECT 1", None)
+        run_athena(settings, "SELECT 1")
 
 
 def test_the_readme_s_query_for_athena_names_tables_and_columns_that_there_are() -> None:

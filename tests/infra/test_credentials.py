@@ -63,7 +63,7 @@ def test_without_credentials_it_says_how_to_get_some(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(NoCredentials, match="aws sso login"):
-        create_infra(settings, None, dry_run=True, yes=False)
+        create_infra(settings, dry_run=True, yes=False)
 
 
 def test_an_unknown_profile_is_answered_with_the_known_ones(
@@ -73,7 +73,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones(
     config.write_text("[profile sandbox]\nregion = us-east-1\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     with pytest.raises(NoCredentials, match="no AWS profile 'sandbx'.*sandbox"):
-        create_infra(settings, "sandbx", dry_run=True, yes=False)
+        create_infra(settings.model_copy(update={"aws_profile": "sandbx"}), dry_run=True, yes=False)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_refusal_says_what_to_do(
     refusing: Settings, error: type[InfraError], advice: str
 ) -> None:
     with pytest.raises(error, match=advice) as caught:
-        create_infra(refusing, None, dry_run=True, yes=False)
+        create_infra(refusing, dry_run=True, yes=False)
     assert type(caught.value) is error
     assert isinstance(caught.value, PipelineError)
 
@@ -106,7 +106,7 @@ def test_a_missing_permission_is_named(settings: Settings, monkeypatch: pytest.M
     httpx.post(policies, content=b"0").raise_for_status()
     try:
         with pytest.raises(NotAllowed, match="cloudformation:DescribeStacks"):
-            destroy_infra(settings, None, dry_run=True, yes=False)
+            destroy_infra(settings, dry_run=True, yes=False)
     finally:
         httpx.post(policies, content=b"inf").raise_for_status()
 
@@ -117,10 +117,10 @@ def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         settings = load_settings(state_dir=tmp_path, aws_endpoint_url=url)
         with pytest.raises(Unreachable, match=f"{url}.*AWS_ENDPOINT_URL"):
-            create_infra(settings, None, dry_run=True, yes=False)
+            create_infra(settings, dry_run=True, yes=False)
 
 
 def test_credentials_of_another_account_are_refused(settings: Settings) -> None:
     other = settings.model_copy(update={"aws_account": "999999999999"})
     with pytest.raises(WrongAccount, match="123456789012.*999999999999"):
-        create_infra(other, None, dry_run=True, yes=False)
+        create_infra(other, dry_run=True, yes=False)

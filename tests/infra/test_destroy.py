@@ -81,7 +81,7 @@ def test_destroy_deletes_nothing_in_a_dry_run_or_against_the_answer(
 def test_destroy_without_a_stack_says_so(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    destroy_infra(settings, None, dry_run=False, yes=False)
+    destroy_infra(settings, dry_run=False, yes=False)
     assert "There is no stack" in capsys.readouterr().out
 
 

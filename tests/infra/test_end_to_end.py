@@ -70,7 +70,7 @@ def _created(settings: Settings) -> Settings:
     """The settings with what create-infra prints, once it has made every part."""
     said = io.StringIO()
     with redirect_stdout(said):
-        create_infra(settings, None, dry_run=False, yes=True, with_="emr-serverless,datazone")
+        create_infra(settings, dry_run=False, yes=True, with_="emr-serverless,datazone")
     printed = yaml.safe_load(said.getvalue().rpartition("settings.yaml:")[2])
     return settings.model_copy(update={**printed, "spark": "emr-serverless"})
 
@@ -114,13 +114,13 @@ def cloud(
                     emr_lineage_url=f"http://localhost:{port + 3}",
                 )
             )
-            aws = connect(settings, None)
+            aws = connect(settings)
             stand_in_resources.s3_of(aws.account).delete_bucket_policy(settings.bucket)
             emr = LocalEmr(settings, aws, folder / "emr")
             patch.setattr(EMRServerlessBackend, "start_job_run", emr.start)
             services.append(start_throughline(settings))
             services[-1].wait_until(lambda: lineage_ready(settings), 60)
-            emr_package(settings, None)
+            emr_package(settings)
             _airflow(settings, "db", "migrate")
             _airflow(settings, "dags", "test", DAG, "--conf", json.dumps({"months": [MONTH]}))
             done = train(settings, "--lookback_days", "20", "--predict_horizon_hours", "3")
@@ -222,8 +222,8 @@ def test_without_a_server_the_events_are_in_the_driver_s_log(cloud: Cloud) -> No
 
 # Last, because nothing is left after it.
 def test_destroy_leaves_nothing(cloud: Cloud) -> None:
-    assert infra_status(cloud.settings, None) == 0
-    destroy_infra(cloud.settings, None, dry_run=False, yes=True)
+    assert infra_status(cloud.settings) == 0
+    destroy_infra(cloud.settings, dry_run=False, yes=True)
     aws = cloud.aws
     assert aws.s3.list_buckets()["Buckets"] == []
     assert aws.glue.get_databases()["DatabaseList"] == []

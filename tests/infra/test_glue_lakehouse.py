@@ -36,7 +36,7 @@ CREDENTIALS = {
 
 def _stack(endpoint: str) -> dict[str, str]:
     """The settings that create-infra says to use."""
-    aws = connect(load_settings(aws_endpoint_url=endpoint), None)
+    aws = connect(load_settings(aws_endpoint_url=endpoint))
     outputs = apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     assert outputs is not None
     # moto takes the policy for "deny everything": it does not look at conditions.

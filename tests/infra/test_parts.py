@@ -24,7 +24,7 @@ BOTH = "datazone,emr-serverless"
 
 
 def _create(settings: Settings, *given: str, with_: str = BOTH) -> None:
-    create_infra(settings, None, dry_run=False, yes=True, with_=with_, given=list(given))
+    create_infra(settings, dry_run=False, yes=True, with_=with_, given=list(given))
 
 
 def _as_printed(settings: Settings, said: str) -> Settings:
@@ -55,7 +55,7 @@ def test_what_is_printed_are_settings_that_are_complete(
     ready = printed.model_copy(update={"spark": "emr-serverless"})
     assert load_settings(**{n: getattr(ready, n) for n in ready.model_fields_set | {"spark"}})
     assert printed.datazone_domain_id.startswith("dzd_")
-    assert infra_status(printed, None) == 0
+    assert infra_status(printed) == 0
 
 
 def test_a_parameter_goes_to_its_template_and_stays(aws: Aws, settings: Settings) -> None:
@@ -90,7 +90,7 @@ def test_destroy_leaves_nothing_of_any_part(
 ) -> None:
     _create(settings)
     capsys.readouterr()
-    destroy_infra(settings, None, dry_run=False, yes=True)  # also of an application that runs
+    destroy_infra(settings, dry_run=False, yes=True)  # also of an application that runs
     deleted = [line for line in capsys.readouterr().out.splitlines() if "is deleted." in line]
     assert deleted == [f"The stack {part.stack} is deleted." for part in reversed(PARTS)]
     assert stand_in_resources.DATAZONE == {}
@@ -107,13 +107,13 @@ def test_a_further_part_goes_where_the_lakehouse_is_gone_already(
 ) -> None:
     _create(settings)
     aws.cloudformation.delete_stack(StackName=LAKEHOUSE.stack)
-    destroy_infra(settings, None, dry_run=False, yes=True)
+    destroy_infra(settings, dry_run=False, yes=True)
     assert [find_stack(aws, part.stack) for part in PARTS] == [None, None, None]
 
 
 def _status(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     capsys.readouterr()
-    code = infra_status(settings, None)
+    code = infra_status(settings)
     told = capsys.readouterr()
     return code, told.out + told.err
 

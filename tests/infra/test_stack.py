@@ -198,8 +198,8 @@ def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template:
 def test_two_accounts_and_two_regions_have_buckets_of_their_own(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = connect(settings, None)
-    europe = connect(settings.model_copy(update={"aws_region": "eu-west-1"}), None)
+    here = connect(settings)
+    europe = connect(settings.model_copy(update={"aws_region": "eu-west-1"}))
     sts = boto3.client("sts", endpoint_url=settings.aws_endpoint_url, region_name="us-east-1")
     other = sts.assume_role(
         RoleArn="arn:aws:iam::111111111111:role/admin", RoleSessionName="other"
@@ -207,7 +207,7 @@ def test_two_accounts_and_two_regions_have_buckets_of_their_own(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", other["AccessKeyId"])
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", other["SecretAccessKey"])
     monkeypatch.setenv("AWS_SESSION_TOKEN", other["SessionToken"])
-    there = connect(settings, None)
+    there = connect(settings)
     outputs = [apply_stack(aws, Talk().dialogue) for aws in (here, europe, there)]
     buckets = {found["BucketName"] for found in outputs if found}
     assert len(buckets) == 3
@@ -247,7 +247,7 @@ def test_a_rollback_is_an_error_that_names_the_first_cause(aws: Aws) -> None:
 def test_the_command_prints_the_settings_to_use(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    create_infra(settings, None, dry_run=False, yes=True)
+    create_infra(settings, dry_run=False, yes=True)
     said = capsys.readouterr().out
     bucket = bucket_name("123456789012", "us-east-1")
     assert (
@@ -257,5 +257,5 @@ def test_the_command_prints_the_settings_to_use(
 
 def test_the_command_without_a_terminal_needs_yes(settings: Settings, aws: Aws) -> None:
     with pytest.raises(InfraError, match="--yes"):
-        create_infra(settings, None, dry_run=False, yes=False)
+        create_infra(settings, dry_run=False, yes=False)
     assert find_stack(aws, STACK) is None

@@ -73,6 +73,8 @@ class Metaflow:
         folder.mkdir()
         transport = {"type": "folder_transport.FolderTransport", "folder": str(folder)}
         inherited = {k: v for k, v in os.environ.items() if "OPENLINEAGE" not in k}
+        if "OPENLINEAGE_URL" not in environ:
+            inherited["OPENLINEAGE__TRANSPORT"] = json.dumps(transport)
         process = subprocess.run(
             [sys.executable, str(flow), *(args or ("run",))],
             env={
@@ -83,7 +85,6 @@ class Metaflow:
                 "METAFLOW_USER": "tester",
                 "PYTHONPATH": str(FLOWS),
                 "OPENLINEAGE_NAMESPACE": "tests",
-                "OPENLINEAGE__TRANSPORT": json.dumps(transport),
                 **environ,
             },
             cwd=self.home,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -410,3 +413,52 @@ def test_a_disabled_flow_emits_nothing_and_runs(metaflow):
     launch = metaflow.small(OPENLINEAGE_DISABLED="true")
     assert launch.process.returncode == 0
     assert launch.events == []
+
+
+@pytest.fixture
+def collector():
+    """An HTTP server that keeps what it is sent: path, key and body of each request."""
+    received = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append((self.path, self.headers["Authorization"], json.loads(body)))
+            self.send_response(201)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", received
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path"), [("", "/api/v1/lineage"), ("in/lineage", "/in/lineage")]
+)
+def test_openlineages_variables_name_server_key_and_namespace(metaflow, collector, endpoint, path):
+    url, received = collector
+    more = {"OPENLINEAGE_ENDPOINT": endpoint} if endpoint else {}
+    launch = metaflow.small(
+        OPENLINEAGE_URL=url,
+        OPENLINEAGE_API_KEY="theirs",
+        OPENLINEAGE_NAMESPACE="nightly",
+        **more,
+    )
+    assert launch.process.returncode == 0, launch.process.stderr
+    assert {(path, "Bearer theirs")} == {(at, key) for at, key, _ in received}
+    flow = [body for *_, body in received if body["job"]["name"] == "SmallFlow"]
+    assert [body["eventType"] for body in flow] == ["START", "COMPLETE"]
+    assert {body["job"]["namespace"] for *_, body in received} == {"nightly"}
+
+
+def test_a_disabled_flow_sends_nothing_to_openlineages_url(metaflow, collector):
+    url, received = collector
+    launch = metaflow.small(OPENLINEAGE_URL=url, OPENLINEAGE_DISABLED="true")
+    assert launch.process.returncode == 0
+    assert received == []

@@ -257,6 +257,7 @@ class _Server:
     def __init__(self, *, answers: bool) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.paths: list[str] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -264,6 +265,7 @@ class _Server:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.bodies.append(json.loads(body))
                 outer.keys.append(self.headers["Authorization"])
+                outer.paths.append(self.path)
                 self.send_response(201)
                 self.end_headers()
 
@@ -314,6 +316,50 @@ def test_without_a_spool_the_server_gets_the_events_and_with_both_options_both_d
     assert subprocess.run(both).returncode == 0
     assert len(taking.bodies) == 4
     assert _events(tmp_path) == taking.bodies[2:]
+
+
+@pytest.mark.parametrize(
+    ("base", "endpoint", "path"),
+    [
+        ("", "", "/api/v1/lineage"),
+        ("/", "in/lineage", "/in/lineage"),
+        ("/base/", "", "/base/api/v1/lineage"),
+        ("/base", "", "/api/v1/lineage"),  # as openlineage-python joins them
+    ],
+)
+def test_openlineages_variables_name_server_key_and_namespace(
+    base: str, endpoint: str, path: str, server: Callable[..., _Server], tmp_path: Path
+) -> None:
+    taking = server(answers=True)
+    (tmp_path / "lineage.yaml").write_text("job: {name: export}")
+    variables = {
+        "OPENLINEAGE_URL": taking.url + base,
+        "OPENLINEAGE_ENDPOINT": endpoint,
+        "OPENLINEAGE_API_KEY": "theirs",
+        "OPENLINEAGE_NAMESPACE": "nightly",
+        "THROUGHLINE_API_KEY": "ours",  # is of another server
+    }
+    head = [*_MAIN, "-f", str(tmp_path / "lineage.yaml"), "true"]
+    assert subprocess.run(head, env={**os.environ, **variables}).returncode == 0
+    assert [body["eventType"] for body in taking.bodies] == ["START", "COMPLETE"]
+    assert {body["job"]["namespace"] for body in taking.bodies} == {"nightly"}
+    assert (set(taking.paths), set(taking.keys)) == ({path}, {"Bearer theirs"})
+
+
+@pytest.mark.parametrize("stronger", ["--url", "THROUGHLINE_URL", "--spool", "THROUGHLINE_SPOOL"])
+def test_throughlines_own_settings_are_stronger_than_openlineages(
+    stronger: str, server: Callable[..., _Server], tmp_path: Path
+) -> None:
+    ours, theirs = server(answers=True), server(answers=True)
+    place = ours.url if "url" in stronger.lower() else str(tmp_path / "spool")
+    options = [stronger, place] if stronger.startswith("--") else []
+    variables = {} if options else {stronger: place}
+    variables |= {"OPENLINEAGE_URL": theirs.url, "OPENLINEAGE_API_KEY": "theirs"}
+    head = [*_MAIN, "-f", str(_EXAMPLE), *options, "true"]
+    assert subprocess.run(head, env={**os.environ, **variables}).returncode == 0
+    assert not theirs.bodies
+    assert len(ours.bodies) + len(_events(tmp_path)) == 2
+    assert set(ours.keys) <= {None}
 
 
 def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool(

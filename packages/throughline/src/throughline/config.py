@@ -1,4 +1,4 @@
-"""Every setting, once: argument, then environment, then default.
+"""Every setting, once: argument, then environment, then default; an empty variable is none.
 
 1. An argument of the command or the call.
 2. The environment: THROUGHLINE_ and the name in capitals, THROUGHLINE_API_KEY.
@@ -116,8 +116,8 @@ def resolve(
     values: dict[str, str] = {}
     for setting in SETTINGS:
         argument = (given or {}).get(setting.name)
-        found = source.get(setting.variable, setting.default) if argument is None else str(argument)
-        values[setting.name] = found
+        found = source.get(setting.variable) or setting.default
+        values[setting.name] = found if argument is None else str(argument)
     return Settings(
         host=values["host"],
         port=int(_number("port", values["port"], most=65_535)),

@@ -386,7 +386,7 @@ def run(
     from throughline.cli.run import run_as_job
 
     settings = resolve({"spool": spool, "url": url, "api_key": api_key})
-    raise typer.Exit(run_as_job(settings, file, command, heartbeat, to_url=url is not None))
+    raise typer.Exit(run_as_job(settings, file, command, heartbeat, url=url, api_key=api_key))
 
 
 @app.command(rich_help_panel=COLLECT)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urljoin
 
 from throughline.config import Settings
 from throughline.wrap import Report, read_declared, run_command
 from throughline.wrap.parent import PARENT, parents
 from throughline.wrap.process import end_like
+from throughline.wrap.report import ENDPOINT
 
 
 def run_as_job(
-    settings: Settings, file: Path, command: Sequence[str], heartbeat: float, *, to_url: bool
+    settings: Settings,
+    file: Path,
+    command: Sequence[str],
+    heartbeat: float,
+    *,
+    url: str | None,
+    api_key: str | None,
 ) -> int:
-    """Run the command; events go to the spool, and to the server if asked or without a spool.
+    """Run the command and return its exit code; a signal that ended it ends this process.
 
-    Answers the command's exit code; a signal that ended it ends us.
+    `url` and `api_key` are the options of the command line.
     """
     environment = os.environ
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
@@ -27,6 +35,27 @@ def run_as_job(
     if environment.get(PARENT) and not parents(environment):
         told = environment[PARENT]
         sys.stderr.write(f"throughline: {PARENT}={told!r} is no namespace/job/runId: ignored\n")
-    url = settings.url if to_url or not settings.spool else None
-    report = Report(settings.spool, url, settings.api_key)
+    report = _report(settings, environment, url, api_key)
     return end_like(run_command(declared, command, report, heartbeat, environment))
+
+
+def _report(
+    settings: Settings, environment: Mapping[str, str], url: str | None, api_key: str | None
+) -> Report:
+    """Return the place of the events, the first of these that is given.
+
+    1. The options: a spool, a server, or both.
+    2. The variables THROUGHLINE_SPOOL, or else THROUGHLINE_URL.
+    3. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
+    4. The default server.
+    """
+    if url is not None:
+        return Report(settings.spool, settings.url, settings.api_key)
+    if settings.spool:
+        return Report(settings.spool, None)
+    theirs = environment.get("OPENLINEAGE_URL", "").strip()
+    if environment.get("THROUGHLINE_URL") or not theirs:
+        return Report(None, settings.url, settings.api_key)
+    # As openlineage-python joins them: a last part of the URL without a slash is replaced.
+    address = urljoin(theirs, environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT)
+    return Report(None, theirs, api_key or environment.get("OPENLINEAGE_API_KEY"), address)

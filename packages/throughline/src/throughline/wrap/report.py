@@ -16,16 +16,26 @@ from urllib.request import Request, urlopen
 from throughline.redaction import redact
 from throughline.spool_file import SpoolFile
 
+ENDPOINT = "api/v1/lineage"
+"""Path of the endpoint below a server's URL."""
 _PATIENCE = 2.0  # seconds, once a run
 
 
 class Report:
     """Where the events of one run go: a spool folder, a server, or both."""
 
-    def __init__(self, spool: Path | None, url: str | None, api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        spool: Path | None,
+        url: str | None,
+        api_key: str | None = None,
+        address: str | None = None,
+    ) -> None:
+        """Take where events go; `address` is what is posted to, by default that of `url`."""
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
         self._api_key = api_key
+        self._address = address or f"{url}/{ENDPOINT}"
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._problems: dict[str, str] = {}
@@ -67,5 +77,5 @@ class Report:
         headers = {"Content-Type": "application/json"}
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
-        request = Request(f"{self._url}/api/v1/lineage", data=body, headers=headers)
+        request = Request(self._address, data=body, headers=headers)
         urlopen(request, timeout=_PATIENCE).close()  # whatever it says: its status is enough

@@ -1,0 +1,78 @@
+"""The AWS profile of the settings, for each program that would otherwise choose credentials itself.
+
+boto3 and AWS's SDK for Java read AWS_PROFILE. PyArrow's S3 knows neither a profile's endpoint nor
+its roles, and Iceberg's clients in Java are given the endpoint, as they are given that of the
+setting `aws_endpoint_url`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING
+
+from lakehouse.errors import SettingsError
+from lakehouse.settings import Settings
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+def use_profile(settings: Settings, environ: MutableMapping[str, str]) -> None:
+    """Have programs with this environment use the profile, whatever keys were in it."""
+    if settings.aws_profile:
+        for name in KEYS:
+            environ.pop(name, None)
+        environ["AWS_PROFILE"] = settings.aws_profile
+
+
+def endpoint(settings: Settings, service: str) -> str:
+    """Return the endpoint of a service that the settings or the profile name; empty: AWS's own."""
+    if settings.aws_endpoint_url or not settings.aws_profile:
+        return settings.aws_endpoint_url
+    from botocore.configprovider import ConfiguredEndpointProvider
+
+    session = _session(settings)
+    named = ConfiguredEndpointProvider(session.full_config, session.get_scoped_config(), service)
+    return str(named.provide() or "")
+
+
+def credentials(settings: Settings) -> dict[str, str]:
+    """Return the profile's credentials as of now, by the variables they go by; none without one.
+
+    Raises:
+        SettingsError: the profile has no credentials.
+    """
+    if not settings.aws_profile:
+        return {}
+    found = _session(settings).get_credentials()
+    if found is None:
+        raise SettingsError(
+            f"The AWS profile {settings.aws_profile!r} has no credentials; log in with "
+            f"`aws sso login --profile {settings.aws_profile}`, or give it keys or a role."
+        )
+    frozen = found.get_frozen_credentials()
+    pairs = zip(KEYS, (frozen.access_key, frozen.secret_key, frozen.token), strict=True)
+    return {name: value for name, value in pairs if value}
+
+
+def _session(settings: Settings) -> Session:
+    """Return botocore's session of the profile.
+
+    Raises:
+        SettingsError: there is no such profile.
+    """
+    from botocore.exceptions import ProfileNotFound
+    from botocore.session import Session
+
+    session = Session(profile=settings.aws_profile)
+    try:
+        session.get_scoped_config()
+    except ProfileNotFound:
+        known = ", ".join(session.available_profiles) or "none"
+        raise SettingsError(
+            f"There is no AWS profile {settings.aws_profile!r}; those in ~/.aws are: {known}. "
+            "`aws configure sso` makes one."
+        ) from None
+    return session

@@ -1,0 +1,80 @@
+"""Sources of settings besides arguments and variables of the same name: a file, and OpenLineage.
+
+OpenLineage's own variables mean what they mean to openlineage-python 1.54's client.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import yaml
+
+from lakehouse.errors import SettingsError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+ENDPOINT = "api/v1/lineage"
+"""Path of an OpenLineage endpoint, below its URL."""
+NO_VALUE = ("", "~", "null")
+"""Texts of a file that give no value, as an empty variable gives none."""
+
+
+def settings_file() -> Path:
+    """Return the YAML file that is read; the one of the repository need not exist.
+
+    Raises:
+        SettingsError: SETTINGS_FILE names a file that does not exist.
+    """
+    named = os.environ.get("SETTINGS_FILE")
+    if named and not Path(named).expanduser().exists():
+        raise SettingsError(f"SETTINGS_FILE is {named!r}, and there is no such file.")
+    return Path(named).expanduser().absolute() if named else REPOSITORY / "settings.yaml"
+
+
+def file_values() -> dict[str, Any]:
+    """Return the settings of the file, as text: `aws_account: 012345678901` is no number.
+
+    Raises:
+        ValueError: the file holds no names with values.
+    """
+    path = settings_file()
+    if not path.exists():
+        return {}
+    values = yaml.load(path.read_text(), yaml.BaseLoader) or {}
+    if not isinstance(values, dict):
+        raise ValueError("expected lines such as `airflow_port: 9090`")
+    return {str(name): value for name, value in values.items() if value not in NO_VALUE}
+
+
+def disabled_values(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that OPENLINEAGE_DISABLED decides, whatever else is given."""
+    is_disabled = environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
+    return {"lineage_backend": "none"} if is_disabled else {}
+
+
+def openlineage_values(
+    environ: Mapping[str, str], given: Collection[str]
+) -> dict[str, tuple[str, str]]:
+    """Return variable and value of the settings that OpenLineage's variables decide.
+
+    They decide none that is `given`. The key and the endpoint are used with OPENLINEAGE_URL only.
+    """
+    values = {"job_namespace": ("OPENLINEAGE_NAMESPACE", environ.get("OPENLINEAGE_NAMESPACE", ""))}
+    url = environ.get("OPENLINEAGE_URL", "").strip()
+    if url and "lineage_backend" not in given:
+        endpoint, key = environ.get("OPENLINEAGE_ENDPOINT"), environ.get("OPENLINEAGE_API_KEY", "")
+        parts = urlsplit(urljoin(url, endpoint or ENDPOINT))
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise SettingsError(
+                f"OPENLINEAGE_URL is {url!r}; expected one such as http://localhost:5000."
+            )
+        server, path = f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
+        values["lineage_backend"] = "OPENLINEAGE_URL", f"embedded,{server}"
+        named = "OPENLINEAGE_ENDPOINT" if endpoint else "OPENLINEAGE_URL"
+        values["lineage_url_endpoint"] = named, path
+        values["lineage_url_api_key"] = "OPENLINEAGE_API_KEY", key
+    return {name: pair for name, pair in values.items() if pair[1] and name not in given}
