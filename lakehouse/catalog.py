@@ -6,7 +6,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ STAGED = "staged-sources"
 """Snapshot property: the hash of the source files of each slice that the commit holds, as JSON."""
 PASSED = "passed-checks"
 """Table property: the snapshot that passed its checks, what its slices hold, and their sources."""
+QUARANTINED = "quarantined"
+"""Table property: a snapshot, and how many rows of its slices were quarantined."""
 NOTED = "slices-before-expiry"
 """Table property: what the slices held, as of a snapshot before which others may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
@@ -44,6 +46,22 @@ class Contents:
     rows: int = 0
     distinct: int = 0
     digest: str = "empty"
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """How many of a file's rows were quarantined."""
+
+    rows: int
+    """All rows of the file."""
+    broken: int
+    by_column: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        share = self.broken / self.rows if self.rows else 0.0
+        columns = ", ".join(f"{name} {count:,}" for name, count in self.by_column.items())
+        by = f" by column: {columns}" if columns else ""
+        return f"{self.broken:,} of {self.rows:,} rows ({share:.2%}) with impossible values{by}"
 
 
 def properties(settings: Settings) -> dict[str, str]:
@@ -161,7 +179,7 @@ def newest_slice(table: IcebergTable) -> str:
 
 def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
     """Rows of each slice of a table that is partitioned by slice, from its metadata."""
-    if table is None:
+    if table is None or table.current_snapshot() is None:
         return {}
     parts = table.inspect.partitions().select(["partition", "record_count"]).to_pylist()
     return {next(iter(part["partition"].values())): part["record_count"] for part in parts}
@@ -201,6 +219,21 @@ def passed_contents(table: IcebergTable | None) -> Passed | None:
         return None
     contents = {name: Contents(**held) for name, held in noted["slices"].items()}
     return Passed(noted["snapshot"], contents, noted.get("sources", {}))
+
+
+def note_quarantined(table: IcebergTable, slices: Mapping[str, Quarantined]) -> None:
+    """Remember how many rows were kept out of the slices that the table has now."""
+    counts = {name: asdict(count) for name, count in slices.items()}
+    noted = {"snapshot": table.metadata.current_snapshot_id, "slices": counts}
+    _note(table, QUARANTINED, json.dumps(noted, sort_keys=True))
+
+
+def quarantined_rows(table: IcebergTable | None) -> dict[str, Quarantined]:
+    """Return how many rows were kept out of each slice that is in the table now."""
+    noted = json.loads(table.properties.get(QUARANTINED, "{}")) if table else {}
+    if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
+        return {}
+    return {name: Quarantined(**count) for name, count in noted["slices"].items()}
 
 
 def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Literal
 
 Fault = Literal[
-    "truncated", "page", "empty", "no_rows", "wrong_schema", "text_dates", "unknown_column"
+    "truncated",
+    "page",
+    "empty",
+    "no_rows",
+    "wrong_schema",
+    "text_dates",
+    "unknown_column",
+    "impossible_values",
 ]
 
 
@@ -56,6 +63,18 @@ def _unknown_column(path: Path) -> None:
     pq.write_table(trips.append_column("driver_mood", pa.nulls(len(trips), pa.string())), path)
 
 
+def _impossible_values(path: Path) -> None:
+    """Set an infinite amount in every twentieth row."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trips = pq.read_table(path)
+    at = trips.column_names.index("total_amount")
+    amounts = np.where(np.arange(len(trips)) % 20, trips.column(at).to_numpy(), np.inf)
+    pq.write_table(trips.set_column(at, "total_amount", pa.array(amounts)), path)
+
+
 FAULTS: dict[Fault, Callable[[Path], None]] = {  # each makes a bad file of a good one
     "truncated": _truncated,
     "page": _page,
@@ -64,4 +83,5 @@ FAULTS: dict[Fault, Callable[[Path], None]] = {  # each makes a bad file of a go
     "wrong_schema": _without_zones,
     "text_dates": _text_dates,
     "unknown_column": _unknown_column,
+    "impossible_values": _impossible_values,
 }

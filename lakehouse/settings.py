@@ -75,6 +75,13 @@ class Settings(BaseSettings):
         None, description="Makes bad taxi files, to see what becomes of them: lakehouse/faults.py."
     )
 
+    max_quarantined_share: float = Field(
+        0.01,
+        ge=0,
+        le=1,
+        description="Largest share of a taxi file's rows that may have impossible values; they go "
+        "to the table <service>_taxi_quarantine, and above the share the file is refused.",
+    )
     forecast_model: ForecastModel = Field(
         "seasonal_naive",
         description="What forecasts where no model is named: seasonal_naive or weather.",

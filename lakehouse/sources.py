@@ -53,6 +53,8 @@ class Source:
     """The end of a path, and what stands there while the file is preliminary."""
     check: CheckFile | None = None
     """The check that each file passes before it lands."""
+    has_quarantine: bool = False
+    """Rows with impossible values go to ``<table>_quarantine``."""
 
     def files(self, settings: Settings, month: str) -> list[SourceFile]:
         """The files that make up one month (YYYY-MM)."""
@@ -80,7 +82,8 @@ def taxi(service: str) -> Source:
     """TLC's trips of a service (yellow, green)."""
     file = f"{service}_tripdata_{{year}}-{{month}}.parquet"
     base = attrgetter("taxi_url")
-    return Source(service, f"{service}_taxi", base, (f"trip-data/{file}",), file)
+    path = f"trip-data/{file}"
+    return Source(service, f"{service}_taxi", base, (path,), file, has_quarantine=True)
 
 
 YELLOW = taxi("yellow")

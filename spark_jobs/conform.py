@@ -10,6 +10,9 @@ from pyspark.sql import types as T
 
 from lakehouse.errors import BadSourceFile
 
+RECEIVED = "received "
+"""Before the name of a column: its value as the file has it, where the table's type may not fit."""
+
 
 @dataclass(frozen=True)
 class Drift:
@@ -20,12 +23,17 @@ class Drift:
     """In the file only: left out, and reported."""
     missing: tuple[str, ...]
     """In the table only: null, as in the years before TLC added them."""
+    narrowed: tuple[str, ...] = ()
+    """In both, with a type in the file whose values may not fit the table's, as 1.5 for a whole
+    number: null where they do not, and kept as `RECEIVED`."""
 
 
 def conform(
     rows: DataFrame, columns: dict[str, str], required: frozenset[str], file: str
 ) -> tuple[DataFrame, Drift]:
-    """The rows with exactly `columns`, typed; names are the same in any case (Airport_fee).
+    """Return the rows with `columns`, typed, and those `RECEIVED` beside them.
+
+    Names are the same in any case (Airport_fee).
 
     Raises:
         BadSourceFile: a required column is missing, or one holds another kind of value (text for
@@ -43,11 +51,32 @@ def conform(
             f"{file} is not of the schema it should have: {'; '.join(problems)}. It has "
             f"{', '.join(rows.columns)}. Get the publisher's own file, then run the task again."
         )
+    narrowed = tuple(
+        name
+        for name, type_ in columns.items()
+        if name in found and _narrows(found[name].dataType, T._parse_datatype_string(type_))
+    )
     typed = [
-        (F.col(found[name].name) if name in found else F.lit(None)).cast(type_).alias(name)
+        F.col(found[name].name).try_cast(type_).alias(name)
+        if name in narrowed
+        else (F.col(found[name].name) if name in found else F.lit(None)).cast(type_).alias(name)
         for name, type_ in columns.items()
     ]
-    return rows.select(*typed), Drift(file, unknown, missing)
+    received = [F.col(found[name].name).alias(RECEIVED + name) for name in narrowed]
+    return rows.select(*typed, *received), Drift(file, unknown, missing, narrowed)
+
+
+WHOLE_NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+"""Types of whole numbers, the narrowest first."""
+
+
+def _narrows(given: T.DataType, wanted: T.DataType) -> bool:
+    """Return whether a number of one type may have no equal of the other, a type of integers."""
+    if not isinstance(wanted, WHOLE_NUMBERS) or not isinstance(given, T.NumericType):
+        return False
+    if not isinstance(given, WHOLE_NUMBERS):
+        return True
+    return WHOLE_NUMBERS.index(type(given)) > WHOLE_NUMBERS.index(type(wanted))
 
 
 def _fits(given: T.DataType, wanted: T.DataType) -> bool:

@@ -18,6 +18,7 @@ from lakehouse.catalog import (
     load_table,
     note_passed,
     passed_contents,
+    quarantined_rows,
     rows_by_slice,
     staged_sources,
 )
@@ -28,6 +29,15 @@ from lakehouse.settings import Settings
 from spark_jobs.checks import Check, report, run_checks
 from spark_jobs.conform import Drift, conform
 from spark_jobs.lineage import lineage_parent, tell_checks
+from spark_jobs.quarantine import (
+    QUARANTINE_COLUMNS,
+    Rule,
+    Sifted,
+    quarantine_results,
+    sift,
+    unchanged,
+    write_quarantine,
+)
 from spark_jobs.tables import (
     LOAD_COLUMNS,
     SLICE_COLUMN,
@@ -54,6 +64,8 @@ class Spec:
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Slice], None] | None = None
     """Checks of a slice's landed files, before Spark reads them; raises BadSourceFile."""
+    rules: Callable[[Slice], tuple[Rule, ...]] | None = None
+    """Rules for the values of a row; one that breaks a rule goes to quarantine."""
 
     @property
     def staging(self) -> TableSchema:
@@ -69,6 +81,13 @@ class Spec:
             Table(f"{self.table}_raw"), columns, (SLICE_COLUMN,), one_partition_a_load=True
         )
 
+    @property
+    def quarantine(self) -> TableSchema:
+        """`<table>_quarantine`: the rows with impossible values, a partition per file."""
+        columns = self.columns | QUARANTINE_COLUMNS
+        table = Table(f"{self.table}_quarantine")
+        return TableSchema(table, columns, (SLICE_COLUMN,), one_partition_a_load=True)
+
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
     """Landing files to staging, which then holds these slices and nothing else.
@@ -79,6 +98,7 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
     """
     ensure_table(spark, spec.staging)
     rows: DataFrame | None = None
+    sifted: list[Sifted] = []
     for slice_ in slices:
         if spec.check_files:
             spec.check_files(settings, slice_)
@@ -87,6 +107,11 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
                 spec.read(spark, slice_), spec.columns, spec.required, slice_.name
             )
         _report(spark, settings, slice_, drift)
+        if spec.rules:
+            narrowed = (unchanged(name, spec.columns[name]) for name in drift.narrowed)
+            sifted.append(sift(typed, slice_, (*spec.rules(slice_), *narrowed)))
+            typed = sifted[-1].possible
+        typed = typed.select(*spec.columns)
         typed = typed.withColumn(SLICE_COLUMN, F.lit(slice_.name))
         rows = typed if rows is None else rows.unionByName(typed)
     if rows is not None:
@@ -94,6 +119,8 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
             sources = json.dumps({slice_.name: slice_.source_hash for slice_ in slices})
             writer = rows.writeTo(spec.staging.table.spark)
             writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
+            if sifted:
+                write_quarantine(spark, settings, spec.quarantine, spec.staging.table, sifted)
 
 
 @contextmanager
@@ -151,6 +178,9 @@ def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: l
     staged = spark.table(spec.staging.table.spark)
     found = contents(staged, list(spec.columns), by=F.col(SLICE_COLUMN))
     results = run_checks(staged, SLICE_COLUMN, spec.checks, found, held)
+    if spec.rules:
+        kept_out = quarantined_rows(passed)
+        results += quarantine_results(settings, kept_out, spec.staging.table, slices)
     report(spark, settings, spec.staging.table, results)
     if passed is not None:
         note_passed(passed, found)

@@ -201,6 +201,7 @@ def spark_task(
 def ingest_chain(source: Source) -> None:
     """The tasks of an ingest DAG, in their order: what every source has in common."""
     staging, raw = Table(f"{source.table}_staging"), Table(f"{source.table}_raw")
+    quarantine = [Table(f"{source.table}_quarantine")] if source.has_quarantine else []
     chain(
         DownloadOperator(
             task_id="download",
@@ -211,8 +212,9 @@ def ingest_chain(source: Source) -> None:
         spark_task(
             "stage",
             job=(source.name, "stage"),
-            writes=[staging],
-            doc="Bring the landed files into the one typed schema of staging.",
+            writes=[staging, *quarantine],
+            doc="Bring the landed files into the one typed schema of staging; rows with impossible "
+            "values go to quarantine.",
         ),
         spark_task(
             "check_staging",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
+
 from pyspark.sql import DataFrame, SparkSession
 
+from lakehouse.errors import BadSourceFile
 from lakehouse.ingest import Slice
 from lakehouse.sources import GREEN, YELLOW, Source
-from spark_jobs.checks import in_range, not_null, ordered
+from spark_jobs.checks import not_null, ordered
 from spark_jobs.ingest import Spec
+from spark_jobs.quarantine import Rule, between_times, within
 
 PICKUP = {"yellow": "tpep_pickup_datetime", "green": "lpep_pickup_datetime"}
 DROPOFF = {"yellow": "tpep_dropoff_datetime", "green": "lpep_dropoff_datetime"}
@@ -52,6 +57,42 @@ def read_trips(spark: SparkSession, slice_: Slice) -> DataFrame:
     return spark.read.parquet(*slice_.paths)
 
 
+RANGES = {
+    "passenger_count": (0, 99),
+    "trip_distance": (0, 1_000),
+    "pulocationid": (1, 265),
+    "dolocationid": (1, 265),
+}
+AMOUNTS = (-1_000, 10_000)
+"""Dollars; refunds are negative."""
+
+
+def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
+    """Return what the values of a month's trips must be.
+
+    Times may be from a year before the month, as late reports are, to a month after it.
+
+    Raises:
+        BadSourceFile: the file is not named as TLC names its files.
+    """
+    named = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", slice_.name)
+    if named is None:
+        raise BadSourceFile(
+            f"{slice_.name} is not named as TLC names its files, "
+            f"{service}_tripdata_YYYY-MM.parquet: rename it, then run the task again."
+        )
+    year, month = int(named[1]), int(named[2])
+    first = date(year - 1, month, 1).isoformat()
+    end = date(year + (month + 1) // 12, (month + 1) % 12 + 1, 1).isoformat()
+    amounts = [name for name, type_ in columns(service).items() if type_ == "double"]
+    ranges = RANGES | {name: AMOUNTS for name in amounts if name not in RANGES}
+    return (
+        between_times(PICKUP[service], first, end),
+        between_times(DROPOFF[service], first, end),
+        *(within(name, low, high) for name, (low, high) in ranges.items()),
+    )
+
+
 def spec(source: Source) -> Spec:
     """What a service's jobs need to know."""
     pickup, dropoff = PICKUP[source.name], DROPOFF[source.name]
@@ -64,11 +105,9 @@ def spec(source: Source) -> Spec:
         (
             not_null(pickup),
             not_null("pulocationid"),
-            in_range("pulocationid", 1, 265, tolerated=0.01),
-            in_range("trip_distance", 0, 1000, tolerated=0.05),
-            in_range("total_amount", -1000, 10_000, tolerated=0.01),
             ordered(pickup, dropoff, tolerated=0.05),
         ),
+        rules=lambda slice_: rules(source.name, slice_),
     )
 
 

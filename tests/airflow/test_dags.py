@@ -117,10 +117,11 @@ def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
     for source in ("yellow", "green", "weather"):
         prefix = "weather" if source == "weather" else f"{source}_taxi"
         staging, raw = f"{prefix}_staging", f"{prefix}_raw"
+        quarantine = [] if source == "weather" else [f"{prefix}_quarantine"]
         expected[f"ingest_{prefix}_data"] = {
             task: {"arguments": [source, job, SLICES], "reads": reads, "writes": writes}
             for task, job, reads, writes in (
-                ("stage", "stage", [], [staging]),
+                ("stage", "stage", [], [staging, *quarantine]),
                 ("check_staging", "check_staging", [staging], []),
                 (f"merge_upsert_staging_into_raw_{source}", "merge", [staging], [raw]),
             )

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.airflow
 
 TABLES = {"nyc_taxi." + name: name for name in (
     "yellow_taxi_staging",
+    "yellow_taxi_quarantine",
     "yellow_taxi_raw",
     "weather_staging",
     "weather_raw",
@@ -41,7 +42,10 @@ TABLES = {"nyc_taxi." + name: name for name in (
 # DESIGN's table of data edges: (job, reads, writes). URL and landing stand for the files.
 EDGES: dict[str, tuple[set[str], set[str]]] = {
     "ingest_yellow_taxi_data.download": ({"taxi URL"}, {"taxi landing file"}),
-    "ingest_yellow_taxi_data.stage": ({"taxi landing file"}, {"yellow_taxi_staging"}),
+    "ingest_yellow_taxi_data.stage": (
+        {"taxi landing file"},
+        {"yellow_taxi_staging", "yellow_taxi_quarantine"},
+    ),
     "ingest_yellow_taxi_data.check_staging": ({"yellow_taxi_staging"}, set()),
     "ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow": (
         {"yellow_taxi_staging"},

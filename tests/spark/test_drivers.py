@@ -58,8 +58,9 @@ def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Pope
 
 
 def month_file(folder: Path, number: int, rows: int) -> Slice:
-    path = folder / f"green_tripdata_2010-{number:02d}.parquet"
-    pq.write_table(taxi_table("2025-05", rows, "green"), path)
+    month = f"2010-{number:02d}"
+    path = folder / f"green_tripdata_{month}.parquet"
+    pq.write_table(taxi_table(month, rows, "green"), path)
     return Slice(path.name, (str(path),), f"{rows} rows")
 
 

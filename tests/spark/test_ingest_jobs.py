@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -34,6 +35,18 @@ RAW = YELLOW_SPEC.raw.table
 
 
 def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+    """A landed file of these trips, with their times moved to the month of its name."""
+    times = [column for column in trips.column_names if column.endswith("_datetime")]
+    earliest = pc.min(trips[times[0]]).as_py() or datetime(2025, 5, 1)
+    moved = datetime.strptime(name[-15:-8], "%Y-%m") - datetime(earliest.year, earliest.month, 1)
+    for column in times:
+        later = pc.add(trips[column], pa.scalar(moved, pa.duration("us")))
+        trips = trips.set_column(trips.column_names.index(column), column, later)
+    return unchanged_file(folder, name, trips)
+
+
+def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+    """A landed file of these trips."""
     path = folder / name
     pq.write_table(trips, path)
     return Slice(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
@@ -121,11 +134,11 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2025-05", 1_000)
-    nowhere = trips.set_column(7, "PULocationID", pa.array([999] * 1_000, pa.int32()))
+    nowhere = trips.set_column(7, "PULocationID", pa.nulls(1_000, pa.int32()))
     slice_ = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
     before = snapshots(lake, RAW)
     ingest.stage(spark, lake, YELLOW_SPEC, [slice_])
-    with pytest.raises(ChecksFailed, match=r"2014-01\.parquet: in_range pulocationid: 1,000 of"):
+    with pytest.raises(ChecksFailed, match=r"2014-01\.parquet: not_null pulocationid: 1,000 of"):
         ingest.check_staging(spark, lake, YELLOW_SPEC, [slice_])
     assert snapshots(lake, RAW) == before
     assertions = [
@@ -208,8 +221,8 @@ def test_a_row_is_the_same_however_its_year_writes_the_column(
     other = trips.set_column(at, column, nulls)
     ids = []
     for number, written in enumerate((trips, other)):
-        name = f"yellow_tripdata_200{list(YEARS).index(year)}-0{number + 1}.parquet"
-        load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, written))
+        name = f"yellow_tripdata_2025-{5 + 2 * list(YEARS).index(year) + number:02d}.parquet"
+        load(spark, lake, YELLOW_SPEC, unchanged_file(tmp_path, name, written))
         ids.append({row["unique_row_id"] for row in rows(lake, RAW, name)})
     assert ids[0] == ids[1]
 
@@ -266,6 +279,10 @@ def test_of_two_writers_of_one_file_the_second_is_told_and_the_first_is_kept(
     assert len(rows(lake, RAW, name)) == 20
 
 
+IMPOSSIBLE_ROWS = {"2023-01": 35, "2023-02": 38}
+"""Trips of 2008 and 2009, and of more than 1,000 miles."""
+
+
 def test_a_real_green_month_arrives_whole_though_its_types_change(
     spark: SparkSession, lake: Settings, shared: Path
 ) -> None:
@@ -274,8 +291,11 @@ def test_a_real_green_month_arrives_whole_though_its_types_change(
         load(spark, lake, GREEN_SPEC, Slice(path.name, (str(path),), month))
         trips = pq.read_table(path)
         loaded = rows(lake, GREEN_SPEC.raw.table, path.name)
-        assert len(loaded) == trips.group_by(trips.column_names).aggregate([]).num_rows
-        zones = Counter(row["pulocationid"] for row in loaded)
+        kept_out = rows(lake, GREEN_SPEC.quarantine.table, path.name)
+        assert len(kept_out) == IMPOSSIBLE_ROWS[month]
+        distinct = trips.group_by(trips.column_names).aggregate([]).num_rows
+        assert len(loaded) + len(kept_out) == distinct
+        zones = Counter(row["pulocationid"] for row in loaded + kept_out)
         assert zones == Counter(trips["PULocationID"].to_pylist())
 
 
@@ -287,7 +307,8 @@ def test_clocks_that_change_leave_the_hours_as_they_were_written(
     pickups = pa.array([hours[n % 4] for n in range(1_000)], pa.timestamp("us"))
     for column in (1, 2):
         trips = trips.set_column(column, trips.column_names[column], pickups)
-    load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, "yellow_tripdata_2007-01.parquet", trips))
+    file = unchanged_file(tmp_path, "yellow_tripdata_2024-11.parquet", trips)
+    load(spark, lake, YELLOW_SPEC, file)
     for day in (datetime(2024, 3, 10), datetime(2024, 11, 3)):
         assert compute_actuals(spark, lake, "yellow", day, day + timedelta(days=1))
     table = load_table(lake, actuals("yellow").table)

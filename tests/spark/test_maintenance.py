@@ -46,7 +46,7 @@ def load(spark: SparkSession, lake: Settings, *slices: Slice) -> None:
 
 def month_file(folder: Path, name: str, rows: int) -> Slice:
     path = folder / f"green_tripdata_{name}.parquet"
-    pq.write_table(taxi_table("2025-05", rows, "green"), path)
+    pq.write_table(taxi_table(name, rows, "green"), path)
     return Slice(path.name, (str(path),), f"{rows} rows")
 
 
