@@ -46,6 +46,7 @@ from spark_jobs.tables import (
     ensure_table,
     first_of_each,
     replace_slice,
+    table_at,
     unique_row_id,
 )
 
@@ -175,7 +176,7 @@ def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: l
     passed = load_table(settings, spec.staging.table)
     if passed is not None:
         _require_sources(spec, staged_sources(passed), slices)
-    staged = spark.table(spec.staging.table.spark)
+    staged = table_at(spark, spec.staging.table, passed)
     found = contents(staged, list(spec.columns), by=F.col(SLICE_COLUMN))
     results = run_checks(staged, SLICE_COLUMN, spec.checks, found, held)
     if spec.rules:
@@ -194,7 +195,8 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
         Conflict: staging holds files that another run staged, or another run loaded the same file
             meanwhile.
     """
-    passed = passed_contents(load_table(settings, spec.staging.table))
+    staging = load_table(settings, spec.staging.table)
+    passed = passed_contents(staging)
     if passed is None or not {slice_.name for slice_ in slices} <= passed.contents.keys():
         raise ChecksFailed(
             f"{spec.staging.table.name} is not what passed its checks: it was written since, or "
@@ -202,10 +204,11 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
         )
     _require_sources(spec, passed.sources, slices)
     ensure_table(spark, spec.raw)
+    rows_passed = table_at(spark, spec.staging.table, staging)
     run_id = lineage_parent(spark).get("parentRunId")
     columns = list(spec.columns)
     for slice_ in slices:
-        staged = spark.table(spec.staging.table.spark).where(F.col(SLICE_COLUMN) == slice_.name)
+        staged = rows_passed.where(F.col(SLICE_COLUMN) == slice_.name)
         made_of = passed.contents[slice_.name]
         rows = staged.withColumn("unique_row_id", unique_row_id(columns))
         if made_of.distinct < made_of.rows:

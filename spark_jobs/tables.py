@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -26,6 +27,9 @@ from lakehouse.errors import Conflict
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 from spark_jobs.lineage import tell_commit
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table as IcebergTable
 
 SLICE_COLUMN = "filename"
 
@@ -65,6 +69,14 @@ def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
         + (f" PARTITIONED BY ({partitions})" if partitions else "")
         + f" TBLPROPERTIES ({given})"
     )
+
+
+def table_at(spark: SparkSession, table: Table, held: IcebergTable | None) -> DataFrame:
+    """Return the rows of a table in the snapshot that `held` has, whatever is written since."""
+    snapshot_id = held.metadata.current_snapshot_id if held else None
+    if snapshot_id is None:
+        return spark.table(table.spark)
+    return spark.read.option("versionAsOf", str(snapshot_id)).table(table.spark)
 
 
 def unique_row_id(columns: list[str]) -> Column:
