@@ -1,0 +1,262 @@
+"""The stack of `./run airflow-docker` on a real engine, and what its run left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import yaml
+from rich.console import Console
+
+from commands.airflow_api import Airflow
+from commands.demo import run_dags
+from commands.docker import COMPOSE_FILE, FOLDER, PROJECT, with_key
+from commands.page import ensure_page
+from commands.processes import Service
+from commands.progress import Progress
+from commands.services import DAGS, TAXI_DAG, TRAIN_DAG, WEATHER_DAG, lineage_caught_up
+from lakehouse.forecasts import FORECAST
+from lakehouse.settings import REPOSITORY, Settings, load_settings
+from packages.throughline.tests.datahub_server import Store
+from packages.throughline.tests.sinks import Sink, serving
+from tests.containers.engine import Engine, bring_images, private_engine, why_not
+from tests.infra.conftest import isolate, stand_in
+from tests.pipeline.conftest import free_ports
+
+__all__ = ["stand_in"]
+
+USER_ID = 10001
+"""The owner of the state folder: a user that the tests, which are root, are not."""
+MONTH = "2025-05"
+PATIENT_SECONDS = 900
+
+
+@dataclass
+class Stack:
+    """`./run airflow-docker` with a state folder of its own."""
+
+    engine: Engine
+    settings: Settings
+    log: Path
+    environ: dict[str, str] = field(default_factory=dict)
+    _service: Service | None = None
+    _airflow: Airflow | None = None
+
+    @property
+    def service(self) -> Service:
+        """Compose, which runs in the foreground."""
+        assert self._service is not None
+        return self._service
+
+    @property
+    def airflow(self) -> Airflow:
+        """A client of its Airflow."""
+        assert self._airflow is not None
+        return self._airflow
+
+    @property
+    def is_started(self) -> bool:
+        """Whether Compose runs."""
+        return self._service is not None and psutil.pid_exists(self._service.pid)
+
+    def run(self, *arguments: str) -> str:
+        """Return the output of a command of `./run` that succeeds."""
+        done = subprocess.run(
+            [sys.executable, "-m", "commands", *arguments],
+            cwd=REPOSITORY,
+            env=os.environ | self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def start(self, *command: str) -> None:
+        """Start it, and wait until Airflow schedules and knows every DAG."""
+        program = [sys.executable, "-m", "commands", *command]
+        environ = os.environ | self.environ | {"RUN_FROM": str(REPOSITORY)}
+        self._service = Service(" ".join(command), [program], environ, self.log)
+        url = f"http://localhost:{self.settings.airflow_port}"
+        self._airflow = Airflow(url, self._service.check)
+        self.wait_until(lambda: self.airflow.healthy(DAGS))
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition while Compose runs."""
+        self.service.wait_until(condition, PATIENT_SECONDS)
+
+    def stop(self) -> None:
+        """Press Ctrl-C, and wait until Compose has stopped everything."""
+        compose = psutil.Process(self.service.pid)
+        os.killpg(compose.pid, signal.SIGINT)
+        compose.wait(PATIENT_SECONDS)
+        self.service.stop()
+
+    def containers(self, template: str) -> dict[str, str]:
+        """Return a Go template's value of every container of the project by its service."""
+        ids = self.engine.docker("ps", "--all", "--quiet").split()
+        service = '{{index .Config.Labels "com.docker.compose.service"}}'
+        lines = self.engine.docker("inspect", "--format", f"{service} {template}", *ids)
+        return dict(line.split(" ", 1) for line in lines.splitlines())
+
+    def tree(self) -> str:
+        """Return where the forecasts come from, asked for on this machine without naming a key."""
+        self.wait_until(lambda: lineage_caught_up(with_key(self.settings)))
+        return self.run("lineage", "tree", FORECAST.name)
+
+
+@dataclass
+class Story:
+    """What the stack showed, in order."""
+
+    stack: Stack
+    datahub: Store
+    containers: dict[str, str] = field(default_factory=dict)
+    users: str = ""
+    unauthorized: int = 0
+    tree: str = ""
+    tree_after_restart: str = ""
+    exit_codes: dict[str, str] = field(default_factory=dict)
+    infra: str = ""
+    flow: str = ""
+    tree_of_flow: str = ""
+    left: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """A private engine with the official images, or stand-ins for them."""
+    if reason := why_not():
+        pytest.skip(f"Docker was not tested: {reason}")
+    ensure_page()  # the image takes the page that is built
+    with (
+        tempfile.TemporaryDirectory(prefix="docker-engine-") as work,
+        private_engine(Path(work, "engine")) as engine,
+    ):
+        bring_images(engine, *official_images(), Path(work))
+        yield engine
+
+
+def official_images() -> tuple[str, str]:
+    """Return the images of Python and of PostgreSQL that the project names."""
+    first, base = (FOLDER / "Dockerfile").read_text().split("ARG PYTHON=")[1].split("\nFROM ")[:2]
+    python = base.split()[0].replace("${PYTHON}", first.strip())
+    return python, yaml.safe_load(COMPOSE_FILE.read_text())["services"]["postgres"]["image"]
+
+
+@pytest.fixture(scope="session")
+def story(engine: Engine, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """The stack: used, restarted, stopped, and started with DataHub for the walkthrough."""
+    return tell(engine, stand_in, tmp_path_factory.mktemp("docker"))
+
+
+def tell(engine: Engine, aws: str, folder: Path) -> Story:
+    """Run everything once; `aws` is the URL of AWS's stand-in."""
+    state = folder / "state"
+    state.mkdir()
+    os.chown(state, USER_ID, USER_ID)
+    port = free_ports(4)
+    settings = load_settings(
+        state_dir=state, airflow_port=port, throughline_port=port + 3, generator_rows=5_000
+    )
+    stack = Stack(engine, settings, folder / "compose.log", engine.environ | settings.environ())
+    found = Story(stack, Store())
+    try:
+        _use(found)
+        _restart(found)
+        _stop(found)
+        with serving(Sink(found.datahub.answer), host=engine.gateway) as datahub:
+            _walk_through(found, aws, datahub)
+    finally:
+        if stack.is_started:
+            stack.stop()
+        found.left = _clean_up(stack)
+    return found
+
+
+def _use(found: Story) -> None:
+    """Ingest both sources through Airflow's API, which triggers the training."""
+    stack = found.stack
+    stack.start("airflow-docker")
+    found.containers = stack.containers("{{.Config.Image}}")
+    airflow = stack.containers("{{.Id}}")["airflow"]
+    command = ("sh", "-c", "id -u; echo $SSL_CERT_FILE")
+    found.users = stack.engine.docker("exec", airflow, *command)
+    with Progress(Console(quiet=True)) as progress:
+        months = {TAXI_DAG: [MONTH], WEATHER_DAG: [MONTH]}
+        run_dags(stack.settings, stack.airflow, progress, months)
+    url = f"http://localhost:{stack.settings.throughline_port}"
+    found.unauthorized = httpx.get(f"{url}/api/v2/runs", timeout=60).status_code
+    found.tree = stack.tree()
+
+
+def _restart(found: Story) -> None:
+    """Restart every container, and train once more."""
+    stack = found.stack
+    stack.engine.docker("restart", *stack.engine.docker("ps", "--quiet").split())
+    stack.wait_until(lambda: stack.airflow.healthy(DAGS))
+    found.tree_after_restart = stack.tree()
+    run = stack.airflow.trigger(TRAIN_DAG, {})
+    _succeeds(stack, TRAIN_DAG, run)
+
+
+def _succeeds(stack: Stack, dag: str, run: str) -> None:
+    stack.wait_until(lambda: stack.airflow.run_state(dag, run) in ("success", "failed"))
+    assert stack.airflow.run_state(dag, run) == "success"
+
+
+def _stop(found: Story) -> None:
+    found.stack.stop()
+    found.exit_codes = found.stack.containers("{{.State.ExitCode}}")
+
+
+def _walk_through(found: Story, aws: str, datahub: Sink) -> None:
+    """Follow docs/walkthrough.md; DataHub and AWS are stand-ins."""
+    stack = found.stack
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch, stack.settings.state_dir)
+        patch.setenv("AWS_ENDPOINT_URL", aws)
+        found.infra = stack.run("create-infra", "--yes")
+    stack.environ |= {"DATAHUB_URL": datahub.url}
+    stack.start("airflow-docker-datahub")
+    for dag in (TAXI_DAG, WEATHER_DAG):
+        _succeeds(stack, dag, stack.airflow.trigger(dag, {"months": [MONTH]}))
+    found.flow = stack.run("training-flow-datahub", "run")
+
+    def is_delivered() -> bool:
+        with datahub.changed:
+            return "TrainForecastModelFlow.write_forecasts_to_table" in found.datahub.edges()
+
+    stack.wait_until(is_delivered)
+    found.tree_of_flow = stack.tree()
+
+
+def _clean_up(stack: Stack) -> list[str]:
+    """Delete everything as docker/README.md says; return what is still there."""
+    files = [word for file in sorted(FOLDER.glob("*.yaml")) for word in ("--file", str(file))]
+    secrets = str(stack.settings.state_dir / "docker.env")
+    subprocess.run(
+        ["docker-compose", "--project-name", PROJECT, "--env-file", secrets, *files, "down"]
+        + ["--volumes", "--remove-orphans"],
+        env=os.environ | stack.environ,
+        check=False,
+    )
+    docker = stack.engine.docker
+    label = f"label=com.docker.compose.project={PROJECT}"
+    subprocess.run(["docker", "image", "rm", PROJECT], env=os.environ | stack.environ, check=False)
+    return [
+        *docker("ps", "--all", "--quiet").split(),
+        *docker("volume", "ls", "--quiet").split(),
+        *docker("network", "ls", "--quiet", "--filter", label).split(),
+        *docker("image", "ls", "--quiet", PROJECT).split(),
+    ]

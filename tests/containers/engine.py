@@ -1,0 +1,197 @@
+"""A Docker engine of the tests' own, with stand-ins for official images where no registry answers.
+
+Nothing of it touches another engine of the machine: it has its own data, socket and bridge, and all
+of that is gone when it ends. It needs root and Debian's packages docker.io, docker-compose and
+debootstrap, which `.ci/run` installs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from commands.processes import Service
+
+BRIDGE = "tests-docker"
+NETWORKS = [f"172.30.{number}.1/24" for number in range(200, 250)]
+PROGRAMS = ("dockerd", "docker-compose", "debootstrap", "iptables", "ip")
+DEBIAN = "local/debian:bookworm"
+
+PYTHON = """
+FROM local/debian:bookworm
+RUN apt-get update -qq && apt-get install -yqq --no-install-recommends python3-pip python3-venv \
+    python-is-python3 && rm -rf /var/lib/apt/lists/* /usr/lib/python3*/EXTERNALLY-MANAGED
+CMD ["python3"]
+"""
+POSTGRES = """
+FROM local/debian:bookworm
+RUN apt-get update -qq && apt-get install -yqq --no-install-recommends postgresql-15 gosu \
+    && rm -rf /var/lib/apt/lists/*
+COPY entry.sh /entry.sh
+ENV PGDATA=/var/lib/postgresql/data PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin
+VOLUME /var/lib/postgresql/data
+ENTRYPOINT ["bash", "/entry.sh"]
+"""
+# As the official image: the first start makes user and database and runs the scripts.
+POSTGRES_ENTRY = """
+set -e
+mkdir -p "$PGDATA" /var/run/postgresql
+chown -R postgres "$PGDATA" /var/run/postgresql
+chmod 700 "$PGDATA"
+if [ ! -s "$PGDATA/PG_VERSION" ]; then
+  (umask 077; echo "$POSTGRES_PASSWORD" >/tmp/password; chown postgres /tmp/password)
+  gosu postgres initdb --encoding=UTF8 --locale=C.UTF-8 -U "$POSTGRES_USER" \
+    --pwfile=/tmp/password --auth-host=scram-sha-256 --auth-local=trust
+  echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
+  gosu postgres pg_ctl -o "-c listen_addresses=''" -w start
+  sql() { gosu postgres psql -v ON_ERROR_STOP=1 -U "$POSTGRES_USER" -d "$@"; }
+  sql postgres -c "CREATE DATABASE \\"$POSTGRES_DB\\""
+  for script in /docker-entrypoint-initdb.d/*.sql; do sql "$POSTGRES_DB" -f "$script"; done
+  gosu postgres pg_ctl -m fast -w stop
+fi
+exec gosu postgres postgres -c listen_addresses="*"
+"""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A running engine."""
+
+    environ: dict[str, str]
+    """Variables by which `docker` and `docker-compose` use it."""
+    gateway: str
+    """This machine's address in its containers."""
+    stand_ins: tuple[str, ...] = ()
+    """Official images that were built from Debian packages instead of pulled."""
+
+    def docker(self, *arguments: str, stdin: str | None = None) -> str:
+        """Return the output of a docker command that succeeds."""
+        done = subprocess.run(
+            ["docker", *arguments],
+            env=os.environ | self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"docker {' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
+
+def why_not() -> str:
+    """Return why no engine can be started here; empty if one can."""
+    if os.geteuid():
+        return "a private Docker engine needs root"
+    missing = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
+    if missing:
+        return f"not installed: {', '.join(missing)}; `.ci/run` installs Debian's packages"
+    return ""
+
+
+def _path() -> str:
+    """Debian's client first: it builds with BuildKit without a plugin."""
+    return f"/usr/bin:/usr/sbin:{os.environ.get('PATH', '')}"
+
+
+@contextmanager
+def private_engine(folder: Path) -> Iterator[Engine]:
+    """Run an engine with everything that it keeps in a folder, which is deleted at the end."""
+    gateway = _add_bridge()
+    socket = f"unix://{folder}/docker.sock"
+    environ = {"PATH": _path(), "DOCKER_HOST": socket, "DOCKER_BUILDKIT": "1"}
+    command = ["dockerd", "--host", socket, "--bridge", BRIDGE]
+    for option, name in (("data-root", "data"), ("exec-root", "exec"), ("pidfile", "pid")):
+        command += [f"--{option}", str(folder / name)]
+    service = Service("dockerd", [command], os.environ | environ, folder / "dockerd.log")
+    engine = Engine(environ, gateway)
+    try:
+        service.wait_until(lambda: _answers(environ), 120)
+        yield engine
+    finally:
+        service.stop()
+        for mounted in psutil.disk_partitions(all=True):
+            if mounted.mountpoint.startswith(f"{folder}/"):
+                subprocess.run(["umount", mounted.mountpoint], check=True)
+        subprocess.run(["ip", "link", "delete", BRIDGE], check=True)
+        shutil.rmtree(folder)
+
+
+def _answers(environ: dict[str, str]) -> bool:
+    command = ["docker", "version"]
+    return not subprocess.run(command, env=os.environ | environ, capture_output=True).returncode
+
+
+def _add_bridge() -> str:
+    """Add the engine's bridge with an address that no other interface uses; return that."""
+    subprocess.run(["ip", "link", "delete", BRIDGE], capture_output=True)  # of one that was killed
+    used = {
+        address.address.rpartition(".")[0]
+        for addresses in psutil.net_if_addrs().values()
+        for address in addresses
+    }
+    network = next(each for each in NETWORKS if each.rpartition(".")[0] not in used)
+    subprocess.run(["ip", "link", "add", "name", BRIDGE, "type", "bridge"], check=True)
+    subprocess.run(["ip", "address", "add", network, "dev", BRIDGE], check=True)
+    subprocess.run(["ip", "link", "set", BRIDGE, "up"], check=True)
+    return network.partition("/")[0]
+
+
+def bring_images(engine: Engine, python: str, postgres: str, folder: Path) -> tuple[str, ...]:
+    """Pull the official images; build those that no registry gives. Return what was built."""
+    missing = [name for name in (python, postgres) if not _pulled(engine, name)]
+    if missing:
+        _import_debian(engine, folder)
+        contexts = {python: {"Dockerfile": PYTHON}}
+        contexts[postgres] = {"Dockerfile": POSTGRES, "entry.sh": POSTGRES_ENTRY}
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda name: _build(engine, name, contexts[name], folder), missing))
+    return tuple(missing)
+
+
+def _pulled(engine: Engine, name: str) -> bool:
+    command = ["docker", "pull", "--quiet", name]
+    return not subprocess.run(
+        command, env=os.environ | engine.environ, capture_output=True
+    ).returncode
+
+
+def _import_debian(engine: Engine, folder: Path) -> None:
+    root = folder / "debian"
+    command = [
+        "debootstrap",
+        "--variant=minbase",
+        "--include=ca-certificates",
+        "bookworm",
+        str(root),
+    ]
+    try:
+        with (folder / "debootstrap.log").open("wb") as log:
+            subprocess.run(command, stdout=log, stderr=log, check=True)
+        packed = subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE)
+        environ = os.environ | engine.environ
+        subprocess.run(
+            ["docker", "import", "-", DEBIAN],
+            env=environ,
+            stdin=packed.stdout,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        assert packed.wait() == 0
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _build(engine: Engine, name: str, files: dict[str, str], folder: Path) -> None:
+    context = folder / name.partition(":")[0]
+    context.mkdir()
+    for file, text in files.items():
+        (context / file).write_text(text)
+    engine.docker("build", "--quiet", "--tag", name, str(context))
