@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from lakehouse.aws_profile import use_profile
@@ -45,6 +46,7 @@ def child_environ(settings: Settings) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "JAVA_HOME": str(java_home(settings)),
         "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": spark_home(),
         "AWS_REGION": settings.aws_region,
         "AWS_DEFAULT_REGION": settings.aws_region,  # boto3 reads no other
         "THROUGHLINE_URL": settings.throughline_url,
@@ -55,6 +57,14 @@ def child_environ(settings: Settings) -> dict[str, str]:
     }
     use_profile(settings, environ)
     return environ
+
+
+def spark_home() -> str:
+    """Return pyspark's folder, which spark-submit does not find below a path with blanks."""
+    found = find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    return str(Path(found.origin).parent)
 
 
 def _settings_file() -> dict[str, str]:

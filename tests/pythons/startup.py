@@ -6,6 +6,7 @@ Needs no development package, so that a missing dependency of the project shows 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pkgutil
 import platform
@@ -63,6 +64,27 @@ def fit_every_model() -> None:
             assert len(predict(fit(training, model), 24)) == 24, model
 
 
+def restore_snapshot(folder: Path) -> None:
+    """Save the lineage server's state of one finished run and restore it."""
+    from throughline.log import EventLog, entry_of
+    from throughline.projection.live import Batch, Live
+    from throughline.projection.snapshot import restored, save
+
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2025-11-21T08:30:00Z",
+        "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+        "job": {"namespace": "nyc_taxi", "name": "stage"},
+    }
+    log = EventLog(f"sqlite:///{folder}/snapshot.db")
+    live = Live(log)
+    live.take(Batch([entry_of(json.dumps(event).encode(), event)]))
+    with live.reading() as state:
+        save(log, state, live.newest)
+    assert restored(log)[1] == live.newest, "the snapshot was not restored: see the warning above"
+    log.close()
+
+
 def parse_dag(environ: dict[str, str]) -> None:
     """Load a DAG file as Airflow's DAG processor does."""
     file = REPOSITORY / "airflow" / "dags" / "ingest_yellow_taxi_data.py"
@@ -80,9 +102,10 @@ def run_flow(settings: Settings, environ: dict[str, str], server: Service) -> No
 
 
 def main(folder: Path, port: int) -> None:
-    """Import, fit, start the lineage server, parse a DAG, run a flow."""
+    """Import, fit, restore a snapshot, start the lineage server, parse a DAG, run a flow."""
     print(f"{import_every_module()} modules imported", flush=True)  # noqa: T201
     fit_every_model()
+    restore_snapshot(folder)
     settings = load_settings(state_dir=folder, throughline_port=port)
     environ = child_environ(settings) | {"TMPDIR": str(folder)}
     services: list[Service] = []
