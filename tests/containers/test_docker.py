@@ -63,7 +63,7 @@ def test_the_host_s_flow_trains_on_the_containers_tables(story: Story) -> None:
     assert story.tree_of_flow != story.tree
     assert all(job in story.tree_of_flow for job in UPSTREAM)
     forecasts = open_catalog(story.stack.settings).load_table(FORECAST.identifier)
-    assert forecasts.location().startswith(f"file://{story.stack.settings.state_dir}")
+    assert forecasts.location().startswith(str(story.stack.settings.state_dir))
 
 
 def test_datahub_gets_the_lineage_of_containers_and_flow(story: Story) -> None:
