@@ -175,16 +175,16 @@ def _import_debian(engine: Engine, folder: Path) -> None:
     try:
         with (folder / "debootstrap.log").open("wb") as log:
             subprocess.run(command, stdout=log, stderr=log, check=True)
-        packed = subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE)
-        environ = os.environ | engine.environ
-        subprocess.run(
-            ["docker", "import", "-", DEBIAN],
-            env=environ,
-            stdin=packed.stdout,
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-        assert packed.wait() == 0
+        tar = ["tar", "-C", root, "-c", "."]
+        with subprocess.Popen(tar, stdout=subprocess.PIPE) as packed:
+            subprocess.run(
+                ["docker", "import", "-", DEBIAN],
+                env=os.environ | engine.environ,
+                stdin=packed.stdout,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+        assert packed.returncode == 0
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
