@@ -26,7 +26,7 @@ router = APIRouter()
 
 _MOST_EVENTS = 100
 _PAGE_BYTES = 64 * 1024
-"""Memory that a client which does not read costs, about; one event is read whole all the same."""
+"""Approximate memory per client that does not read; a single larger event is still read whole."""
 
 _HEARTBEAT_SECONDS = 15.0
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -85,7 +85,7 @@ async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
             if live.newest > after:
                 try:
                     page = await run_sync(_page, live, after, number, limiter=state.stream_readers)
-                except LogError as error:  # the client comes back and goes on
+                except LogError as error:  # the client reconnects and continues
                     log.warning("an event stream ends early: %s", error)
                     return
             number = _next_number(number, page)
@@ -111,7 +111,7 @@ def _counted(state: Any) -> Iterator[None]:
 
 
 def _next_number(number: int, page: list[tuple[int, str]]) -> int:
-    """Return how many events to read next, so that they take about `_PAGE_BYTES`."""
+    """Return the number of events to read next, so that they take about `_PAGE_BYTES`."""
     size = sum(len(body) for _, body in page)
     return max(number // 2, 1) if size > _PAGE_BYTES else min(number * 2, _MOST_EVENTS)
 

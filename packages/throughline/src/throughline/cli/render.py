@@ -205,7 +205,7 @@ def print_path(answer: dict[str, Any]) -> None:
 
 
 def new_console() -> Console:
-    """Return where answers are printed: no wrapping, colour only on a terminal, nothing raw."""
+    """Return a console without wrapping, with colour only on a terminal and text escaped."""
     return SafeConsole(highlight=False, soft_wrap=True)
 
 
