@@ -34,7 +34,7 @@ class Rejected:
 
 @dataclass(slots=True)
 class Items:
-    """The items of an array: events, the first rejected ones, and counts of other items."""
+    """Events and first rejected items of an array, with counts of rejected and unread ones."""
 
     entries: list[Entry] = field(default_factory=list)
     listed: list[Rejected] = field(default_factory=list)

@@ -116,7 +116,7 @@ interface OthersProps {
   part: string;
 }
 
-/** Dependents of a column that do not take its values; nothing if there are none. */
+/** A section of dependents that do not take the column's values; empty sections are hidden. */
 function Others({ title, text, reached, filter, at, part }: OthersProps): ReactNode {
   if (reached.length === 0) return null;
   return (
