@@ -146,7 +146,7 @@ class Airflow:
         except tenacity.RetryError as error:
             last = error.last_attempt
             raise SetupError(
-                f"Airflow at {self._http.base_url} gave no usable answer to {method} {path} in "
+                f"Airflow at {self._http.base_url} gave no usable response to {method} {path} in "
                 f"{seconds:.0f} s; the last: {last.exception()!r}. logs/airflow.log in the state "
                 "folder may say why; on an overloaded machine, start it again later."
             ) from last.exception()

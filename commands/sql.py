@@ -57,8 +57,8 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
 def refusal(received: str) -> WritingQuery:
     """Return the error for a statement that may change something."""
     return WritingQuery(
-        f"The query is {received}, which may change something, and nothing was run. Without "
-        "--write, allowed are SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN. To run it, "
+        f"The query is {received}, which may change data; it was not run. Without --write, only "
+        "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN are allowed. To run it, "
         "add --write."
     )
 

@@ -107,7 +107,7 @@ def _lines(path: str, content: BinaryIO) -> Iterator[tuple[int, str]]:
             size = f"more than {MAX_LINE_BYTES:,}" if len(line) == MAX_LINE_BYTES else len(line)
             raise _bad(
                 f"{path}, line {number}: {shown}, {size} bytes without an end of line; "
-                "the file is cut off or is no table"
+                "the file is cut off or is not a table"
             )
         if not line.isascii():
             raise _bad(f"{path}, line {number}: {shown}, expected ASCII text")

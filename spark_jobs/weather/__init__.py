@@ -82,8 +82,8 @@ def check_files(settings: Settings, slice_: Slice) -> None:
     for path, file in files:
         if slice_.name != WEATHER.slice_of(file.month):
             raise BadSourceFile(
-                f"{path} is of {file.month}, and the load is {slice_.name}. Delete what was "
-                "landed, then run the task again."
+                f"{path} is of {file.month}, and the load is {slice_.name}. Delete the "
+                "landed files, then run the task again."
             )
     for (path, file), (other_path, other) in pairwise(files):
         if file.element == other.element:

@@ -109,7 +109,7 @@ def test_rejected_certificate_error_names_bundle_and_variable(
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     monkeypatch.setenv("PIP_CERT", str(other))
-    with pytest.raises(SetupError, match="refused the certificate of Maven Central") as raised:
+    with pytest.raises(SetupError, match="rejected the certificate of Maven Central") as raised:
         download(settings, JAR, settings.state_dir / "jars")
     assert f"{other} (PIP_CERT)" in str(raised.value)
     assert "set SSL_CERT_FILE to a PEM file" in str(raised.value)

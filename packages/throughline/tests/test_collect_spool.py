@@ -226,7 +226,7 @@ def test_events_appended_to_a_torn_line_are_ingested(
     assert _runs(live) == {*(f"good-{number}" for number in range(count)), "next"}
     (refusal,) = live.log.refusals()
     assert refusal.line == _torn(build).decode(errors="replace")
-    lost = f"of it taken, the other {len(_torn(build))} bytes are lost"
+    lost = f"ingested, the other {len(_torn(build))} bytes are lost"
     assert refusal.reason.startswith("torn line: ")
     assert refusal.reason.endswith(lost)
     assert [orjson.loads(body)["run"]["runId"] for _, body in live.log.read()][0] == "good-0"

@@ -64,8 +64,8 @@ def held(lock: threading.RLock) -> Iterator[None]:
     remaining = left()
     if not lock.acquire(timeout=-1 if remaining is None else remaining):
         raise BusyError(
-            "other queries took all the time that this one had: try again later, or ask for less"
-            " at once; THROUGHLINE_LONGEST_QUERY allows more time"
+            "other queries used the whole time limit of this one: retry later or request"
+            " less at once; THROUGHLINE_LONGEST_QUERY allows more time"
         )
     try:
         yield

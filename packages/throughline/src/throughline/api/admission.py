@@ -44,8 +44,8 @@ class Admission:
         has_waited = self.is_full
         if has_waited and self.waiting >= self._most_waiting:
             raise BusyError(
-                f"{self._running} queries run and {self.waiting} wait, which is the limit: try"
-                " again later; THROUGHLINE_WAITING_QUERIES allows more to wait"
+                f"{self._running} queries run and {self.waiting} wait, which is the limit:"
+                " retry later; THROUGHLINE_WAITING_QUERIES allows more to wait"
             )
         self.waiting += 1
         try:
@@ -53,8 +53,8 @@ class Admission:
                 await self._slots.acquire()
         except TimeoutError:
             raise BusyError(
-                f"{self._running} queries run, which is the limit, and none ended in the time that"
-                " this one had: try again later; THROUGHLINE_LONGEST_QUERY allows more time"
+                f"{self._running} queries run, which is the limit, and none ended before the"
+                " deadline of this one: retry later; THROUGHLINE_LONGEST_QUERY allows more time"
             ) from None
         finally:
             self.waiting -= 1

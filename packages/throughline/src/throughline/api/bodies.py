@@ -94,7 +94,7 @@ class BodyReader:
                 body.check_end()
         except TimeoutError:
             if self._is_closing:
-                raise BusyError("the server is stopping: send the request again") from None
+                raise BusyError("the server is stopping: resend the request") from None
             raise SlowBodyError(
                 f"the body did not arrive in full within {seconds:g} s:"
                 " send less at once, or raise THROUGHLINE_BODY_SECONDS"
@@ -120,7 +120,7 @@ class BodyReader:
     def _reserve(self, body: Body, size: int) -> None:
         more = max(size - SMALL, 0) - body.reserved
         if more > self._free:
-            raise BusyError("the bodies of other requests use all memory for bodies: send it later")
+            raise BusyError("other requests use all the memory for bodies: retry later")
         self._free -= more
         body.reserved += more
 
@@ -159,7 +159,7 @@ class Body:
     def check_end(self) -> None:
         """Raise BodyError if a compressed body is incomplete."""
         if self._unzip is not None and not self._unzip.eof:
-            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a whole one")
+            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a complete one")
 
     def take(self) -> bytes:
         """Return the bytes and drop them."""

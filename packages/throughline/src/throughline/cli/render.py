@@ -29,12 +29,12 @@ _ENDS = {
     "down": "Nothing after it was recorded.",
 }
 _NO_COLUMNS = {
-    "up": "No column lineage reported. `tree` shows what the whole dataset comes from.",
-    "down": "No downstream columns reported. `tree --down` shows what the whole dataset feeds.",
+    "up": "No column lineage reported. `tree` shows the upstream of the whole dataset.",
+    "down": "No downstream columns reported. `tree --down` shows that of the whole dataset.",
 }
 _NO_COLUMN_BELOW = (
-    "No column takes values from it, as far as was reported. `impact` without the column lists all"
-    " that depends on its dataset."
+    "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
+    " dataset."
 )
 _OTHER_DEPENDENTS = {
     "indirect": "Filtered, joined, grouped or sorted by it, or computed from such rows",

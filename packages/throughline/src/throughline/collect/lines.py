@@ -68,8 +68,8 @@ class Lines:
             return None
         if not placed:
             return None
-        kept = "1 whole event" if len(placed) == 1 else f"{len(placed)} whole events"
-        return f"torn line: {kept} of it taken, the other {len(lost)} bytes are lost", lost
+        kept = "1 complete event" if len(placed) == 1 else f"{len(placed)} complete events"
+        return f"torn line: {kept} ingested, the other {len(lost)} bytes are lost", lost
 
     def end(self, source: str) -> None:
         """Add a final entry with the number of unlisted rejections."""

@@ -178,7 +178,7 @@ def prepare(connection: Connection) -> None:
     if not (row.value.isascii() and row.value.isdigit() and int(row.value) > 0):
         raise LogError(
             f"the store has schema version {row.value!r}, expected a number from 1 to {VERSION}:"
-            " it is damaged. Restore a copy of it; or, if only this value is wrong, correct it by"
+            " it is damaged. Restore a backup. If only this value is wrong, correct it with"
             f" SQL: UPDATE meta SET value = '{VERSION}' WHERE key = 'schema_version'"
         )
     found = int(row.value)
