@@ -194,7 +194,7 @@ def sql(
         bool, typer.Option("--write", help="Allow statements that change tables.")
     ] = False,
 ) -> None:
-    """Run a query on the lakehouse's tables with Spark or Athena and print its rows.
+    """Query the lakehouse tables with Spark or Athena and print the rows.
 
     Only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed; other statements need --write.
     """

@@ -49,7 +49,7 @@ def run_demo(
     """Run the demo for a taxi service, until interrupted or, with `exit_when_done`, done.
 
     Raises:
-        PipelineError: something failed; the message says what and where to look.
+        PipelineError: a step failed; the message says which one and where to look.
     """
     console = SafeConsole(keep="\n", highlight=False)
     months = months or default_months(settings, service)

@@ -213,7 +213,7 @@ def ingest_chain(source: Source) -> None:
             "stage",
             job=(source.name, "stage"),
             writes=[staging, *quarantine],
-            doc="Convert the landed files to the typed schema of staging; rows with impossible  "
+            doc="Convert the landed files to the typed schema of staging; rows with impossible "
             "values go to quarantine.",
         ),
         spark_task(

@@ -134,7 +134,7 @@ def test_unresponsive_airflow_raises_the_last_error(server: SlowServer, airflow:
         airflow.run_state("dag", "known")
     assert str(server.server_port) in str(error.value)
     server.faults = ["busy"]
-    assert airflow.run_state("dag", "known") == "success"  # the limit ended with its block
+    assert airflow.run_state("dag", "known") == "success"  # the limit applies only inside its block
 
 
 def test_exit_of_airflow_ends_the_wait(server: SlowServer) -> None:

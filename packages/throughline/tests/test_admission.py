@@ -179,7 +179,7 @@ def test_query_of_disconnected_client_is_not_run(client: Client, live: CountedLi
         before = live.readers
     assert running.result()[0] == 200
     until(lambda: not client.app.state.admission.is_full)
-    assert live.readers == before + 1  # the running query reads its moments, then its answer
+    assert live.readers == before + 1  # the second read of the running query
 
 
 def test_all_queries_of_a_page_get_a_response(live: CountedLive, serving: Serving) -> None:

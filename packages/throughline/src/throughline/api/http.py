@@ -100,7 +100,7 @@ def _has(request: Request, tag: str) -> bool:
 
 
 async def _live(request: Request) -> Live:
-    """Return what is known."""
+    """Return the log and its projection."""
     live = request.app.state.live
     assert isinstance(live, Live)
     return live
@@ -121,12 +121,12 @@ Depth = Annotated[
 
 
 def answer(payload: Any, status: int = 200) -> Response:
-    """Return a JSON answer."""
+    """Return a JSON response."""
     return Response(encoded(payload), status_code=status, media_type="application/json")
 
 
 def fragment(payload: Any) -> orjson.Fragment:
-    """Return a part of an answer, encoded already."""
+    """Return an encoded part of a response."""
     return orjson.Fragment(encoded(payload))
 
 

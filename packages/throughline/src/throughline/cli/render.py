@@ -29,8 +29,8 @@ _ENDS = {
     "down": "Nothing after it was recorded.",
 }
 _NO_COLUMNS = {
-    "up": "No column lineage reported. `tree` shows the upstream of the whole dataset.",
-    "down": "No downstream columns reported. `tree --down` shows that of the whole dataset.",
+    "up": "No column lineage reported. `tree` shows upstream datasets and jobs.",
+    "down": "No downstream columns reported. `tree --down` shows downstream datasets and jobs.",
 }
 _NO_COLUMN_BELOW = (
     "No downstream columns reported. `impact` without the column lists all downstream nodes of its"

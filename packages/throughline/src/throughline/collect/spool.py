@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 4 * 1024 * 1024
 _HEAD = 256
-_LARGEST = 2**63 - 1  # bits of an inode that a database can store
+_LARGEST = 2**63 - 1  # the largest integer of a database, for inodes
 _KINDS = {stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 _DRAINED = ".drained"
 _GRACE = 60.0

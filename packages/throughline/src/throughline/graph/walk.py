@@ -38,9 +38,9 @@ def tree(
 
     Upstream, the tree shows the sources of the current contents, whichever run wrote them;
     downstream, the data that still contains them. Each node is expanded at its first occurrence and
-    then marked as repeated. A path longer than MOST_STEPS (or `depth`) is cut and marked with
-    `hasMore`. Between pipelines, datasets inside a pipeline are left out. A job without inputs and
-    outputs at the level has its parts as children, or the job that it is a part of.
+    then marked as repeated. A path longer than both MOST_STEPS and `depth` is cut and marked
+    with `hasMore`. Between pipelines, datasets inside a pipeline are left out. A job without inputs
+    and outputs at the level has its parts as children, or the job that it is a part of.
     """
     answer: dict[str, Any] = {
         "node": node_id(root),

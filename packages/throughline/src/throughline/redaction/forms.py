@@ -14,7 +14,7 @@ import re
 from throughline.redaction.rules import MASK, Group, Rule, rules
 from throughline.redaction.words import WORDS
 
-# user:password@ and, for http, a token in place of the user; lower-case words are user names.
+# user:password@ and, for http, a token as the user; most lower-case words are names.
 URLS = Group(
     ("@",),
     rules(
