@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,21 +23,17 @@ from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from lakehouse.sources import YELLOW
 from spark_jobs.runtime import jars
+from tests.infra.conftest import PROFILE, isolate, use_config, write_profile
 
 pytestmark = [pytest.mark.spark, pytest.mark.server]
 
 RAW = Table("yellow_taxi_raw")
 MONTH = "2025-04"
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "testing",
-    "AWS_SECRET_ACCESS_KEY": "testing",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
 
 
-def _stack(endpoint: str) -> dict[str, str]:
-    """The settings that create-infra says to use."""
-    aws = connect(load_settings(aws_endpoint_url=endpoint))
+def _stack() -> dict[str, str]:
+    """Return the settings that create-infra says to use."""
+    aws = connect(load_settings(aws_profile=PROFILE))
     outputs = apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     assert outputs is not None
     # moto takes the policy for "deny everything": it does not look at conditions.
@@ -62,20 +59,33 @@ def _run(settings: Settings, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def loaded(stand_in: str, make_settings: Callable[..., Settings]) -> Iterator[Settings]:
-    """A Glue lakehouse into which the Spark jobs have loaded a generated month."""
+def config_file(stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A config file whose profile alone knows where the stand-in is."""
+    return write_profile(tmp_path_factory.mktemp("profile"), stand_in)
+
+
+@pytest.fixture(autouse=True)
+def aws_environment(monkeypatch: pytest.MonkeyPatch, config_file: Path) -> None:
+    """Have each test read the config file."""
+    isolate(monkeypatch, config_file.parent)
+    use_config(monkeypatch, config_file)
+
+
+@pytest.fixture(scope="module")
+def loaded(
+    stand_in: str, config_file: Path, make_settings: Callable[..., Settings]
+) -> Iterator[Settings]:
+    """A Glue lakehouse with a month that the Spark jobs loaded, reached by a profile alone."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            patch.delenv(name)
-        for name, value in CREDENTIALS.items():
-            patch.setenv(name, value)
+        isolate(patch, config_file.parent)
+        use_config(patch, config_file)
         httpx.post(f"{stand_in}/moto-api/reset").raise_for_status()
         settings = make_settings(
             "glue",
             lakehouse="glue",
-            aws_endpoint_url=stand_in,
+            aws_profile=PROFILE,
             generator_rows=1_000,
-            **_stack(stand_in),
+            **_stack(),
         )
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])

@@ -23,6 +23,7 @@ VALUES = {
     "months_back": "7",
     "generator_rows": "5000",
     "generator_fault": "empty",
+    "max_quarantined_share": "0.05",
     "forecast_model": "weather",
     "lakehouse": "glue",
     "aws_region": "eu-west-1",

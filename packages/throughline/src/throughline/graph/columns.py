@@ -109,9 +109,15 @@ class _Walk:
 
     def __init__(self, graph: ColumnGraph, way: str, indirect: bool) -> None:
         self._graph, self._way, self._indirect = graph, way, indirect
+        self._found: dict[Column, list[Step]] = {}
 
     def next(self, column: Column) -> list[Step]:
-        """Return the next steps from a column."""
+        """Return the next steps from a column; cached, because a tree may visit it repeatedly."""
+        if column not in self._found:
+            self._found[column] = self._next(column)
+        return self._found[column]
+
+    def _next(self, column: Column) -> list[Step]:
         is_up = self._way == "up"
         edges = (self._graph.inputs if is_up else self._graph.outputs)(
             column, indirect=self._indirect
