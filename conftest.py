@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Warn that Docker was not tested, which a skipped test alone would not show."""
+    """Warn if the Docker tests were skipped, because a skip alone is easy to overlook."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = {report.longrepr[2] for report in skipped if "tests/containers" in report.nodeid}
     if reasons:

@@ -1,13 +1,13 @@
-"""Measure how long events and health checks wait while costly queries run.
+"""Measure how long events and health checks wait while expensive queries run.
 
     .venv/bin/python -m benchmarks.lineage_under_queries [SECONDS] [--clients N ...]
 
 Fill a new store with 1,500 jobs over 300 tables: every job reads five tables and writes two, with
-ten columns and their lineage. For every number of CLIENTS (0, 3 and 60), as many connections then
-ask for trees, graphs, columns and impacts without a pause for SECONDS (20). Meanwhile an event is
-posted and /healthz is read every 100 ms, on time even if earlier requests still wait. Print the
-status codes and the median, the 99th percentile and the longest time of every kind of request, and
-whether every acknowledged event is known at the end. The clients are processes of their own.
+ten columns and their lineage. For each number of CLIENTS (0, 3 and 60), that many connections
+then query trees, graphs, columns and impact without a pause for SECONDS (20). Meanwhile an event is
+posted and /healthz is read every 100 ms, even if earlier requests are still waiting. Print the
+status codes and the median, 99th percentile and maximum time per kind of request. Also print
+how many acknowledged events are missing at the end. The clients run in separate processes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Timing = tuple[str, int, float]
 
 
 def event(job: int) -> bytes:
-    """Return an event of one run of a job that reads and writes tables all over the graph."""
+    """Return an event of a run whose inputs and outputs are spread over the graph."""
     reads = [f"t{(job * 7 + place * 61) % TABLES}" for place in range(READS)]
     writes = [f"t{(job * 13 + place * 101 + 5) % TABLES}" for place in range(WRITES)]
     jobtype = {"jobType": "TASK", "integration": "X", "processingType": "BATCH"}
@@ -71,7 +71,7 @@ def event(job: int) -> bytes:
 
 
 def queries(start: int) -> Iterator[tuple[str, str]]:
-    """Yield kinds of costly queries with their paths, without an end."""
+    """Yield the kind and path of expensive queries, endlessly."""
     for number in count(start):
         node = f"dataset:bench:t{number * 37 % TABLES}"
         field = f"c{number % COLUMNS}"
@@ -86,7 +86,7 @@ def queries(start: int) -> Iterator[tuple[str, str]]:
 
 
 def request(port: int, method: str, path: str, body: bytes | None = None) -> int:
-    """Send a request over a connection of its own; return the status code, 0 without an answer."""
+    """Send a request over a new connection; return the status code, 0 without a response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"})
@@ -100,13 +100,13 @@ def request(port: int, method: str, path: str, body: bytes | None = None) -> int
 
 
 def timed(kind: str, begun: float, send: Callable[[], int], timings: list[Timing]) -> None:
-    """Note the status and the seconds since `begun` of a request."""
+    """Record the status of a request and the seconds since `begun`."""
     status = send()
     timings.append((kind, status, time.perf_counter() - begun))
 
 
 def ask(port: int, clients: int, until: float, results: Any) -> None:
-    """Ask costly queries over several connections without a pause."""
+    """Send expensive queries over several connections without a pause."""
     timings: list[Timing] = []
 
     def client(start: int) -> None:
@@ -120,7 +120,7 @@ def ask(port: int, clients: int, until: float, results: Any) -> None:
 
 
 def post_and_check(port: int, until: float, results: Any) -> None:
-    """Post an event and read /healthz every INTERVAL seconds, whether or not others still wait."""
+    """Post an event and read /healthz every INTERVAL seconds, even if earlier ones still wait."""
     timings: list[Timing] = []
     threads: list[threading.Thread] = []
     while time.time() < until:
@@ -139,7 +139,7 @@ def post_and_check(port: int, until: float, results: Any) -> None:
 
 
 def together(threads: list[threading.Thread]) -> None:
-    """Run threads at the same time and wait for all."""
+    """Run functions in parallel threads and wait for all."""
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -154,7 +154,7 @@ def known_runs(port: int) -> int:
 
 
 def measure(server: Server, clients: int, seconds: float) -> None:
-    """Print the times of every kind of request beside a number of clients with costly queries."""
+    """Print the times per kind of request while clients send expensive queries."""
     before, until = known_runs(server.port), time.time() + seconds
     results: Any = multiprocessing.Queue()
     workers = [
@@ -169,7 +169,7 @@ def measure(server: Server, clients: int, seconds: float) -> None:
     acknowledged = sum(kind == "POST" and status == 201 for kind, status, _ in timings)
     wanted, patient_until = before + acknowledged, time.time() + PATIENCE
     while (known := known_runs(server.port)) < wanted and time.time() < patient_until:
-        time.sleep(INTERVAL)  # queries whose clients are gone may still run
+        time.sleep(INTERVAL)  # queries of disconnected clients may still run
     lost = wanted - known
     say(f"{clients} clients: {acknowledged} events acknowledged, {lost} of them lost")
     by_kind: dict[str, list[tuple[int, float]]] = defaultdict(list)

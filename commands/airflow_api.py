@@ -18,16 +18,16 @@ from lakehouse.errors import SetupError
 Json = dict[str, Any]
 
 PATIENCE_SECONDS = 300.0
-"""How long one call is repeated while Airflow gives no usable answer."""
+"""Seconds for which one call is retried while Airflow gives no usable response."""
 BUSY = {429, 500, 502, 503, 504}
 """Status codes of an overloaded Airflow; SQLite's "database is locked" is a 500."""
 
 
 class Airflow:
-    """A client of one Airflow that repeats calls while Airflow is slow to answer.
+    """A client of an Airflow server that retries calls while Airflow is slow.
 
     It logs in at the first call and calls `check` before each one. `report` receives one line
-    for each call that has to be repeated. A repeat is safe: a triggered run has an id of ours.
+    for each retried call. Retries are safe, because the client chooses the ids of triggered runs.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Airflow:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Repeat no call in this block after `seconds`."""
+        """Stop retrying calls in this block after `seconds`."""
         self._deadline = time.monotonic() + seconds
         try:
             yield
@@ -75,11 +75,11 @@ class Airflow:
         self._call("PATCH", f"/dags/{dag}", json={"is_paused": False})
 
     def trigger(self, dag: str, conf: Json) -> str:
-        """Start a run now and return its id, which is new: a repeated call starts no second run."""
+        """Start a run now and return its new id. A retried call starts no second run."""
         run = f"manual__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}_{uuid.uuid4().hex[:8]}"
         body = {"dag_run_id": run, "logical_date": None, "conf": conf}
         if not self._call("POST", f"/dags/{dag}/dagRuns", allow=(409,), json=body):
-            self.run_state(dag, run)  # raises unless the run exists, from a call without an answer
+            self.run_state(dag, run)  # raises unless an unanswered call started the run
         return run
 
     def run_state(self, dag: str, run: str) -> str:
@@ -124,11 +124,11 @@ class Airflow:
         self._call("PATCH", f"/dags/{dag}/dagRuns/{run}", json={"state": "failed", "note": note})
 
     def _call(self, method: str, path: str, **kwargs: Any) -> Json:
-        """Make a call, and repeat it while Airflow is slow.
+        """Make a call, and retry it while Airflow is slow.
 
         Raises:
-            SetupError: there was no usable answer in time.
-            httpx.HTTPStatusError: Airflow refused the call.
+            SetupError: there was no usable response in time.
+            httpx.HTTPStatusError: Airflow rejected the call.
         """
         seconds = min(PATIENCE_SECONDS, max(self._deadline - time.monotonic(), 0))
 
@@ -146,7 +146,7 @@ class Airflow:
         except tenacity.RetryError as error:
             last = error.last_attempt
             raise SetupError(
-                f"Airflow at {self._http.base_url} gave no usable answer to {method} {path} in "
+                f"Airflow at {self._http.base_url} gave no usable response to {method} {path} in "
                 f"{seconds:.0f} s; the last: {last.exception()!r}. logs/airflow.log in the state "
                 "folder may say why; on an overloaded machine, start it again later."
             ) from last.exception()

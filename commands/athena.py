@@ -26,13 +26,13 @@ EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?!ANALYZE\b)(\([^)]*\)\s*)?", re.IGNORECASE
 
 
 def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> None:
-    """Print a query's first rows, as many as Athena gives at once.
+    """Print a query's first rows, up to one page of Athena's results.
 
     Raises:
         SettingsError: the tables are not on AWS.
-        BadQuery: Athena refuses it.
-        WritingQuery: it does more than read, and that was not allowed.
-        InfraError: AWS does.
+        BadQuery: Athena rejects the query.
+        WritingQuery: the query does more than read, and that was not allowed.
+        InfraError: AWS rejects the request.
     """
     if settings.lakehouse != "glue":
         raise SettingsError("Athena sees the tables of LAKEHOUSE=glue only, and it is local.")
@@ -57,13 +57,13 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
 
 
 def is_reading(query: str) -> bool:
-    """Return whether the query surely changes nothing: what cannot be parsed may.
+    """Return True if the query certainly changes nothing; False if it cannot be parsed.
 
     EXPLAIN runs nothing, but EXPLAIN ANALYZE does.
     """
     if re.match(r"\s*(SHOW|DESCRIBE|DESC)\s+[^;]*;?\s*$", query, re.IGNORECASE):
         return True
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it cannot parse
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of unsupported syntax
     try:
         statements = sqlglot.parse(EXPLAIN.sub("", query, count=1), dialect="athena")
     except SqlglotError:

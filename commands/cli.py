@@ -37,10 +37,10 @@ Backend = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
-Profile = Annotated[str | None, typer.Option(help="AWS profile; the setting aws_profile.")]
+Profile = Annotated[str | None, typer.Option(help="AWS profile (setting aws_profile).")]
 
 _given: ContextVar[dict[str, str]] = ContextVar("_given", default={})  # noqa: B039 - never changed
-"""The settings that `--set` gives."""
+"""Settings given with `--set`."""
 
 
 @app.callback()
@@ -48,7 +48,7 @@ def _top(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting, for this command; repeatable."
+            "--set", metavar="NAME=VALUE", help="Set a setting for this command; repeatable."
         ),
     ] = None,
 ) -> None:
@@ -73,7 +73,7 @@ def demo(
         str | None, typer.Option(help="What forecasts: seasonal_naive or weather.")
     ] = None,
     service: Annotated[
-        Literal["yellow", "green"], typer.Option(help="Taxis to ingest and to train on.")
+        Literal["yellow", "green"], typer.Option(help="Taxi service to ingest and train on.")
     ] = "yellow",
     backend: Backend = None,
 ) -> None:
@@ -104,7 +104,7 @@ def test(context: typer.Context) -> None:
     else:
         shared_out.append("--maxprocesses=4")  # each may start a Spark driver of gigabytes
     os.chdir(REPOSITORY)
-    # One process runs on each core: threads of OpenBLAS would wait there, at twice the CPU time.
+    # Each core runs one process. OpenBLAS threads would only double the CPU time.
     environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
     become([sys.executable, "-m", "pytest", *shared_out, *arguments], environ)
 
@@ -194,9 +194,9 @@ def sql(
         bool, typer.Option("--write", help="Allow statements that change tables.")
     ] = False,
 ) -> None:
-    """Run a query on the lakehouse's tables with Spark or Athena and print its rows.
+    """Query the lakehouse tables with Spark or Athena and print the rows.
 
-    Only reading is allowed: SELECT, SHOW, DESCRIBE, EXPLAIN; anything else needs --write.
+    Only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed; other statements need --write.
     """
     if engine == "athena":
         from commands.athena import run_athena
@@ -373,7 +373,7 @@ def settings() -> None:
 
 
 def _settings(**options: str | None) -> Settings:
-    """Return the settings, with the backend checked before anything is started."""
+    """Return the settings after checking the backend."""
     from lakehouse.backends import python_transport
 
     settings = _unchecked_settings(**options)
@@ -382,7 +382,7 @@ def _settings(**options: str | None) -> Settings:
 
 
 def _unchecked_settings(**options: str | None) -> Settings:
-    """Return the settings; an option of the command is stronger than `--set`."""
+    """Return the settings; options of the command override `--set`."""
     given = {name: value for name, value in options.items() if value is not None}
     return load_settings(**{**_given.get(), **given})
 

@@ -46,10 +46,10 @@ class DemoFailed(PipelineError):
 def run_demo(
     settings: Settings, months: list[str], *, service: str = "yellow", exit_when_done: bool
 ) -> None:
-    """Run everything for a taxi service and show it, until interrupted or, if asked, done.
+    """Run the demo for a taxi service, until interrupted or, with `exit_when_done`, done.
 
     Raises:
-        PipelineError: something failed; the message says what and where to look.
+        PipelineError: a step failed; the message says which one and where to look.
     """
     console = SafeConsole(keep="\n", highlight=False)
     months = months or default_months(settings, service)
@@ -168,7 +168,7 @@ def run_dags(
 
 
 def _triggered_training(airflow: Airflow, train: str, source_run: str) -> str:
-    """Wait for the training that a taxi run triggers; return its run id.
+    """Wait for the training run that a taxi run triggers; return its id.
 
     Raises:
         DemoFailed: it was not triggered in time.
@@ -180,7 +180,7 @@ def _triggered_training(airflow: Airflow, train: str, source_run: str) -> str:
                 raise DemoFailed(
                     f"{train} was not triggered by {source_run} in {TRIGGER_SECONDS} s."
                 )
-            time.sleep(POLL_SECONDS)  # between two looks at Airflow
+            time.sleep(POLL_SECONDS)  # between two polls of Airflow
     return run
 
 
@@ -225,7 +225,7 @@ def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict
         for dag, run in runs.items():
             states[dag] = airflow.run_state(dag, run)
             progress.show(dag, airflow.tasks(dag, run))
-        time.sleep(POLL_SECONDS)  # between two looks at Airflow
+        time.sleep(POLL_SECONDS)  # between two polls of Airflow
     for dag, run in runs.items():
         if states[dag] == "failed":
             raise DemoFailed(explain(settings, airflow, dag, run))

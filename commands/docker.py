@@ -43,7 +43,7 @@ HOST = "host.docker.internal"
 """This machine, as a container sees it."""
 SERVERS = ("aws_endpoint_url", "datahub_url", "marquez_url", "openmetadata_url")
 PATIENCE = {"COMPOSE_HTTP_TIMEOUT": "900"}
-"""Seconds that Compose waits for an answer of the engine; 60 are too few on a busy machine."""
+"""Seconds that Compose waits for the engine to respond; 60 are too few on a busy machine."""
 INSTALL = "https://docs.docker.com/engine/install/"
 
 
@@ -85,11 +85,11 @@ def airflow_docker(settings: Settings) -> NoReturn:
 
     Raises:
         SetupError: there is no Docker engine or no Compose, or the state folder is in use.
-        SettingsError: a setting cannot hold in a container.
+        SettingsError: a setting cannot be used in a container.
     """
     inside, beside = in_container(settings), hosted(settings)
     compose = find_compose()
-    # Compose inherits the lock: no other Airflow uses this state folder until it ends.
+    # Compose inherits the lock, so no other Airflow uses this state folder until it ends.
     os.set_inheritable(lock_state(settings).fileno(), True)
     claim_data_source(settings)
     secrets_file = write_secrets(settings)
@@ -125,7 +125,7 @@ def build_image(settings: Settings) -> None:
     found = proxies()
     names = {"http": "HTTP_PROXY", "https": "HTTPS_PROXY", "no": "NO_PROXY"}
     given = {names[key]: url for key, url in found.items()}
-    # Only from the machine's own network can a build reach a proxy at localhost.
+    # A build can reach a proxy at localhost only from the machine's own network.
     is_local = any(_seen_inside(url) != url for url in found.values())
     command = [
         *(docker, "build", "--tag", PROJECT, "--file", str(FOLDER / "Dockerfile"), *secret),
@@ -144,9 +144,9 @@ def build_image(settings: Settings) -> None:
 
 
 def container_user(docker: str, settings: Settings) -> int:
-    """Return the user id in the containers that owns this machine's state folder.
+    """Return the user id that owns this machine's state folder inside the containers.
 
-    Rootless Docker shows its user's files as root's.
+    Rootless Docker maps its user to root.
     """
     command = [docker, "info", "--format", "{{.SecurityOptions}}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -154,9 +154,9 @@ def container_user(docker: str, settings: Settings) -> int:
 
 
 def network_environ(settings: Settings) -> dict[str, str]:
-    """Return the containers' variables of certificate authorities and proxies.
+    """Return the containers' variables for certificate authorities and proxies.
 
-    The bundle is copied into the state folder, which the containers have.
+    The bundle is copied into the state folder, which the containers mount.
     """
     environ = {}
     if bundle := ca_bundle():
@@ -175,7 +175,7 @@ def network_environ(settings: Settings) -> dict[str, str]:
 
 
 def profile_keys(settings: Settings) -> dict[str, str]:
-    """Return the keys of the AWS profile, whose files no container sees, and none of another."""
+    """Return the keys of the AWS profile for containers, which cannot read its files."""
     keys = credentials(settings)
     return {**dict.fromkeys(KEYS, ""), **keys} if keys else {}
 
@@ -241,7 +241,7 @@ def write_secrets(settings: Settings) -> Path:
 def with_key(settings: Settings) -> Settings:
     """Return the settings with the key of the lineage server in Docker, unless they have one.
 
-    A lineage server without Docker ignores it.
+    A lineage server outside Docker ignores the key.
     """
     path = settings.state_dir / "docker.env"
     if settings.throughline_api_key.get_secret_value() or not path.exists():

@@ -17,11 +17,11 @@ from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import java_home
 
 RESOLVED = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY")
-"""Variables that children do not get: the settings say what came of them."""
+"""Variables not passed to children, because the settings already contain their result."""
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
 SLOW_MACHINE = {
-    # A task waits this long for Airflow's API, instead of 5 s, and survives some minutes without.
+    # A task waits this long for Airflow's API instead of 5 s, and tolerates minutes without it.
     "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "10",
     "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "10",
@@ -30,7 +30,7 @@ SLOW_MACHINE = {
     "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "300",
     "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "300",
 }
-"""Limits of Airflow for a machine whose load is many times its number of cores."""
+"""Time limits of Airflow for an overloaded machine."""
 
 
 def script(name: str) -> str:
@@ -48,7 +48,7 @@ def child_environ(settings: Settings) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": spark_home(),
         "AWS_REGION": settings.aws_region,
-        "AWS_DEFAULT_REGION": settings.aws_region,  # boto3 reads no other
+        "AWS_DEFAULT_REGION": settings.aws_region,  # the only variable that boto3 reads
         "THROUGHLINE_URL": settings.throughline_url,
         **settings.environ(),
         **lineage_environ(settings),
@@ -60,7 +60,7 @@ def child_environ(settings: Settings) -> dict[str, str]:
 
 
 def spark_home() -> str:
-    """Return pyspark's folder, which spark-submit does not find below a path with blanks."""
+    """Return pyspark's folder, which spark-submit does not find if its path contains spaces."""
     found = find_spec("pyspark")
     assert found is not None
     assert found.origin is not None
@@ -68,7 +68,7 @@ def spark_home() -> str:
 
 
 def _settings_file() -> dict[str, str]:
-    """Return the variable of the settings' file for children in another folder."""
+    """Return the variable that names the settings file, for children in another folder."""
     return {"SETTINGS_FILE": str(settings_file())} if os.environ.get("SETTINGS_FILE") else {}
 
 

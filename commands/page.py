@@ -53,7 +53,7 @@ def ensure_page() -> bool:
 
 
 def is_built() -> bool:
-    """Return whether the page is built of the sources as they are."""
+    """Return True if the built page matches its sources."""
     mark = BUILT / ".digest"
     return mark.exists() and mark.read_text() == digest()
 

@@ -44,7 +44,7 @@ TRAIN_DAG = train_dag("yellow")
 DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
 EVERY_DAG = (*DAGS, taxi_dag("green"), train_dag("green"))
 START_SECONDS = 600
-"""How long a service may take to start; an overloaded machine needs most of it."""
+"""Seconds that a service may take to start; an overloaded machine needs most of them."""
 
 
 def lineage_lost(settings: Settings) -> str:
@@ -137,7 +137,7 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
 def command_line_environ(settings: Settings) -> dict[str, str]:
     """Return the environment of throughline's command line as `./run lineage` starts it.
 
-    Variables of throughline that are no settings of this project are stronger than its defaults.
+    Variables of throughline that are not settings of this project override its defaults.
 
     Raises:
         SettingsError: a backend lacks a setting.
@@ -227,7 +227,7 @@ def lock_state(settings: Settings) -> IO[str]:
     """Lock the state folder until this process ends, and return the open lock.
 
     Raises:
-        SetupError: another one has it: two Airflows would share one database.
+        SetupError: another process holds it; two Airflows would share one database.
     """
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     handle = (settings.state_dir / "lock").open("a+")
@@ -294,12 +294,12 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
 def wait_for_airflow(
     settings: Settings, service: Service, report: Callable[[str], None] = lambda line: None
 ) -> Airflow:
-    """Return Airflow's API once it schedules and knows every DAG, and end runs of earlier ones.
+    """Wait until Airflow schedules and has loaded every DAG, end leftover runs, return its API.
 
-    `report` receives one line for each call that has to be repeated.
+    `report` receives one line for each retried call.
 
     Raises:
-        SetupError: it did not come up, or a DAG file cannot be loaded.
+        SetupError: Airflow did not start, or a DAG file cannot be loaded.
     """
     url = f"http://localhost:{settings.airflow_port}"
     airflow = Airflow(url, service.check, report)

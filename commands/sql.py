@@ -1,4 +1,4 @@
-"""Query the lakehouse with Spark; as of every query, the lineage is kept."""
+"""Query the lakehouse with Spark; the lineage of the query is recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 1_000
 
 
 READING_COMMANDS = ("Show", "Describe", "Explain")
-"""Beginnings of the names of Spark's commands that change nothing."""
+"""Name prefixes of Spark commands that change nothing."""
 
 
 class BadQuery(PipelineError):
@@ -28,15 +28,15 @@ class BadQuery(PipelineError):
 
 
 class WritingQuery(PipelineError):
-    """The query may change tables, and only reading was allowed."""
+    """A query may change tables, and only reading was allowed."""
 
 
 def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     """Print a query's first 1,000 rows.
 
     Raises:
-        BadQuery: Spark refuses it.
-        WritingQuery: it does more than read, and that was not allowed.
+        BadQuery: Spark rejects the query.
+            WritingQuery: the query does more than read, and that was not allowed.
     """
     prepare(settings)
     log = settings.state_dir / "logs" / "sql.log"
@@ -57,23 +57,23 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
 def refusal(received: str) -> WritingQuery:
     """Return the error for a statement that may change something."""
     return WritingQuery(
-        f"The query is {received}, which may change something, and nothing was run. Without "
-        "--write, allowed are SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN. To run it, "
+        f"The query is {received}, which may change data; it was not run. Without --write, only "
+        "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN are allowed. To run it, "
         "add --write."
     )
 
 
 def writing_command(spark: SparkSession, query: str) -> str:
-    """Return the name of the command that the query is for Spark, or "" if it only reads.
+    """Return the name of the Spark command that a query runs, or "" if it only reads.
 
-    Spark's own parser decides; what it does not know as reading counts as writing.
+    Spark's own parser decides; a command not listed as reading counts as writing.
 
     Raises:
         ParseException: Spark cannot parse it.
     """
     jvm, session = spark._jvm, spark._jsparkSession
     assert jvm is not None
-    try:  # Spark's own: that of Iceberg's extensions takes any statement for a query
+    try:  # Spark's own parser: the one of Iceberg's extensions accepts any statement as a query
         jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(query.rstrip("; \n\t"))
     except ParseException:
         plan = session.sessionState().sqlParser().parsePlan(query)

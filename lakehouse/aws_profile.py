@@ -1,8 +1,7 @@
-"""The AWS profile of the settings, for each program that would otherwise choose credentials itself.
+"""Apply the AWS profile of the settings to every program that uses AWS.
 
-boto3 and AWS's SDK for Java read AWS_PROFILE. PyArrow's S3 knows neither a profile's endpoint nor
-its roles, and Iceberg's clients in Java are given the endpoint, as they are given that of the
-setting `aws_endpoint_url`.
+boto3 and AWS's SDK for Java read AWS_PROFILE. PyArrow's S3 supports neither a profile's endpoint
+nor its roles. Iceberg's Java clients get the endpoint explicitly, as with `aws_endpoint_url`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def use_profile(settings: Settings, environ: MutableMapping[str, str]) -> None:
-    """Have programs with this environment use the profile, whatever keys were in it."""
+    """Set the profile in an environment and remove any keys from it."""
     if settings.aws_profile:
         for name in KEYS:
             environ.pop(name, None)
@@ -28,7 +27,7 @@ def use_profile(settings: Settings, environ: MutableMapping[str, str]) -> None:
 
 
 def endpoint(settings: Settings, service: str) -> str:
-    """Return the endpoint of a service that the settings or the profile name; empty: AWS's own."""
+    """Return a service's endpoint from the settings or the profile; empty for AWS's own."""
     if settings.aws_endpoint_url or not settings.aws_profile:
         return settings.aws_endpoint_url
     from botocore.configprovider import ConfiguredEndpointProvider
@@ -39,7 +38,7 @@ def endpoint(settings: Settings, service: str) -> str:
 
 
 def credentials(settings: Settings) -> dict[str, str]:
-    """Return the profile's credentials as of now, by the variables they go by; none without one.
+    """Return the profile's current credentials by variable name; empty without a profile.
 
     Raises:
         SettingsError: the profile has no credentials.
@@ -58,7 +57,7 @@ def credentials(settings: Settings) -> dict[str, str]:
 
 
 def _session(settings: Settings) -> Session:
-    """Return botocore's session of the profile.
+    """Return a botocore session with the profile.
 
     Raises:
         SettingsError: there is no such profile.

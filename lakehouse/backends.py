@@ -109,7 +109,7 @@ BACKENDS = {
         Backend("embedded", "throughline on this machine, through the spool", _spool),
         Backend("file", "the spool's files, with nobody reading them", _spool),
         Backend("console", "each process's own log", lambda _: {"type": "console"}),
-        Backend("none", "nowhere: no lineage at all, from no process", lambda _: {"type": "noop"}),
+        Backend("none", "nowhere: all lineage is off", lambda _: {"type": "noop"}),
         _remote(
             "datahub",
             "DataHub",
@@ -145,7 +145,7 @@ def chosen(settings: Settings) -> list[Backend]:
     backends = []
     for name in (part.strip() for part in settings.lineage_backend.split(",")):
         if _is_own_server(settings, name):
-            backends.append(BACKENDS["embedded"])  # by the spool, not by a delivery to itself
+            backends.append(BACKENDS["embedded"])  # through the spool, not by a delivery to itself
         elif name.startswith(("http://", "https://")):
             backends.append(_any_url(name, settings.lineage_url_endpoint))
         elif name in BACKENDS:
@@ -161,7 +161,7 @@ def chosen(settings: Settings) -> list[Backend]:
 
 
 def _is_own_server(settings: Settings, name: str) -> bool:
-    """Tell whether a backend is the URL of the lineage server that `./run` starts."""
+    """Return True if a backend is the URL of the lineage server that `./run` starts."""
     if not name.startswith("http://"):
         return False
     own = settings.throughline_server_url or settings.throughline_url
@@ -205,7 +205,7 @@ def deliveries(settings: Settings) -> list[Transport]:
 
 
 def is_on(settings: Settings) -> bool:
-    """Tell whether there is lineage at all."""
+    """Return True unless lineage is disabled."""
     return BACKENDS["none"] not in chosen(settings)
 
 
@@ -250,7 +250,7 @@ def python_transport(settings: Settings) -> Transport:
 
 
 def lineage_environ(settings: Settings) -> dict[str, str]:
-    """Return the environment by which Airflow, Metaflow and openlineage-python send lineage."""
+    """Return the environment that makes Airflow, Metaflow and openlineage-python send lineage."""
     transport = json.dumps(python_transport(settings))
     off = {"OPENLINEAGE_DISABLED": "true", "AIRFLOW__OPENLINEAGE__DISABLED": "True"}
     return {

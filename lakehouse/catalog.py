@@ -25,11 +25,11 @@ CONTENT_HASH = "content-hash"
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
 STAGED = "staged-sources"
-"""Snapshot property: the hash of the source files of each slice that the commit holds, as JSON."""
+"""Snapshot property: the source file hash of each slice in the commit, as JSON."""
 PASSED = "passed-checks"
-"""Table property: the snapshot that passed its checks, what its slices hold, and their sources."""
+"""Table property: the snapshot that passed its checks, its slices and their sources."""
 QUARANTINED = "quarantined"
-"""Table property: a snapshot, and how many rows of its slices were quarantined."""
+"""Table property: a snapshot, and the number of quarantined rows per slice."""
 NOTED = "slices-before-expiry"
 """Table property: what the slices held, as of a snapshot before which others may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
@@ -50,7 +50,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Quarantined:
-    """How many of a file's rows were quarantined."""
+    """The number of quarantined rows of a file."""
 
     rows: int
     """All rows of the file."""
@@ -186,7 +186,7 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
 
 
 def staged_sources(table: IcebergTable) -> dict[str, str]:
-    """Return the hash of the source files of each slice that the table holds now."""
+    """Return the source file hash of each slice currently in the table."""
     snapshot = table.current_snapshot()
     summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
     sources: dict[str, str] = json.loads(summary.get(STAGED, "{}"))
@@ -205,7 +205,7 @@ def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed the checks: a snapshot, what its slices hold, and the hashes of their sources."""
+    """Contents that passed the checks: a snapshot, its slices and their source hashes."""
 
     snapshot_id: int
     contents: Mapping[str, Contents]
@@ -213,7 +213,7 @@ class Passed:
 
 
 def passed_contents(table: IcebergTable | None) -> Passed | None:
-    """Return what passed the checks; None if the table was written since, or never passed."""
+    """Return the passed contents; None if the table never passed or changed since."""
     noted = json.loads(table.properties.get(PASSED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
         return None
@@ -222,14 +222,14 @@ def passed_contents(table: IcebergTable | None) -> Passed | None:
 
 
 def note_quarantined(table: IcebergTable, slices: Mapping[str, Quarantined]) -> None:
-    """Remember how many rows were kept out of the slices that the table has now."""
+    """Store the number of quarantined rows per slice currently in the table."""
     counts = {name: asdict(count) for name, count in slices.items()}
     noted = {"snapshot": table.metadata.current_snapshot_id, "slices": counts}
     _note(table, QUARANTINED, json.dumps(noted, sort_keys=True))
 
 
 def quarantined_rows(table: IcebergTable | None) -> dict[str, Quarantined]:
-    """Return how many rows were kept out of each slice that is in the table now."""
+    """Return the number of quarantined rows per slice currently in the table."""
     noted = json.loads(table.properties.get(QUARANTINED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
         return {}

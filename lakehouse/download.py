@@ -27,7 +27,7 @@ CHUNK_BYTES = 1 << 20
 ATTEMPTS = 3
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_TABLE = (b"", b"<", b"{", b"[")
-"""Beginnings of a web page and of JSON."""
+"""Prefixes of a web page and of JSON."""
 MISSING = (403, 404, 410)  # TLC's CDN answers 403 for a file that is not there
 
 
@@ -44,15 +44,14 @@ class LandedFile:
 
 
 def fetch(file: SourceFile, landing: Path) -> LandedFile:
-    """Land one file, or find it landed already; it appears whole or not at all.
+    """Land one file unless it has landed already; it appears complete or not at all.
 
-    A transfer that breaks is taken up where it broke, now and in a later call, if the server knows
-    the file by an ETag.
+    A broken transfer is resumed, in this or a later call, if the server sends an ETag.
 
     Raises:
         NotPublished: the source has no such file.
-        BadSourceFile: it cannot be had, fewer bytes arrived than were announced, or something else
-            came in its place.
+        BadSourceFile: the download failed, fewer bytes arrived than announced, or the content is
+            something else.
     """
     target = landing / file.filename
     landing.mkdir(parents=True, exist_ok=True)
@@ -131,9 +130,9 @@ def _forget(part: Path) -> None:
 
 
 def _refuse_other_things(part: Path, file: SourceFile) -> None:
-    """Refuse a web page, an error as JSON, half a file, or a file that its source's check refuses.
+    """Reject a web page, a JSON error, a truncated file, or a file that fails its source's check.
 
-    A whole parquet file begins and ends with PAR1.
+    A complete Parquet file begins and ends with PAR1.
     """
     try:
         _check_ends(part, file.url)

@@ -1,7 +1,7 @@
 """Certificate authorities and proxies of this machine's network, for Java and for containers.
 
-Python, pip, uv and npm read them from variables of the environment. Java does not: it has a trust
-store in a format of its own, and system properties for proxies.
+Python, pip, uv and npm read them from environment variables. Java does not: it has its own trust
+store format, and system properties for proxies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SYSTEM_BUNDLES = (
     "/etc/ssl/cert.pem",  # macOS
 )
 JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-TRUST_STORE_PASSWORD = "changeit"  # Java's own default; the store holds nothing secret
+TRUST_STORE_PASSWORD = "changeit"  # Java's default; the store contains no secrets
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 NO_PROXY = ("localhost", "127.*", "[::1]")
 
@@ -35,7 +35,7 @@ class CaBundle:
 
     path: Path
     source: str
-    """The variable that names it, or `the system's store`."""
+    """The variable that names the file, or `the system's store`."""
 
 
 def ca_bundle() -> CaBundle | None:
@@ -51,14 +51,14 @@ def ca_bundle() -> CaBundle | None:
 
 
 def proxies() -> dict[str, str]:
-    """Return the proxies of the environment: http, https and no (hosts without one)."""
+    """Return the environment's proxies by `http` and `https`; `no` lists hosts without one."""
     return {name: url for name, url in getproxies().items() if name in ("http", "https", "no")}
 
 
 def java_options(state_dir: Path) -> list[str]:
     """Return the JVM options for this network's certificates and proxies.
 
-    What JAVA_TOOL_OPTIONS says stays as it is: a command line would override it.
+    Options already in JAVA_TOOL_OPTIONS are left out, because a command line would override them.
     """
     given = _given_to_java()
     options = [] if "-Dhttps.proxyHost=" in given else _proxy_options()
@@ -75,7 +75,7 @@ def java_options(state_dir: Path) -> list[str]:
 
 
 def java_trust() -> str:
-    """Return where Java's certificate authorities come from, for a message."""
+    """Return the source of Java's certificate authorities, for a message."""
     if found := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", _given_to_java()):
         return f"{found[1]} (JAVA_TOOL_OPTIONS)"
     bundle = ca_bundle()
@@ -104,7 +104,7 @@ def _proxy_options() -> list[str]:
 
 
 def _trust_store(bundle: Path, state_dir: Path) -> Path:
-    """Return a Java trust store with the bundle's certificates; made once per content."""
+    """Return a Java trust store with the bundle's certificates; built once per content."""
     text = bundle.read_text(errors="replace")
     store = state_dir / f"trust-{hashlib.sha256(text.encode()).hexdigest()[:12]}.p12"
     if not store.exists():
@@ -125,7 +125,7 @@ def _java_trust_store(bundle: str) -> bytes:
 
     certificates = []
     for number, pem in enumerate(CERTIFICATE.findall(bundle)):
-        # A bundle of 150 may hold one that breaks today's rules; the others are needed.
+        # A bundle of 150 may contain one invalid certificate; the others are still needed.
         with warnings.catch_warnings(action="ignore"), suppress(ValueError):
             certificate = load_pem_x509_certificate(pem.encode())
             certificates.append(PKCS12Certificate(certificate, str(number).encode()))

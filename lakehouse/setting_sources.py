@@ -1,6 +1,6 @@
-"""Sources of settings besides arguments and variables of the same name: a file, and OpenLineage.
+"""Additional sources of settings: the settings file and OpenLineage's variables.
 
-OpenLineage's own variables mean what they mean to openlineage-python 1.54's client.
+OpenLineage's variables are interpreted like in openlineage-python 1.54.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 ENDPOINT = "api/v1/lineage"
 """Path of an OpenLineage endpoint, below its URL."""
 NO_VALUE = ("", "~", "null")
-"""Texts of a file that give no value, as an empty variable gives none."""
+"""Values in the file that count as not set, like an empty variable."""
 
 
 def settings_file() -> Path:
-    """Return the YAML file that is read; the one of the repository need not exist.
+    """Return the path of the settings file; the repository's own file need not exist.
 
     Raises:
         SettingsError: SETTINGS_FILE names a file that does not exist.
@@ -36,10 +36,10 @@ def settings_file() -> Path:
 
 
 def file_values() -> dict[str, Any]:
-    """Return the settings of the file, as text: `aws_account: 012345678901` is no number.
+    """Return the settings of the file as text, so `aws_account: 012345678901` keeps its zero.
 
     Raises:
-        ValueError: the file holds no names with values.
+        ValueError: the file is not a mapping of names to values.
     """
     path = settings_file()
     if not path.exists():
@@ -51,7 +51,7 @@ def file_values() -> dict[str, Any]:
 
 
 def disabled_values(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that OPENLINEAGE_DISABLED decides, whatever else is given."""
+    """Return the settings forced by OPENLINEAGE_DISABLED."""
     is_disabled = environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
     return {"lineage_backend": "none"} if is_disabled else {}
 
@@ -59,9 +59,9 @@ def disabled_values(environ: Mapping[str, str]) -> dict[str, str]:
 def openlineage_values(
     environ: Mapping[str, str], given: Collection[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return variable and value of the settings that OpenLineage's variables decide.
+    """Return the variable and value of each setting that OpenLineage's variables set.
 
-    They decide none that is `given`. The key and the endpoint are used with OPENLINEAGE_URL only.
+    Settings in `given` are left out. The key and the endpoint apply only to OPENLINEAGE_URL.
     """
     values = {"job_namespace": ("OPENLINEAGE_NAMESPACE", environ.get("OPENLINEAGE_NAMESPACE", ""))}
     url = environ.get("OPENLINEAGE_URL", "").strip()

@@ -1,6 +1,6 @@
 """Every setting of the project, as one frozen object.
 
-A value is taken from the first of these that gives one; an empty value gives none:
+The first source with a value wins; an empty value counts as not set:
 
 1. an argument (``--set NAME=VALUE``, ``--backend`` of a command, ``load_settings(backend=...)``)
 2. the environment (the field's name in capitals, ``LINEAGE_BACKEND``)
@@ -8,7 +8,7 @@ A value is taken from the first of these that gives one; an empty value gives no
 4. OpenLineage's own variables (``OPENLINEAGE_URL``, ``OPENLINEAGE_NAMESPACE``, ...)
 5. the default below
 
-``OPENLINEAGE_DISABLED=true`` is stronger than all of them. docs/settings.md has the whole table.
+``OPENLINEAGE_DISABLED=true`` overrides all of them. See docs/settings.md for the full table.
 
 ``settings.environ()`` hands what differs from the defaults to child processes, so that Airflow,
 its tasks, Spark drivers and Metaflow steps all resolve the same values.
@@ -79,8 +79,8 @@ class Settings(BaseSettings):
         0.01,
         ge=0,
         le=1,
-        description="Largest share of a taxi file's rows that may have impossible values; they go "
-        "to the table <service>_taxi_quarantine, and above the share the file is refused.",
+        description="Largest share of a taxi file's rows that may have impossible values. These "
+        "rows go to <service>_taxi_quarantine; above the share, the file is rejected.",
     )
     forecast_model: ForecastModel = Field(
         "seasonal_naive",
@@ -95,8 +95,8 @@ class Settings(BaseSettings):
     )
     aws_profile: str = Field(
         "",
-        description="AWS profile whose credentials and endpoints everything uses, whatever keys "
-        "the environment has; empty: AWS's own order.",
+        description="AWS profile whose credentials and endpoint are used; overrides keys in the "
+        "environment. Empty: AWS's default credential order.",
     )
     aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
     bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
@@ -160,7 +160,7 @@ class Settings(BaseSettings):
         SecretStr(""), description="Key sent when the backend is a URL."
     )
     lineage_url_endpoint: str = Field(
-        ENDPOINT, description="Path of the endpoint, when the backend is a URL."
+        ENDPOINT, description="Path of the endpoint if the backend is a URL."
     )
 
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
@@ -241,7 +241,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources, the strongest first."""
+        """Return the sources, highest precedence first."""
         file = file_values()
         given = {**file, **env_settings(), **init_settings()}
         others = openlineage_values(os.environ, given)
@@ -337,9 +337,9 @@ def _problem(error: dict[str, Any]) -> str:
 
 
 def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[str, str, str, str]]:
-    """Return name, value with secrets masked, source and description of every setting, as declared.
+    """Return name, masked value, source and description of every setting, in declared order.
 
-    `arguments` names the settings that were given as arguments.
+    `arguments` lists the names of settings given as arguments.
     """
     environment = {name.upper() for name, value in os.environ.items() if value}
     file, disabled = file_values(), disabled_values(os.environ)

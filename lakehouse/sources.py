@@ -16,7 +16,7 @@ from lakehouse.weather_file import ELEMENT_RANGES, check_weather_file
 WEATHER_ELEMENTS = tuple(ELEMENT_RANGES)
 
 CheckFile = Callable[[str, BinaryIO], object]
-"""Raises BadSourceFile for a file, given its path or URL and its content."""
+"""A check that gets a file's path or URL and its content, and may raise BadSourceFile."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SourceFile:
     preliminary: SourceFile | None = None
     """What is published in its place until it is."""
     check: CheckFile | None = field(default=None, compare=False)
-    """The check that it passes before it lands."""
+    """The check that the file must pass before it lands."""
 
     @property
     def filename(self) -> str:
@@ -52,7 +52,7 @@ class Source:
     preliminary: tuple[str, str] | None = None
     """The end of a path, and what stands there while the file is preliminary."""
     check: CheckFile | None = None
-    """The check that each file passes before it lands."""
+    """The check that each file must pass before it lands."""
     has_quarantine: bool = False
     """Rows with impossible values go to ``<table>_quarantine``."""
 

@@ -1,4 +1,4 @@
-"""Checks of NOAA's nClimGrid-Daily county files, which a file passes before it is used.
+"""Checks that NOAA's nClimGrid-Daily county files must pass before they are used.
 
 A file is named ``<element>-<YYYYMM>-cty-scaled.csv`` (``-prelim`` until it is final). It has no
 header and one line per county: region type, region code, name, year, month, element and 31 days.
@@ -22,7 +22,7 @@ ELEMENT_RANGES = {
     "tmin": (-80.0, 65.0),
     "tmax": (-80.0, 65.0),
 }
-"""Elements with their possible values, in mm and degrees Celsius."""
+"""Range of possible values per element, in mm or degrees Celsius."""
 
 CITY_COUNTIES = {
     "30005": "NY: Bronx County",
@@ -31,12 +31,12 @@ CITY_COUNTIES = {
     "30081": "NY: Queens County",
     "30085": "NY: Richmond County",
 }
-"""The counties of New York City, by NCEI's code; every file has them."""
+"""The counties of New York City by NCEI code; every file must contain them."""
 
 MISSING = "-999.99"
-"""The value of a day that the month does not have, or that was not observed."""
+"""The value of a day that does not exist in the month or was not observed."""
 MAX_MISSING_SHARE = 0.1
-"""A file with a larger share of missing values is refused."""
+"""Largest allowed share of missing values in a file."""
 
 DAYS = range(1, 32)
 HEAD = ("region type", "region code", "region name", "year", "month", "element")
@@ -62,8 +62,8 @@ def check_weather_file(path: str, content: BinaryIO) -> WeatherFile:
     """Return the element, the month and the counties of a file, given its path or URL.
 
     Raises:
-        BadSourceFile: it is not NOAA's file of that name; with the line, the text received and the
-            text allowed.
+        BadSourceFile: the file is not NOAA's; the message names the line, the text received and
+            the text allowed.
     """
     named = NAME.fullmatch(PurePosixPath(urlsplit(path).path).name)
     if named is None or named["element"] not in ELEMENT_RANGES:
@@ -96,7 +96,7 @@ def _bad(problem: str) -> BadSourceFile:
 
 
 def _lines(path: str, content: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield the lines without their ends, numbered from 1; the last must have an end, too."""
+    """Yield the lines without line ends, numbered from 1; the last line must end, too."""
     number = 0
     while line := content.readline(MAX_LINE_BYTES):
         number += 1
@@ -107,7 +107,7 @@ def _lines(path: str, content: BinaryIO) -> Iterator[tuple[int, str]]:
             size = f"more than {MAX_LINE_BYTES:,}" if len(line) == MAX_LINE_BYTES else len(line)
             raise _bad(
                 f"{path}, line {number}: {shown}, {size} bytes without an end of line; "
-                "the file is cut off or is no table"
+                "the file is cut off or is not a table"
             )
         if not line.isascii():
             raise _bad(f"{path}, line {number}: {shown}, expected ASCII text")
@@ -117,7 +117,7 @@ def _lines(path: str, content: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def _head_problem(fields: list[str], expected: dict[str, str]) -> str:
-    """Return what is wrong with the shape of a line and the fields before its values, if any."""
+    """Return the first problem of a line's shape or of the fields before its values, if any."""
     if len(fields) != FIELDS:
         received = ",".join(fields)[:60]
         return (
@@ -137,7 +137,7 @@ def _head_problem(fields: list[str], expected: dict[str, str]) -> str:
 
 
 def _values_problem(fields: list[str], element: str, days: int) -> str:
-    """Return what is wrong with the values of a line, if any."""
+    """Return the first problem of a line's values, if any."""
     low, high = ELEMENT_RANGES[element]
     for day, field in zip(DAYS, fields[len(HEAD) :], strict=True):
         value = field.strip()
@@ -153,7 +153,7 @@ def _values_problem(fields: list[str], element: str, days: int) -> str:
 
 
 def _refuse_gaps(path: str, missing: list[list[bool]], *, is_final: bool) -> None:
-    """Refuse a file with too many missing values; a preliminary one may lack the last days.
+    """Reject a file with too many missing values; a preliminary one may lack the last days.
 
     Raises:
         BadSourceFile: the share is above `MAX_MISSING_SHARE`.

@@ -25,7 +25,7 @@ def archive(settings: Settings) -> Path:
     """The archive for this Java and these jars; beside it stands `base.jsa`, which it names."""
     home = java_home(settings)
     release = home / "release"
-    # A container may have another Java at the same path, and share the state folder.
+    # A container that shares the state folder may have another Java at the same path.
     java = f"{home}:{release.read_text() if release.exists() else ''}"
     key = hashlib.sha256(f"{java}:{classpath(settings)}".encode()).hexdigest()
     return settings.state_dir / f"classes-{key[:8]}" / "spark.jsa"

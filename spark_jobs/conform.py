@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 from lakehouse.errors import BadSourceFile
 
 RECEIVED = "received "
-"""Before the name of a column: its value as the file has it, where the table's type may not fit."""
+"""Prefix of columns with the file's original value, if the table's type may not fit it."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,20 @@ class Drift:
     missing: tuple[str, ...]
     """In the table only: null, as in the years before TLC added them."""
     narrowed: tuple[str, ...] = ()
-    """In both, with a type in the file whose values may not fit the table's, as 1.5 for a whole
-    number: null where they do not, and kept as `RECEIVED`."""
+    """Columns whose file type may not fit the table's, such as 1.5 for a whole number. Values
+    that do not fit become null and are kept as `RECEIVED`."""
 
 
 def conform(
     rows: DataFrame, columns: dict[str, str], required: frozenset[str], file: str
 ) -> tuple[DataFrame, Drift]:
-    """Return the rows with `columns`, typed, and those `RECEIVED` beside them.
+    """Return the rows with typed `columns` and, beside them, the `RECEIVED` ones.
 
-    Names are the same in any case (Airport_fee).
+    Column names are matched case-insensitively (Airport_fee).
 
     Raises:
-        BadSourceFile: a required column is missing, or one holds another kind of value (text for
-            a number: somebody's export, not the publisher's file).
+        BadSourceFile: a required column is missing, or a column has another kind of value, such as
+            text for a number.
     """
     found = {field.name.lower(): field for field in rows.schema}
     missing = tuple(name for name in columns if name not in found)
@@ -67,11 +67,11 @@ def conform(
 
 
 WHOLE_NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-"""Types of whole numbers, the narrowest first."""
+"""Integer types, narrowest first."""
 
 
 def _narrows(given: T.DataType, wanted: T.DataType) -> bool:
-    """Return whether a number of one type may have no equal of the other, a type of integers."""
+    """Return True if a value of one type may not be representable in the other, an integer type."""
     if not isinstance(wanted, WHOLE_NUMBERS) or not isinstance(given, T.NumericType):
         return False
     if not isinstance(given, WHOLE_NUMBERS):

@@ -19,7 +19,7 @@ STATE_DIR = "/tmp/lakehouse"
 
 NOT_HANDED_OVER = (
     *("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_"),
-    "aws_profile",  # a job has its role
+    "aws_profile",  # a job uses its role
 )
 """Beginnings of the names of settings that are not the driver's."""
 

@@ -64,7 +64,7 @@ class Spec:
     """The slice's files as they are."""
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Slice], None] | None = None
-    """Checks of a slice's landed files, before Spark reads them; raises BadSourceFile."""
+    """Check of a slice's landed files before Spark reads them; raises BadSourceFile."""
     rules: Callable[[Slice], tuple[Rule, ...]] | None = None
     """Rules for the values of a row; one that breaks a rule goes to quarantine."""
 
@@ -91,10 +91,10 @@ class Spec:
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Landing files to staging, which then holds these slices and nothing else.
+    """Load landed files into staging, which then contains only these slices.
 
     Raises:
-        BadSourceFile: a file cannot be read, fails its source's check or is of another schema;
+        BadSourceFile: a file cannot be read, fails its source's check or has another schema;
             staging stays as it was.
     """
     ensure_table(spark, spec.staging)
@@ -154,7 +154,7 @@ def _report(spark: SparkSession, settings: Settings, slice_: Slice, drift: Drift
 
 
 def _require_sources(spec: Spec, staged: Mapping[str, str], slices: list[Slice]) -> None:
-    """Raise Conflict unless staging was filled from the very files of this run."""
+    """Raise Conflict unless staging was loaded from this run's files."""
     for slice_ in slices:
         if (found := staged.get(slice_.name, "")) != slice_.source_hash:
             raise Conflict(
@@ -165,11 +165,11 @@ def _require_sources(spec: Spec, staged: Mapping[str, str], slices: list[Slice])
 
 
 def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Check what would be published; a critical result ends the run, else staging is passed.
+    """Check staging before it is published; mark it as passed unless a critical check fails.
 
     Raises:
-        ChecksFailed: a check is critical.
-        Conflict: staging holds files that another run staged.
+        ChecksFailed: a critical check failed.
+            Conflict: staging contains files that another run staged.
     """
     raw = rows_by_slice(load_table(settings, spec.raw.table))
     held = {slice_.name: raw.get(slice_.name, 0) for slice_ in slices}
@@ -188,12 +188,12 @@ def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: l
 
 
 def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slice]) -> None:
-    """Upsert staging into raw by source file; exact duplicates within a file collapse.
+    """Upsert staging into raw by source file; exact duplicates within a file are merged.
 
     Raises:
-        ChecksFailed: staging is not what passed the checks.
-        Conflict: staging holds files that another run staged, or another run loaded the same file
-            meanwhile.
+        ChecksFailed: staging changed since it passed the checks.
+            Conflict: staging contains files that another run staged, or another run loaded the same
+                file meanwhile.
     """
     staging = load_table(settings, spec.staging.table)
     passed = passed_contents(staging)

@@ -42,7 +42,7 @@ def lineage_parent(spark: SparkSession) -> dict[str, str]:
 
 
 def _harmless(report: Callable[P, None]) -> Callable[P, None]:
-    """Make a warning of whatever fails in a report."""
+    """Turn any exception of a report into a warning."""
 
     @wraps(report)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,8 +1,8 @@
-"""Rows with impossible values: kept out of staging, in a table of their own with the reason.
+"""Quarantine rows with impossible values in a separate table, with the reason.
 
-One pass writes staging and counts the rows that break a rule; only if there are any, a second one
-writes those. The counts are noted on staging, so that `check_staging` can refuse a file of which
-more than MAX_QUARANTINED_SHARE is impossible.
+One pass writes staging and counts the rows that break a rule. A second pass writes these rows, if
+there are any. The counts are stored on staging, so that `check_staging` can reject a file if more
+than MAX_QUARANTINED_SHARE of its rows are impossible.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ QUARANTINE_COLUMNS = {
     "quarantined_at": "timestamp",
     "openlineage_run_id": "string",
 }
-"""What a quarantine table adds to the columns of its source."""
+"""Columns that a quarantine table has in addition to those of its source."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for the values of a row; `broken` is an SQL condition, and null counts as kept."""
+    """A rule for the values of a row; `broken` is an SQL condition, where null means not broken."""
 
     assertion: str
     column: str
     broken: str
     allowed: str
     received: str = ""
-    """The column with the value as the file has it, where it is another than `column`."""
+    """The column with the file's original value, if it is not `column`."""
 
     @property
     def reason(self) -> str:
-        """SQL of the reason why a row breaks the rule, or null."""
+        """The SQL expression for the reason why a row breaks the rule, or null."""
         value = f"coalesce(CAST(`{self.received or self.column}` AS string), 'null')"
         text = f"concat('{self.column}: received ', {value}, ', allowed {self.allowed}')"
         return f"CASE WHEN {self.broken} THEN {text} END"
@@ -68,7 +68,7 @@ def between_times(column: str, first: str, end: str) -> Rule:
 
 
 def unchanged(column: str, type_: str) -> Rule:
-    """Require that the column's type can hold the value that the file has."""
+    """Require that the column's type can hold the file's value."""
     received = RECEIVED + column
     broken = f"`{received}` IS NOT NULL AND NOT (`{column}` <=> `{received}`)"
     return Rule("whole_number", column, broken, f"values of type {type_}", received)
@@ -83,7 +83,7 @@ class Sifted:
     rows: DataFrame
     """All rows, with `IMPOSSIBLE`."""
     counts: Observation
-    """`rows` and `broken`, once `possible` was written."""
+    """The counts `rows` and `broken`, available after `possible` is written."""
 
     @property
     def possible(self) -> DataFrame:
@@ -114,7 +114,7 @@ def write_quarantine(
     staging: Table,
     sifted: list[Sifted],
 ) -> None:
-    """Replace the slices' rows in the quarantine table; staging must have been written before."""
+    """Replace the slices' rows in the quarantine table; call it after staging is written."""
     ensure_table(spark, schema)
     found = {file.slice_.name: _counts(file) for file in sifted}
     held = rows_by_slice(load_table(settings, schema.table))
@@ -139,7 +139,7 @@ def _counts(file: Sifted) -> Quarantined:
 def _quarantined(
     spark: SparkSession, schema: TableSchema, file: Sifted, by_rule: Observation
 ) -> DataFrame:
-    """Return the impossible rows as the quarantine table has them, counted by rule."""
+    """Return the impossible rows in the shape of the quarantine table, counted by rule."""
     counts = (F.count_if(F.expr(rule.broken)).alias(f"r{n}") for n, rule in enumerate(file.rules))
     rows = file.impossible.observe(by_rule, *counts)
     run_id = lineage_parent(spark).get("parentRunId")
@@ -156,7 +156,7 @@ def _report(
     by_rule: Mapping[str, Any],
     found: dict[str, Quarantined],
 ) -> None:
-    """Report to the log and to lineage how many rows of a file break which rule."""
+    """Report the number of rows that break each rule, to the log and to lineage."""
     count = found[file.slice_.name]
     assertions: list[dict[str, Any]] = []
     for number, rule in enumerate(file.rules):
@@ -173,7 +173,7 @@ def _report(
 def quarantine_results(
     settings: Settings, quarantined: dict[str, Quarantined], table: Table, slices: list[Slice]
 ) -> list[Result]:
-    """Return how many rows of each slice were quarantined, as results of a check.
+    """Return the number of quarantined rows per slice as check results.
 
     Raises:
         ChecksFailed: `stage` did not finish.

@@ -161,10 +161,10 @@ def download(
 
 
 def _no_jars(missing: list[str], output: str) -> str:
-    """Return why Maven Central gave no jars, and what to do about it."""
+    """Return the reason why Maven Central returned no jars, and a fix."""
     if any(word in output for word in CERTIFICATE_REFUSED):
         return (
-            f"Java refused the certificate of Maven Central, so {', '.join(missing)} could not be "
+            f"Java rejected the certificate of Maven Central, so {', '.join(missing)} could not be "
             f"downloaded. The certificate authorities that were used: {java_trust()}. Behind a "
             "company's proxy, set SSL_CERT_FILE to a PEM file that contains the company's "
             f"certificate authority. Ivy reported: {_tail(output)}"

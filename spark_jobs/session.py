@@ -53,7 +53,7 @@ def submit_conf(settings: Settings) -> dict[str, str]:
 
 
 def _driver_options(settings: Settings) -> str:
-    # Spark splits its options at blanks that are not quoted.
+    # Spark splits its options at unquoted spaces.
     network = (
         f'"{option}"' if " " in option else option for option in java_options(settings.state_dir)
     )
@@ -143,7 +143,7 @@ def open_session(
 
 
 def _make_spool(settings: Settings) -> None:
-    """Make the folder that the listener writes to. A job runs without lineage rather than fail."""
+    """Create the folder that the listener writes to; on an error, run the job without lineage."""
     try:
         settings.spool_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -72,7 +72,7 @@ def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
 
 
 def table_at(spark: SparkSession, table: Table, held: IcebergTable | None) -> DataFrame:
-    """Return the rows of a table in the snapshot that `held` has, whatever is written since."""
+    """Return the rows of a table as of the snapshot in `held`."""
     snapshot_id = held.metadata.current_snapshot_id if held else None
     if snapshot_id is None:
         return spark.table(table.spark)

@@ -213,7 +213,7 @@ def ingest_chain(source: Source) -> None:
             "stage",
             job=(source.name, "stage"),
             writes=[staging, *quarantine],
-            doc="Bring the landed files into the one typed schema of staging; rows with impossible "
+            doc="Convert the landed files to the typed schema of staging; rows with impossible "
             "values go to quarantine.",
         ),
         spark_task(
@@ -242,7 +242,7 @@ def flow_task(
     through the environment, so that nothing in them is the shell's; an empty one is not given.
     """
     given = " ".join(f'${{{p}:+--{p} "${p}"}}' for p in params)
-    # The provider has no macros where lineage is off.
+    # The provider defines no macros if lineage is disabled.
     macros = "macros.OpenLineageProviderPlugin"
     guard = f"if {macros} is defined else ''"
     return BashOperator(

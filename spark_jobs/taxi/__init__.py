@@ -68,12 +68,12 @@ AMOUNTS = (-1_000, 10_000)
 
 
 def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
-    """Return what the values of a month's trips must be.
+    """Return the rules for the values of a month's trips.
 
-    Times may be from a year before the month, as late reports are, to a month after it.
+    Times may be from a year before the month (late reports) to a month after it.
 
     Raises:
-        BadSourceFile: the file is not named as TLC names its files.
+        BadSourceFile: the file name is not in TLC's format.
     """
     named = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", slice_.name)
     if named is None:

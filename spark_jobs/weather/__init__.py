@@ -35,7 +35,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 def few_missing(element: str) -> Check:
-    """Few rows lack the element; all may lack it, because it may not be published yet."""
+    """Require that few rows lack the element, or all rows, if it is not published yet."""
     missing = f"if(count({element}) = 0, 0, count_if({element} IS NULL))"
     return Check("few_missing", missing, element, MAX_MISSING_SHARE)
 
@@ -72,17 +72,18 @@ FILE_SCHEMA = (
 
 
 def check_files(settings: Settings, slice_: Slice) -> None:
-    """Check a month's landed files, alone and against each other.
+    """Check a month's landed files, each and against each other.
 
     Raises:
-        BadSourceFile: one is not NOAA's, or they differ in month or counties, or repeat an element.
+        BadSourceFile: a file is not NOAA's, or the files differ in month or counties, or repeat an
+            element.
     """
     files = [(path, _checked(settings, path)) for path in slice_.paths]
     for path, file in files:
         if slice_.name != WEATHER.slice_of(file.month):
             raise BadSourceFile(
-                f"{path} is of {file.month}, and the load is {slice_.name}. Delete what was "
-                "landed, then run the task again."
+                f"{path} is of {file.month}, and the load is {slice_.name}. Delete the "
+                "landed files, then run the task again."
             )
     for (path, file), (other_path, other) in pairwise(files):
         if file.element == other.element:

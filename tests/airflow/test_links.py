@@ -172,7 +172,7 @@ def test_a_run_of_lineage_leads_to_its_page_in_airflow(
     page.close()
 
 
-def test_trigger_whose_answer_was_lost_starts_one_run(linked: Linked) -> None:
+def test_trigger_with_lost_response_starts_one_run(linked: Linked) -> None:
     airflow = Airflow(linked.airflow, wait=0.01)
     lost: list[httpx.Response] = []
 

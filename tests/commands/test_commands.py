@@ -193,7 +193,7 @@ def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
     assert not (tmp_path / "state" / "logs").exists()
 
 
-def test_an_unknown_service_is_answered_with_those_allowed(tmp_path: Path) -> None:
+def test_unknown_service_lists_the_allowed_ones(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "commands", "demo", "--service", "red"]
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state"), "RUN_FROM": str(REPOSITORY)}
     done = subprocess.run(

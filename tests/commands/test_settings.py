@@ -1,4 +1,4 @@
-"""Settings as `./run` takes them, and OpenLineage's variables up to a real collector."""
+"""Settings of `./run`, and OpenLineage's variables with a real collector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = str(REPOSITORY / "run")
 
 
 class Received(NamedTuple):
-    """A request that a collector got."""
+    """A request received by a collector."""
 
     path: str
     key: str | None
@@ -34,7 +34,7 @@ class Received(NamedTuple):
 
 
 class Collector(ThreadingHTTPServer):
-    """An OpenLineage endpoint that keeps what it receives."""
+    """An OpenLineage endpoint that records requests."""
 
     def __init__(self) -> None:
         self.received: list[Received] = []
@@ -80,7 +80,7 @@ def _run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_run_takes_any_setting_before_the_command(tmp_path: Path) -> None:
+def test_run_accepts_any_setting_before_the_command(tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     done = _run(
         *("--set", "airflow_port=9191", f"--set=STATE_DIR={state}", "settings"), AIRFLOW_PORT="1"
@@ -90,18 +90,18 @@ def test_run_takes_any_setting_before_the_command(tmp_path: Path) -> None:
     assert "months_back = 4  (default)" in done.stdout
 
 
-def test_the_datahub_backend_of_the_file_has_its_emitter(
+def test_datahub_backend_from_settings_file_has_its_emitter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(f"lineage_backend: datahub\nstate_dir: {tmp_path}\n")
     monkeypatch.setenv("SETTINGS_FILE", str(file))
     delivered = deliver_environ(load_settings())["THROUGHLINE_DELIVER"]
-    (backend,) = read_backends(Path(delivered)).values()  # refuses one without acryl-datahub
+    (backend,) = read_backends(Path(delivered)).values()  # fails without acryl-datahub
     backend.close()
 
 
-def test_an_option_is_stronger_than_set(capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_overrides_set(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingsError, match="'marqez' is not a lineage backend"):
         app(("--set", "lineage_backend=file", "demo", "--backend", "marqez"), standalone_mode=False)
 
@@ -114,15 +114,13 @@ def test_an_option_is_stronger_than_set(capsys: pytest.CaptureFixture[str]) -> N
         ("airflow_port=x", "AIRFLOW_PORT.*received 'x'"),
     ],
 )
-def test_a_setting_that_cannot_be_set_is_named(given: str, message: str) -> None:
+def test_invalid_setting_is_named(given: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         app(("--set", given, "status"), standalone_mode=False)
 
 
 @pytest.mark.server
-def test_the_lineage_server_delivers_to_openlineages_url(
-    collector: Collector, tmp_path: Path
-) -> None:
+def test_lineage_server_delivers_to_openlineage_url(collector: Collector, tmp_path: Path) -> None:
     _event(tmp_path / "spool" / "a.jsonl")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -141,7 +139,7 @@ def test_the_lineage_server_delivers_to_openlineages_url(
 
 @pytest.mark.metaflow
 @pytest.mark.parametrize("disabled", ["false", "true"])
-def test_the_training_flow_sends_to_openlineages_url_unless_disabled(
+def test_training_flow_sends_to_openlineage_url_unless_disabled(
     disabled: str, collector: Collector, make_settings: Callable[..., Settings]
 ) -> None:
     settings = make_settings(f"training-{disabled}")
@@ -166,7 +164,7 @@ def test_the_training_flow_sends_to_openlineages_url_unless_disabled(
 
 
 def _event(file: Path) -> None:
-    """Write an event as a producer does."""
+    """Write an event like a producer."""
     file.parent.mkdir(parents=True)
     body = {
         "eventType": "COMPLETE",

@@ -1,4 +1,4 @@
-"""`./run` on other machines than ours: what it says and does before Python packages are there."""
+"""`./run` on machines without uv, a supported Python or a writable home folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess
     )
 
 
-def test_unsupported_python_is_named_with_those_allowed(tmp_path: Path) -> None:
+def test_unsupported_python_is_reported_with_the_allowed_ones(tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     environ = {"UV_PYTHON": "3.10", "UV_OFFLINE": "1", "UV_PROJECT_ENVIRONMENT": str(venv)}
     done = run(environ, "settings")
@@ -35,8 +35,8 @@ def test_unsupported_python_is_named_with_those_allowed(tmp_path: Path) -> None:
     assert not venv.exists()
 
 
-def test_caches_lie_in_the_state_folder_without_a_writable_home(tmp_path: Path) -> None:
-    # Under /proc not even root can make a folder; no Python, so that nothing is installed.
+def test_caches_use_the_state_folder_without_a_writable_home(tmp_path: Path) -> None:
+    # Not even root can create a folder in /proc. Without Python nothing is installed.
     environ = {"HOME": "/proc/home", "STATE_DIR": str(tmp_path / "state"), "UV_PYTHON": "3.10"}
     environ |= {"UV_OFFLINE": "1", "UV_PROJECT_ENVIRONMENT": str(tmp_path / "venv")}
     done = run(environ, "settings")
@@ -58,7 +58,7 @@ echo 'printf "#!/bin/sh\\necho a uv from curl >&2; exit 1" > uv; chmod +x uv'
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """A PATH without uv whose python3 is too old for any."""
+    """Return a PATH without uv whose python3 is too old to install it."""
     folder = tmp_path / "bin"
     folder.mkdir()
     programs = ("awk", "chmod", "dirname", "env", "grep", "mkdir", "rm", "bash", "sh")
@@ -75,7 +75,7 @@ def run_bare(bare: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_uv_comes_with_curl_where_python_is_too_old(bare: Path) -> None:
+def test_uv_is_installed_with_curl_if_python_is_too_old(bare: Path) -> None:
     (bare / "curl").write_text(CURL)
     (bare / "curl").chmod(0o755)
     done = run_bare(bare)
@@ -84,7 +84,7 @@ def test_uv_comes_with_curl_where_python_is_too_old(bare: Path) -> None:
     assert done.returncode == 1
 
 
-def test_missing_uv_is_explained_where_nothing_can_install_it(bare: Path) -> None:
+def test_missing_uv_is_explained_if_nothing_can_install_it(bare: Path) -> None:
     done = run_bare(bare)
     assert done.returncode == 1
     assert "uv could not be installed" in done.stderr

@@ -1,4 +1,4 @@
-"""Calls of Airflow's API while it is slow: a local HTTP server that fails first, then answers."""
+"""Calls of a slow Airflow API, simulated by a local server that first fails, then responds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAULTS = ("silent", "busy", "locked", "dropped", "cut")
 
 
 class SlowServer(ThreadingHTTPServer):
-    """An Airflow of one DAG that has a list of faults before it answers well."""
+    """An Airflow server with one DAG that returns a list of faults before valid responses."""
 
     daemon_threads = True
 
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         is_new = run not in self.server.runs
         if is_new:
             self.server.runs.append(run)
-        if self._fails():  # the run was started, only the answer is lost
+        if self._fails():  # the run was started, but the response is lost
             return None
         return self._answer(*((200, {"dag_run_id": run}) if is_new else (409, {})))
 
@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header("Content-Length", "100")
             self.end_headers()
-        return bool(fault)  # of "dropped", the connection ends without an answer
+        return bool(fault)  # "dropped": the connection ends without a response
 
     def _answer(self, status: int, body: dict[str, str]) -> None:
         content = json.dumps(body).encode()
@@ -100,7 +100,7 @@ def airflow(server: SlowServer, reports: list[str]) -> Airflow:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_slow_call_is_repeated_and_reported(
+def test_slow_call_is_retried_and_reported(
     server: SlowServer, airflow: Airflow, reports: list[str], fault: str
 ) -> None:
     server.faults = [fault, fault]
@@ -112,20 +112,20 @@ def test_slow_call_is_repeated_and_reported(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_repeated_trigger_starts_one_run(server: SlowServer, airflow: Airflow, fault: str) -> None:
+def test_retried_trigger_starts_one_run(server: SlowServer, airflow: Airflow, fault: str) -> None:
     server.faults = [fault, fault]
     run = airflow.trigger("dag", {})
     assert server.runs == ["known", run]
     assert airflow.trigger("dag", {}) != run
 
 
-def test_refused_call_is_not_repeated(server: SlowServer, airflow: Airflow) -> None:
+def test_rejected_call_is_not_retried(server: SlowServer, airflow: Airflow) -> None:
     with pytest.raises(httpx.HTTPStatusError, match="404"):
         airflow.run_state("dag", "unknown")
     assert len(server.calls) == 1
 
 
-def test_silent_airflow_ends_with_its_last_error(server: SlowServer, airflow: Airflow) -> None:
+def test_unresponsive_airflow_raises_the_last_error(server: SlowServer, airflow: Airflow) -> None:
     server.faults = ["busy"] * 1_000
     with (
         pytest.raises(SetupError, match=r"(?s)GET /dags/dag/dagRuns/known in 0 s.*503") as error,
@@ -134,10 +134,10 @@ def test_silent_airflow_ends_with_its_last_error(server: SlowServer, airflow: Ai
         airflow.run_state("dag", "known")
     assert str(server.server_port) in str(error.value)
     server.faults = ["busy"]
-    assert airflow.run_state("dag", "known") == "success"  # the limit ended with its block
+    assert airflow.run_state("dag", "known") == "success"  # the limit applies only inside its block
 
 
-def test_ended_service_ends_the_wait(server: SlowServer) -> None:
+def test_exit_of_airflow_ends_the_wait(server: SlowServer) -> None:
     def check() -> None:
         if server.calls:
             raise SetupError("Airflow ended by itself.")

@@ -1,4 +1,4 @@
-"""The stack of `./run airflow-docker` on a real engine, and what its run left behind."""
+"""Run the stack of `./run airflow-docker` on a real engine and record the results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from tests.pipeline.conftest import free_ports
 __all__ = ["stand_in"]
 
 USER_ID = 10001
-"""The owner of the state folder: a user that the tests, which are root, are not."""
+"""The owner of the state folder; not root, which runs the tests."""
 MONTH = "2025-05"
 PATIENT_SECONDS = 900
 
 
 @dataclass
 class Stack:
-    """`./run airflow-docker` with a state folder of its own."""
+    """`./run airflow-docker` with a separate state folder."""
 
     engine: Engine
     settings: Settings
@@ -53,23 +53,23 @@ class Stack:
 
     @property
     def service(self) -> Service:
-        """Compose, which runs in the foreground."""
+        """The Compose process, which runs in the foreground."""
         assert self._service is not None
         return self._service
 
     @property
     def airflow(self) -> Airflow:
-        """A client of its Airflow."""
+        """A client of the stack's Airflow."""
         assert self._airflow is not None
         return self._airflow
 
     @property
     def is_started(self) -> bool:
-        """Whether Compose runs."""
+        """True if Compose runs."""
         return self._service is not None and psutil.pid_exists(self._service.pid)
 
     def run(self, *arguments: str) -> str:
-        """Return the output of a command of `./run` that succeeds."""
+        """Run a `./run` command that must succeed; return its output."""
         done = subprocess.run(
             [sys.executable, "-m", "commands", *arguments],
             cwd=REPOSITORY,
@@ -83,7 +83,7 @@ class Stack:
         return done.stdout
 
     def start(self, *command: str) -> None:
-        """Start it, and wait until Airflow schedules and knows every DAG."""
+        """Start the stack, and wait until Airflow schedules and has loaded every DAG."""
         program = [sys.executable, "-m", "commands", *command]
         environ = os.environ | self.environ | {"RUN_FROM": str(REPOSITORY)}
         self._service = Service(" ".join(command), [program], environ, self.log)
@@ -103,21 +103,21 @@ class Stack:
         self.service.stop()
 
     def containers(self, template: str) -> dict[str, str]:
-        """Return a Go template's value of every container of the project by its service."""
+        """Return the value of a Go template for every container of the project, by service."""
         ids = self.engine.docker("ps", "--all", "--quiet").split()
         service = '{{index .Config.Labels "com.docker.compose.service"}}'
         lines = self.engine.docker("inspect", "--format", f"{service} {template}", *ids)
         return dict(line.split(" ", 1) for line in lines.splitlines())
 
     def tree(self) -> str:
-        """Return where the forecasts come from, asked for on this machine without naming a key."""
+        """Return the upstream tree of the forecasts, queried on this machine without a key."""
         self.wait_until(lambda: lineage_caught_up(with_key(self.settings)))
         return self.run("lineage", "tree", FORECAST.name)
 
 
 @dataclass
 class Story:
-    """What the stack showed, in order."""
+    """The recorded results of the stack, in order."""
 
     stack: Stack
     datahub: Store
@@ -135,10 +135,10 @@ class Story:
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
-    """A private engine with the official images, or stand-ins for them."""
+    """Start a private engine with the official images, or stand-ins for them."""
     if reason := why_not():
         pytest.skip(f"Docker was not tested: {reason}")
-    ensure_page()  # the image takes the page that is built
+    ensure_page()  # the image contains the built page
     with (
         tempfile.TemporaryDirectory(prefix="docker-engine-") as work,
         private_engine(Path(work, "engine")) as engine,
@@ -156,12 +156,12 @@ def official_images() -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def story(engine: Engine, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """The stack: used, restarted, stopped, and started with DataHub for the walkthrough."""
+    """Run, restart and stop the stack, then start it with DataHub for the walkthrough."""
     return tell(engine, stand_in, tmp_path_factory.mktemp("docker"))
 
 
 def tell(engine: Engine, aws: str, folder: Path) -> Story:
-    """Run everything once; `aws` is the URL of AWS's stand-in."""
+    """Run all steps once; `aws` is the URL of the AWS stand-in."""
     state = folder / "state"
     state.mkdir()
     os.chown(state, USER_ID, USER_ID)
@@ -242,7 +242,7 @@ def _walk_through(found: Story, aws: str, datahub: Sink) -> None:
 
 
 def _clean_up(stack: Stack) -> list[str]:
-    """Delete everything as docker/README.md says; return what is still there."""
+    """Delete everything as described in docker/README.md; return what remains."""
     files = [word for file in sorted(FOLDER.glob("*.yaml")) for word in ("--file", str(file))]
     secrets = str(stack.settings.state_dir / "docker.env")
     subprocess.run(

@@ -1,7 +1,7 @@
-"""A Docker engine of the tests' own, with stand-ins for official images where no registry answers.
+"""A private Docker engine for tests, with stand-ins for images if no registry is reachable.
 
-Nothing of it touches another engine of the machine: it has its own data, socket and bridge, and all
-of that is gone when it ends. It needs root and Debian's packages docker.io, docker-compose and
+It does not affect other engines of the machine: it has its own data, socket and bridge, which are
+deleted when it ends. It needs root and Debian's packages docker.io, docker-compose and
 debootstrap, which `.ci/run` installs.
 """
 
@@ -40,7 +40,7 @@ ENV PGDATA=/var/lib/postgresql/data PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/u
 VOLUME /var/lib/postgresql/data
 ENTRYPOINT ["bash", "/entry.sh"]
 """
-# As the official image: the first start makes user and database and runs the scripts.
+# Like the official image: the first start creates user and database and runs the scripts.
 POSTGRES_ENTRY = """
 set -e
 mkdir -p "$PGDATA" /var/run/postgresql
@@ -66,14 +66,14 @@ class Engine:
     """A running engine."""
 
     environ: dict[str, str]
-    """Variables by which `docker` and `docker-compose` use it."""
+    """Variables that make `docker` and `docker-compose` use the engine."""
     gateway: str
-    """This machine's address in its containers."""
+    """This machine's address as seen by the containers."""
     stand_ins: tuple[str, ...] = ()
     """Official images that were built from Debian packages instead of pulled."""
 
     def docker(self, *arguments: str, stdin: str | None = None) -> str:
-        """Return the output of a docker command that succeeds."""
+        """Run a docker command that must succeed; return its output."""
         done = subprocess.run(
             ["docker", *arguments],
             env=os.environ | self.environ,
@@ -87,7 +87,7 @@ class Engine:
 
 
 def why_not() -> str:
-    """Return why no engine can be started here; empty if one can."""
+    """Return the reason why no engine can be started; empty if one can."""
     if os.geteuid():
         return "a private Docker engine needs root"
     missing = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
@@ -97,13 +97,13 @@ def why_not() -> str:
 
 
 def _path() -> str:
-    """Debian's client first: it builds with BuildKit without a plugin."""
+    """Return a PATH with Debian's client first, which has BuildKit without a plugin."""
     return f"/usr/bin:/usr/sbin:{os.environ.get('PATH', '')}"
 
 
 @contextmanager
 def private_engine(folder: Path) -> Iterator[Engine]:
-    """Run an engine with everything that it keeps in a folder, which is deleted at the end."""
+    """Run an engine with all its data in a folder, which is deleted at the end."""
     gateway = _add_bridge()
     socket = f"unix://{folder}/docker.sock"
     environ = {"PATH": _path(), "DOCKER_HOST": socket, "DOCKER_BUILDKIT": "1"}
@@ -130,8 +130,8 @@ def _answers(environ: dict[str, str]) -> bool:
 
 
 def _add_bridge() -> str:
-    """Add the engine's bridge with an address that no other interface uses; return that."""
-    subprocess.run(["ip", "link", "delete", BRIDGE], capture_output=True)  # of one that was killed
+    """Add the engine's bridge with an unused address; return the address."""
+    subprocess.run(["ip", "link", "delete", BRIDGE], capture_output=True)  # left by a killed engine
     used = {
         address.address.rpartition(".")[0]
         for addresses in psutil.net_if_addrs().values()
@@ -145,7 +145,7 @@ def _add_bridge() -> str:
 
 
 def bring_images(engine: Engine, python: str, postgres: str, folder: Path) -> tuple[str, ...]:
-    """Pull the official images; build those that no registry gives. Return what was built."""
+    """Pull the official images; build and return those that cannot be pulled."""
     missing = [name for name in (python, postgres) if not _pulled(engine, name)]
     if missing:
         _import_debian(engine, folder)

@@ -38,7 +38,7 @@ def test_containers_run_as_the_owner_of_the_state_folder(story: Story) -> None:
     assert (state / "jars").stat().st_uid == USER_ID
 
 
-def test_the_forecasts_upstream_is_read_with_the_key(story: Story) -> None:
+def test_upstream_of_forecasts_is_read_with_the_key(story: Story) -> None:
     assert story.unauthorized == 401
     for job in UPSTREAM:
         assert re.search(rf"{re.escape(job)}  COMPLETED", story.tree), story.tree
@@ -48,17 +48,17 @@ def test_a_restart_of_every_container_loses_nothing(story: Story) -> None:
     assert story.tree_after_restart == story.tree
 
 
-def test_every_container_ends_before_it_is_killed(story: Story) -> None:
+def test_every_container_stops_before_it_is_killed(story: Story) -> None:
     killed = 128 + 9
     assert story.exit_codes.keys() == story.containers.keys()
     assert killed not in map(int, story.exit_codes.values()), story.exit_codes
 
 
-def test_create_infra_makes_the_bucket_on_the_stand_in(story: Story) -> None:
+def test_create_infra_creates_the_bucket_on_the_stand_in(story: Story) -> None:
     assert "bucket" in story.infra.lower()
 
 
-def test_the_host_s_flow_trains_on_the_containers_tables(story: Story) -> None:
+def test_flow_on_the_host_trains_on_tables_of_the_containers(story: Story) -> None:
     assert "Done!" in story.flow
     assert story.tree_of_flow != story.tree
     assert all(job in story.tree_of_flow for job in UPSTREAM)
@@ -66,7 +66,7 @@ def test_the_host_s_flow_trains_on_the_containers_tables(story: Story) -> None:
     assert forecasts.location().startswith(str(story.stack.settings.state_dir))
 
 
-def test_datahub_gets_the_lineage_of_containers_and_flow(story: Story) -> None:
+def test_datahub_receives_lineage_of_containers_and_flow(story: Story) -> None:
     edges = story.datahub.edges()
     assert set(UPSTREAM) <= edges.keys()
     assert edges["TrainForecastModelFlow.compute_actuals"] == (

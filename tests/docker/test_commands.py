@@ -282,7 +282,7 @@ def test_rootless_docker_runs_the_containers_as_root(programs: Path, settings: S
     assert container_user("docker", settings) == 0
 
 
-def test_commands_of_this_machine_find_the_key_of_the_containers(settings: Settings) -> None:
+def test_host_commands_find_the_key_of_the_containers(settings: Settings) -> None:
     assert with_key(settings) == settings
     key = write_secrets(settings).read_text().split("THROUGHLINE_API_KEY=")[1].split("\n")[0]
     assert with_key(settings).throughline_api_key.get_secret_value() == key
@@ -290,7 +290,7 @@ def test_commands_of_this_machine_find_the_key_of_the_containers(settings: Setti
     assert with_key(named) == named
 
 
-def test_a_state_folder_in_use_is_refused(
+def test_state_folder_in_use_is_rejected(
     programs: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _program(programs, "docker", "exit 0")

@@ -142,7 +142,7 @@ def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
     (tmp_path / "empty.env").touch()
     done = _config(
         tmp_path / "empty.env", [COMPOSE_FILE], state_dir=tmp_path
-    )  # every file asks in the same way: below
+    )  # every file requires it in the same way, see below
     assert done.returncode != 0
     assert "./run airflow-docker makes it" in done.stderr
 
@@ -186,7 +186,7 @@ def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_kn
     given = set(SERVICES[service]["environment"])
     settings = {name.upper() for name in Settings.model_fields}
     of_others = {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
-    on_this_machine = {"AWS_PROFILE"}  # a container gets its keys
+    on_this_machine = {"AWS_PROFILE"}  # containers get its keys instead
     assert settings - given == of_others | on_this_machine
     known = {setting.variable for setting in THROUGHLINE_SETTINGS}
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
@@ -341,7 +341,7 @@ def test_every_image_is_pinned_and_named_in_the_readme() -> None:
         assert f"`{image}`" in README, image
 
 
-def test_the_images_that_were_never_run_are_listed_exactly() -> None:
+def test_readme_lists_exactly_the_untested_images() -> None:
     listed = README.partition("These images were never run:")[2].partition("Their ports")[0]
     by_hosted = {
         SERVICES[name]["image"]

@@ -32,7 +32,7 @@ def test_everything_that_is_copied_exists_and_is_let_in() -> None:
         assert source == "." or f"!{source.split('/')[0]}" in IGNORED, source
 
 
-def test_the_page_that_is_built_here_is_let_in() -> None:
+def test_build_context_includes_the_built_page() -> None:
     mark = (BUILT / ".digest").relative_to(REPOSITORY)
     assert IGNORED.index(f"!{mark}") > IGNORED.index("**/.*")
 
@@ -79,14 +79,14 @@ def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
         assert not re.search("PASSWORD|SECRET|TOKEN|KEY", line), line
 
 
-def test_the_image_runs_as_the_user_that_the_build_is_given() -> None:
+def test_image_runs_as_the_user_of_the_build_argument() -> None:
     last_stage = DOCKERFILE.rsplit("\nFROM ", 1)[1]
     assert re.findall(r"^USER (\S+)$", last_stage, re.MULTILINE) == ["${USER_ID}"]
     assert "ARG USER_ID=10001\n" in last_stage
     assert "useradd --create-home --non-unique --uid ${USER_ID} pipeline" in last_stage
 
 
-def test_every_step_that_downloads_by_tls_gets_the_ca_bundle() -> None:
+def test_every_download_step_gets_the_ca_bundle() -> None:
     steps = re.findall(r"^RUN .+$", JOINED, re.MULTILINE)
     downloading = [step for step in steps if re.search(r"\buv sync|pip install|npm", step)]
     assert len(downloading) == 4

@@ -46,11 +46,11 @@ def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 PROFILE = "sandbox"
-"""The profile of `write_profile`."""
+"""The profile name of `write_profile`."""
 
 
 def write_profile(folder: Path, endpoint: str) -> Path:
-    """Write a config file whose profile alone knows where the stand-in is."""
+    """Write a config file in which only the profile has the stand-in's endpoint."""
     file = folder / "config"
     lines = ("aws_access_key_id = of-the-profile", "aws_secret_access_key = s3cret")
     file.write_text("\n".join([f"[profile {PROFILE}]", *lines, f"endpoint_url = {endpoint}", ""]))
@@ -58,7 +58,7 @@ def write_profile(folder: Path, endpoint: str) -> Path:
 
 
 def use_config(patch: pytest.MonkeyPatch, file: Path) -> None:
-    """Have AWS's tools read a config file, beside keys of another account."""
+    """Make AWS tools read a config file, with keys of another account in the environment."""
     patch.setenv("AWS_CONFIG_FILE", str(file))
     patch.setenv("AWS_ACCESS_KEY_ID", "of-another-account")
     patch.setenv("AWS_SESSION_TOKEN", "of-another-account")
@@ -72,7 +72,7 @@ def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def profile(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A profile by which alone the stand-in, which holds nothing, can be reached."""
+    """Return a profile that is the only way to reach the empty stand-in."""
     use_config(monkeypatch, write_profile(tmp_path, endpoint))
     return PROFILE
 

@@ -62,9 +62,7 @@ def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.Monkey
         run_athena(on_aws, "SELECT nonsense")
 
 
-def test_a_statement_that_writes_is_refused_before_athena_gets_it(
-    on_aws: Settings, aws: Aws
-) -> None:
+def test_writing_statement_is_rejected_before_it_reaches_athena(on_aws: Settings, aws: Aws) -> None:
     executions = athena_backends[aws.account][aws.region].executions
     before = len(executions)
     with pytest.raises(WritingQuery, match=r"The query is 'DROP TABLE weather_raw'.* add --write"):
@@ -88,7 +86,7 @@ def test_a_statement_that_writes_is_refused_before_athena_gets_it(
         "EXPLAIN (FORMAT JSON) SELECT 1",
     ],
 )
-def test_reading_is_recognized(query: str) -> None:
+def test_reading_statements_are_recognized(query: str) -> None:
     assert is_reading(query)
 
 
@@ -114,7 +112,7 @@ def test_reading_is_recognized(query: str) -> None:
         "",
     ],
 )
-def test_anything_else_counts_as_writing(query: str) -> None:
+def test_other_statements_count_as_writing(query: str) -> None:
     assert not is_reading(query)
 
 

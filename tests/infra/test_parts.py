@@ -90,7 +90,7 @@ def test_destroy_leaves_nothing_of_any_part(
 ) -> None:
     _create(settings)
     capsys.readouterr()
-    destroy_infra(settings, dry_run=False, yes=True)  # also of an application that runs
+    destroy_infra(settings, dry_run=False, yes=True)  # also for a running application
     deleted = [line for line in capsys.readouterr().out.splitlines() if "is deleted." in line]
     assert deleted == [f"The stack {part.stack} is deleted." for part in reversed(PARTS)]
     assert stand_in_resources.DATAZONE == {}

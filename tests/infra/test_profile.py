@@ -1,4 +1,4 @@
-"""The AWS profile of the settings, in each program that asks AWS."""
+"""Every program that calls AWS uses the AWS profile of the settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _commands(state: Path, *arguments: str, **environ: str) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("source", ["--profile", "AWS_PROFILE", "settings.yaml"])
-def test_create_infra_works_by_a_profile_alone(source: str, profile: str, tmp_path: Path) -> None:
+def test_create_infra_works_with_only_a_profile(source: str, profile: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(f"aws_profile: {profile}\n" if source == "settings.yaml" else "")
     options = ["--profile", profile] if source == "--profile" else []
@@ -56,7 +56,7 @@ def test_create_infra_works_by_a_profile_alone(source: str, profile: str, tmp_pa
     assert len(aws.s3.list_buckets()["Buckets"]) == 1
 
 
-def test_airflows_operators_use_the_profile(profile: str, endpoint: str, tmp_path: Path) -> None:
+def test_airflow_operators_use_the_profile(profile: str, endpoint: str, tmp_path: Path) -> None:
     settings = load_settings(aws_profile=profile, state_dir=tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", ASK_AS_THE_OPERATOR_DOES],
@@ -68,7 +68,7 @@ def test_airflows_operators_use_the_profile(profile: str, endpoint: str, tmp_pat
     assert done.stdout.splitlines()[-1] == f"{endpoint} of-the-profile", done.stderr
 
 
-def test_harvesters_use_the_profile_of_the_file(profile: str, tmp_path: Path) -> None:
+def test_harvesters_use_the_profile_of_the_settings_file(profile: str, tmp_path: Path) -> None:
     aws = connect(load_settings(aws_profile=profile))
     aws.glue.create_database(DatabaseInput={"Name": "sales"})
     columns: Any = [{"Name": "id", "Type": "int"}]
@@ -123,7 +123,7 @@ def test_deliveries_to_datazone_use_the_profile(
     assert len(datazone.taken) == 1
 
 
-def test_keys_in_the_environment_do_not_count_beside_a_profile(
+def test_profile_overrides_keys_in_the_environment(
     profile: str, endpoint: str, tmp_path: Path
 ) -> None:
     settings = load_settings(aws_profile=profile)
@@ -137,13 +137,13 @@ def test_keys_in_the_environment_do_not_count_beside_a_profile(
     assert endpoint_of(own, "glue") == "http://own"
 
 
-def test_without_a_profile_nothing_of_aws_is_changed() -> None:
+def test_without_a_profile_the_environment_is_unchanged() -> None:
     environ = dict(os.environ)
     use_profile(load_settings(), environ)
     assert environ == dict(os.environ)
     assert credentials(load_settings()) == {}
 
 
-def test_a_profile_that_is_not_there_is_named_with_those_that_are(profile: str) -> None:
+def test_unknown_profile_lists_the_existing_ones(profile: str) -> None:
     with pytest.raises(SettingsError, match="no AWS profile 'sandbx'.* are: sandbox"):
         credentials(load_settings(aws_profile="sandbx"))

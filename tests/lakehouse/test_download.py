@@ -170,7 +170,7 @@ def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path
         (b"cty,30061,NY: New York County,2023,01,PRCP,   0.1", "line 1: .* cut off"),
     ],
 )
-def test_bad_weather_leaves_the_landed_file(
+def test_invalid_weather_file_does_not_replace_the_landed_one(
     body: bytes, received: str, site: Site, tmp_path: Path
 ) -> None:
     settings = load_settings(state_dir=tmp_path, data_source=f"http://127.0.0.1:{site.server_port}")
@@ -182,7 +182,7 @@ def test_bad_weather_leaves_the_landed_file(
     with pytest.raises(BadSourceFile, match=received):
         fetch(file, tmp_path / "landing")
     assert Path(landed.path).read_bytes() == good
-    assert len(list((tmp_path / "landing").iterdir())) == 2  # the file and its note
+    assert len(list((tmp_path / "landing").iterdir())) == 2  # the file and its metadata
 
 
 def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Producers go on when the spool folder cannot be made; losing lineage is a warning."""
+"""Producers continue with a warning if the spool folder cannot be created."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVENT = RunEvent(
 def settings(
     make_settings: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Settings]:
-    """Settings of a lakehouse in which a file is in the place of the spool folder."""
+    """Return the settings of a lakehouse with a file in place of the spool folder."""
     settings = make_settings("no-spool")
     settings.spool_dir.parent.mkdir(parents=True, exist_ok=True)
     settings.spool_dir.write_text("a file in the way")
@@ -49,14 +49,14 @@ def test_openlineage_client_of_an_airflow_task_warns_once(
     assert [str(settings.spool_dir) in warning for warning in warnings] == [True]
 
 
-def test_metaflow_step_goes_on(settings: Settings) -> None:
+def test_metaflow_step_continues(settings: Settings) -> None:
     emitter = Emitter(patience=60)
     emitter.emit(EVENT)
     emitter.close()
     assert emitter.patience > 0
 
 
-def test_command_run_as_a_job_goes_on(settings: Settings) -> None:
+def test_command_run_as_a_job_continues(settings: Settings) -> None:
     report = Report(Path(settings.spool_dir), None)
     event: dict[str, Any] = {"eventType": "START"}
     report.send(event)

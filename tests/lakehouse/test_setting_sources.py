@@ -1,4 +1,4 @@
-"""Each setting from each source, with the same result."""
+"""Every setting has the same effect from every source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lakehouse.settings import Settings, load_settings, sources
 GLUE = {"bucket": "a-bucket", "aws_account": "012345678901"}
 EMR = {**GLUE, "lakehouse": "glue", "emr_application_id": "app", "emr_role_arn": "role"}
 NEEDED = {"lakehouse": GLUE, "spark": EMR}
-"""What a value needs beside it."""
+"""Other settings that a value requires."""
 VALUES = {
     "state_dir": "/somewhere/else",
     "data_source": "https://mirror.example/data",
@@ -59,9 +59,9 @@ VALUES = {
     "throughline_server_url": "http://throughline:9002",
     "throughline_api_key": "0x10",
 }
-"""A value of each setting that is not its default; some are no text to YAML."""
+"""A non-default value of each setting; YAML would not read all of them as text."""
 QUOTED = ("openmetadata_token",)
-"""Settings whose value has to be quoted in YAML."""
+"""Settings whose value must be quoted in YAML."""
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
@@ -116,7 +116,7 @@ def test_an_empty_value_gives_none_from_any_source(
     assert load_settings(lineage_backend="").environ().keys() == {"STATE_DIR", "THROUGHLINE_PORT"}
 
 
-def test_the_url_of_openlineage_is_a_backend_beside_the_embedded_one(
+def test_openlineage_url_is_added_to_the_embedded_backend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "https://lineage.example/")
@@ -137,7 +137,7 @@ def test_the_url_of_openlineage_is_a_backend_beside_the_embedded_one(
 
 
 @pytest.mark.parametrize("source", ["argument", "environment", "file"])
-def test_project_settings_are_stronger_than_openlineages_variables(
+def test_project_settings_override_openlineage_variables(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = {"lineage_backend": "https://ours.example", "job_namespace": "ours"}
@@ -154,11 +154,11 @@ def test_project_settings_are_stronger_than_openlineages_variables(
     settings = load_settings(**(ours if source == "argument" else {}))
     assert (settings.lineage_backend, settings.job_namespace) == tuple(ours.values())
     assert settings.lineage_url_endpoint == "api/v1/lineage"
-    assert not settings.lineage_url_api_key.get_secret_value()  # it is another server's
+    assert not settings.lineage_url_api_key.get_secret_value()  # it belongs to another server
 
 
 @pytest.mark.parametrize("value", ["true", " TRUE "])
-def test_openlineage_disabled_is_stronger_than_any_setting(
+def test_openlineage_disabled_overrides_every_setting(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", value)
@@ -171,17 +171,13 @@ def test_openlineage_disabled_is_stronger_than_any_setting(
 
 
 @pytest.mark.parametrize("value", ["", "1", "yes", "false"])
-def test_only_true_disables_as_openlineage_has_it(
-    value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_true_disables_lineage(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", value)
     assert is_embedded(load_settings())
 
 
 @pytest.mark.parametrize("url", ["localhost:5000", "ftp://host", "http://"])
-def test_an_openlineage_url_of_no_server_is_refused(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_openlineage_url_is_rejected(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", url)
     with pytest.raises(SettingsError, match=f"OPENLINEAGE_URL is '{url}'"):
         load_settings()
@@ -195,7 +191,7 @@ def test_the_lineage_server_never_delivers_to_itself(monkeypatch: pytest.MonkeyP
     assert "file" in spark_transport(settings, "x").values()
 
 
-def test_none_stands_alone() -> None:
+def test_none_cannot_be_combined_with_other_backends() -> None:
     with pytest.raises(SettingsError, match="`none` stands alone"):
         is_on(load_settings(lineage_backend="none,embedded"))
 

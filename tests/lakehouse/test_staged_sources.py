@@ -1,4 +1,4 @@
-"""A run checks and publishes only what it staged itself, not another run's file of that name."""
+"""A run checks and publishes only files that it staged itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_SPARK: Any = None
 
 
 def staged(settings: Settings, slice_: Slice, rows: int) -> Any:
-    """Return the staging table after rows were staged as by Spark's job `stage`."""
+    """Return the staging table after staging rows like Spark's job `stage`."""
     data = pa.table({"filename": [slice_.name] * rows})
     catalog = open_catalog(settings)
     catalog.create_namespace_if_not_exists(DATABASE)
@@ -42,7 +42,7 @@ def staged(settings: Settings, slice_: Slice, rows: int) -> Any:
     return table
 
 
-def test_check_refuses_what_another_run_staged(make_settings: Callable[..., Settings]) -> None:
+def test_check_rejects_files_staged_by_another_run(make_settings: Callable[..., Settings]) -> None:
     settings = make_settings("staged")
     staged(settings, FIRST, 3)
     staged(settings, SECOND, 2)
@@ -54,7 +54,7 @@ def test_check_refuses_what_another_run_staged(make_settings: Callable[..., Sett
     assert PASSED not in table.properties
 
 
-def test_merge_refuses_what_another_run_staged_and_checked(
+def test_merge_rejects_files_staged_and_checked_by_another_run(
     make_settings: Callable[..., Settings],
 ) -> None:
     settings = make_settings("staged")
@@ -75,8 +75,8 @@ def test_merge_refuses_what_another_run_staged_and_checked(
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
 
 
-def test_staging_that_names_no_source_is_refused(make_settings: Callable[..., Settings]) -> None:
-    """An earlier version of the job `stage` filled it."""
+def test_staging_without_sources_is_rejected(make_settings: Callable[..., Settings]) -> None:
+    """An earlier version of the job `stage` stored no sources."""
     settings = make_settings("staged")
     table = staged(settings, FIRST, 1)
     table.append(pa.table({"filename": [FIRST.name]}))

@@ -127,7 +127,7 @@ FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_file_is_refused_with_its_line(fault: str) -> None:
+def test_invalid_file_is_rejected_with_its_line(fault: str) -> None:
     spoil, problem = FAULTS[fault]
     with pytest.raises(BadSourceFile, match=problem) as caught:
         check_weather_file(f"/landing/{FINAL}", io.BytesIO(spoil(made()).encode()))
@@ -145,6 +145,6 @@ def test_a_preliminary_file_may_lack_the_last_days() -> None:
 
 
 @pytest.mark.parametrize("name", ["snow-202302-cty-scaled.csv", "prcp-202313-cty-scaled.csv", "x"])
-def test_a_file_with_another_name_is_refused(name: str) -> None:
+def test_file_with_invalid_name_is_rejected(name: str) -> None:
     with pytest.raises(BadSourceFile, match="allowed are ELEMENT-YYYYMM-cty-scaled.csv"):
         check_weather_file(name, io.BytesIO(made().encode()))

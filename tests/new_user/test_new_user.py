@@ -186,9 +186,7 @@ def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str
     assert gone(clone), clone.processes()
 
 
-def test_the_demo_of_green_taxis_forecasts_them_with_the_weather(
-    clone: Clone, first_demo: str
-) -> None:
+def test_green_taxi_demo_forecasts_with_weather(clone: Clone, first_demo: str) -> None:
     done = clone.run(
         *("demo", "--service", "green", "--model", "weather", "--months", "2025-05", "--exit")
     )

@@ -1,6 +1,6 @@
-"""Start what the demo starts, with the interpreter that runs this: `python startup.py FOLDER PORT`.
+"""Start the parts of the demo with the current interpreter: `python startup.py FOLDER PORT`.
 
-Needs no development package, so that a missing dependency of the project shows too.
+It needs no development package, so that a missing dependency of the project is detected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ assert list(bag.dags) == ["ingest_yellow_taxi_data"], bag.dags
 
 
 def import_every_module() -> int:
-    """Import every module of the project; return how many there are."""
+    """Import every module of the project; return their number."""
     names = []
     for package in map(importlib.import_module, PACKAGES):
         found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
@@ -86,7 +86,7 @@ def restore_snapshot(folder: Path) -> None:
 
 
 def parse_dag(environ: dict[str, str]) -> None:
-    """Load a DAG file as Airflow's DAG processor does."""
+    """Load a DAG file like Airflow's DAG processor."""
     file = REPOSITORY / "airflow" / "dags" / "ingest_yellow_taxi_data.py"
     subprocess.run([script("airflow"), "db", "migrate"], env=environ, check=True)
     subprocess.run([sys.executable, "-c", PARSE, str(file)], env=environ, check=True)

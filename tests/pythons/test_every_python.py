@@ -1,8 +1,8 @@
-"""The demo's start-up on every Python from 3.11 to 3.13 of this machine, set up by `./run`.
+"""Start the demo on every Python 3.11 to 3.13 of this machine, set up by `./run`.
 
-Interpreters are those on the PATH, Debian's, and those of pyenv and uv. Each has a virtual
-environment of its own, made from uv.lock. EXPECTED_PYTHONS, which .ci/run sets, lists paths that
-must be among them.
+The interpreters are those on the PATH, Debian's, and those of pyenv and uv. Each gets a separate
+virtual environment from uv.lock. EXPECTED_PYTHONS, which .ci/run sets, lists paths of interpreters
+that must be found.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASK = "import platform, sys; print(platform.python_version(), sys.prefix == sys.
 
 @cache
 def interpreters() -> dict[str, Path]:
-    """Return the promised interpreters of this machine by their version."""
+    """Return the interpreters of supported versions by version."""
     found: dict[str, Path] = {}
     for path in _candidates():
         asked = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def interpreters() -> dict[str, Path]:
 
 
 def _candidates() -> list[Path]:
-    """Return every program named python3, each once; /usr/bin comes first."""
+    """Return every program named python3 once; /usr/bin comes first."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     folders = [Path("/usr/bin"), Path(sys.base_prefix, "bin")]
     folders += [Path(place) for place in os.environ["PATH"].split(os.pathsep)]
@@ -48,7 +48,7 @@ def _candidates() -> list[Path]:
     folders += [*Path.home().glob(".local/share/uv/python/*/bin")]
     names = ["python3", *(f"python{minor}" for minor in PROMISED)]
     paths = [folder / name for folder in folders for name in names]
-    shims = pyenv / "shims"  # which name no interpreter of their own
+    shims = pyenv / "shims"  # shims, which are not interpreters
     real = {path.resolve() for path in paths if path.is_file() and path.parent != shims}
     return sorted(real, key=lambda path: (path.parent != Path("/usr/bin"), path))
 
@@ -84,7 +84,7 @@ def test_demo_starts_on_every_python(python: Path, tmp_path: Path) -> None:
         done = subprocess.run(
             command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        if done.returncode:  # leave no half environment to the next try
+        if done.returncode:  # leave no incomplete environment for the next run
             shutil.rmtree(environment, ignore_errors=True)
         assert done.returncode == 0, done.stdout[-5000:]
     assert f"started on Python {version}" in done.stdout

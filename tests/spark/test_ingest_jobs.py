@@ -35,7 +35,7 @@ RAW = YELLOW_SPEC.raw.table
 
 
 def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
-    """A landed file of these trips, with their times moved to the month of its name."""
+    """Return a landed file of these trips, with their times moved to the file's month."""
     times = [column for column in trips.column_names if column.endswith("_datetime")]
     earliest = pc.min(trips[times[0]]).as_py() or datetime(2025, 5, 1)
     moved = datetime.strptime(name[-15:-8], "%Y-%m") - datetime(earliest.year, earliest.month, 1)
@@ -46,7 +46,7 @@ def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
 
 
 def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Slice:
-    """A landed file of these trips."""
+    """Return a landed file of these trips."""
     path = folder / name
     pq.write_table(trips, path)
     return Slice(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
@@ -280,7 +280,7 @@ def test_of_two_writers_of_one_file_the_second_is_told_and_the_first_is_kept(
 
 
 IMPOSSIBLE_ROWS = {"2023-01": 35, "2023-02": 38}
-"""Trips of 2008 and 2009, and of more than 1,000 miles."""
+"""Test trips of 2008 and 2009, and of more than 1,000 miles."""
 
 
 def test_a_real_green_month_arrives_whole_though_its_types_change(

@@ -1,4 +1,4 @@
-"""Java behind a company's proxy, which has a certificate authority of its own."""
+"""Java behind a company proxy with its own certificate authority."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTENT = b"a jar, as far as Ivy looks into it"
 
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of this machine's network reaches a test."""
+    """Remove this machine's network variables."""
     proxies = [f"{name}_proxy" for name in ("http", "https", "no", "all")]
     for name in (*BUNDLE_VARIABLES, "JAVA_TOOL_OPTIONS", *proxies, *map(str.upper, proxies)):
         monkeypatch.delenv(name, raising=False)
@@ -39,7 +39,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def pem(authority: trustme.CA, tmp_path: Path) -> Path:
-    """The company's bundle: its authority, and one entry that is broken."""
+    """Return the company's bundle: its authority and one invalid entry."""
     path = tmp_path / "company authority.pem"
     broken = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
     path.write_bytes(broken + authority.cert_pem.bytes())
@@ -47,7 +47,7 @@ def pem(authority: trustme.CA, tmp_path: Path) -> Path:
 
 
 class _Proxy(BaseHTTPRequestHandler):
-    """A proxy that answers for every host itself, with a certificate of the company's."""
+    """A proxy that responds for every host with a certificate of the company's authority."""
 
     authority: trustme.CA
 
@@ -56,7 +56,7 @@ class _Proxy(BaseHTTPRequestHandler):
         self.end_headers()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.authority.issue_cert(self.path.partition(":")[0]).configure_cert(context)
-        with suppress(OSError):  # the client refuses the certificate
+        with suppress(OSError):  # the client rejects the certificate
             self.connection = context.wrap_socket(self.connection, server_side=True)
             self.rfile = self.connection.makefile("rb")
             self.wfile = self.connection.makefile("wb", buffering=0)  # type: ignore[assignment]
@@ -85,7 +85,7 @@ class _Proxy(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def proxy(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A running proxy, which HTTPS_PROXY names."""
+    """Start a proxy and set HTTPS_PROXY to it."""
     monkeypatch.setattr(_Proxy, "authority", authority, raising=False)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -103,19 +103,19 @@ def test_jars_arrive_through_the_proxy_with_its_authority(
     assert (settings.state_dir / "jars" / "parser-1.0.jar").read_bytes() == CONTENT
 
 
-def test_a_refused_certificate_names_bundle_and_variable(
+def test_rejected_certificate_error_names_bundle_and_variable(
     proxy: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     monkeypatch.setenv("PIP_CERT", str(other))
-    with pytest.raises(SetupError, match="refused the certificate of Maven Central") as raised:
+    with pytest.raises(SetupError, match="rejected the certificate of Maven Central") as raised:
         download(settings, JAR, settings.state_dir / "jars")
     assert f"{other} (PIP_CERT)" in str(raised.value)
     assert "set SSL_CERT_FILE to a PEM file" in str(raised.value)
 
 
-def test_a_proxy_that_is_down_is_no_certificate_problem(
+def test_unreachable_proxy_is_not_a_certificate_error(
     settings: Settings, pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
@@ -124,7 +124,7 @@ def test_a_proxy_that_is_down_is_no_certificate_problem(
     assert "certificate" not in str(raised.value)
 
 
-def test_the_first_variable_that_names_a_file_gives_the_bundle(
+def test_bundle_comes_from_the_first_variable_with_a_file(
     pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
@@ -134,7 +134,7 @@ def test_the_first_variable_that_names_a_file_gives_the_bundle(
     assert (bundle.path, bundle.source) == (pem, "PIP_CERT")
 
 
-def test_options_given_to_java_are_not_overridden(
+def test_existing_java_options_are_not_overridden(
     pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
@@ -145,9 +145,7 @@ def test_options_given_to_java_are_not_overridden(
     assert java_trust() == "/own.jks (JAVA_TOOL_OPTIONS)"
 
 
-def test_java_gets_the_proxies_and_their_exceptions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_gets_proxies_and_exceptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStore=/own.jks")
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example.com:3128")
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.example.com")
@@ -161,7 +159,7 @@ def test_java_gets_the_proxies_and_their_exceptions(
     ]
 
 
-def test_spark_drivers_get_them_too_quoted_where_blank(
+def test_spark_drivers_get_quoted_java_options(
     pem: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))

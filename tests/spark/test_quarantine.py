@@ -29,7 +29,7 @@ ROWS = 2_000
 
 
 def trips(month: str, **values: list[Any]) -> pa.Table:
-    """A month of trips of which the first have these values."""
+    """Return a month of trips, the first of which have these values."""
     table = taxi_table(month, ROWS)
     for name, first in values.items():
         at = table.column_names.index(name)
@@ -98,7 +98,7 @@ def test_impossible_values_go_to_quarantine_with_the_reason(
 
 
 def assertions(lake: Settings, dataset: str) -> list[dict[str, Any]]:
-    """The assertions that lineage has of a dataset."""
+    """Return the assertions about a dataset in lineage."""
     return [
         assertion
         for event in spooled(lake)
@@ -110,7 +110,7 @@ def assertions(lake: Settings, dataset: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_file_above_the_quarantined_share_is_refused(
+def test_file_above_the_quarantined_share_is_rejected(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     load(spark, lake, SPEC, landed(tmp_path, "2022-02", trips("2022-02")))
@@ -137,7 +137,7 @@ def test_a_file_above_the_quarantined_share_is_refused(
     assert len(rows(lake, SPEC.raw.table, bad.name)) == ROWS - 21
 
 
-def test_a_file_of_another_month_is_refused(
+def test_file_of_another_month_is_rejected(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     other = landed(tmp_path, "2022-04", trips("2019-04"))

@@ -50,7 +50,7 @@ WRITING = {
 }
 
 
-def test_spark_says_which_statements_only_read(spark: SparkSession) -> None:
+def test_spark_parser_recognizes_reading_statements(spark: SparkSession) -> None:
     assert {query: writing_command(spark, query) for query in READING} == dict.fromkeys(READING, "")
     assert {query: writing_command(spark, query) for query in WRITING} == WRITING
     with pytest.raises(ParseException):

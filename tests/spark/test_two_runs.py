@@ -1,4 +1,4 @@
-"""Two runs that load the same month at once: each publishes only what it staged itself."""
+"""Two concurrent runs that load the same month each publish only their own staged rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _two_versions(folder: Path, name: str) -> tuple[Slice, Slice]:
     return replace(first, source_hash="first"), replace(second, source_hash="second")
 
 
-def test_a_run_does_not_check_or_merge_what_another_staged(
+def test_run_does_not_check_or_merge_rows_of_another_run(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     first, second = _two_versions(tmp_path, "yellow_tripdata_2014-08.parquet")
@@ -56,7 +56,7 @@ def test_merge_publishes_the_checked_rows_while_another_run_stages(
     ingest.check_staging(spark, lake, YELLOW_SPEC, [first])
 
     def stage_meanwhile(*arguments: Any) -> None:
-        """Have the other run stage after the check of what staging holds, before it is read."""
+        """Let the other run stage after the check of staging, before it is read."""
         monkeypatch.undo()
         ensure_table(*arguments)
         ingest.stage(spark, lake, YELLOW_SPEC, [second])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 
 def weather_files(folder: Path, month: str, **changed: str) -> Slice:
-    """A generated month as it lands; `changed` is the text of an element's file."""
+    """Return a generated month as landed; `changed` replaces the text of an element's file."""
     made = WEATHER.files(load_settings(state_dir=folder), month)
     folder.mkdir(exist_ok=True)
     for file in made:
@@ -31,7 +31,7 @@ def weather_files(folder: Path, month: str, **changed: str) -> Slice:
     return Slice(WEATHER.slice_of(month), paths, "hash")
 
 
-def test_bad_weather_is_refused_and_the_last_load_stays(
+def test_invalid_weather_is_rejected_and_the_last_load_stays(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     spec = weather.SPEC

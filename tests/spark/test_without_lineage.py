@@ -1,4 +1,4 @@
-"""A job does its work when its lineage cannot be written."""
+"""A job completes even if its lineage cannot be written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Broken:
 
 
 @pytest.mark.parametrize("backend", ["no such backend", "file"])
-def test_report_that_fails_is_a_warning(
+def test_failed_report_is_a_warning(
     backend: str, make_settings: Callable[..., Settings], capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = make_settings("broken-lineage").model_copy(update={"lineage_backend": backend})

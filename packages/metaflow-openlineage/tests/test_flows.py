@@ -417,7 +417,7 @@ def test_a_disabled_flow_emits_nothing_and_runs(metaflow):
 
 @pytest.fixture
 def collector():
-    """An HTTP server that keeps what it is sent: path, key and body of each request."""
+    """An HTTP server that records the path, key and body of each request."""
     received = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -441,7 +441,7 @@ def collector():
 @pytest.mark.parametrize(
     ("endpoint", "path"), [("", "/api/v1/lineage"), ("in/lineage", "/in/lineage")]
 )
-def test_openlineages_variables_name_server_key_and_namespace(metaflow, collector, endpoint, path):
+def test_openlineage_variables_set_server_key_and_namespace(metaflow, collector, endpoint, path):
     url, received = collector
     more = {"OPENLINEAGE_ENDPOINT": endpoint} if endpoint else {}
     launch = metaflow.small(
@@ -457,7 +457,7 @@ def test_openlineages_variables_name_server_key_and_namespace(metaflow, collecto
     assert {body["job"]["namespace"] for *_, body in received} == {"nightly"}
 
 
-def test_a_disabled_flow_sends_nothing_to_openlineages_url(metaflow, collector):
+def test_disabled_flow_sends_nothing_to_openlineage_url(metaflow, collector):
     url, received = collector
     launch = metaflow.small(OPENLINEAGE_URL=url, OPENLINEAGE_DISABLED="true")
     assert launch.process.returncode == 0

@@ -1,4 +1,4 @@
-"""HTTP by hand, for requests that no client library sends."""
+"""Raw HTTP over sockets, for requests that no client library sends."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class RawAnswer(NamedTuple):
-    """The status and the text of an answer; 0 if the connection ended without one."""
+    """The status and the text of a response; status 0 if the connection ended without one."""
 
     status: int
     text: str
 
 
 def open_socket(port: int, sent: bytes = b"") -> socket.socket:
-    """Connect to a server of this machine and send something."""
+    """Connect to a local server and send data."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=30)
     connection.sendall(sent)
     return connection
@@ -27,19 +27,19 @@ def head(path: str, *headers: str, method: str = "POST") -> bytes:
 
 
 def posted(port: int, path: str, chunks: Iterable[bytes], *headers: str) -> RawAnswer:
-    """Post a chunked body, as far as the server reads it, and return the answer."""
+    """Post a chunked body until the server stops reading, and return the response."""
     with open_socket(port, head(path, "Transfer-Encoding: chunked", *headers)) as connection:
         try:
             for chunk in chunks:
                 connection.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
             connection.sendall(b"0\r\n\r\n")
         except OSError:
-            pass  # the server closed its end after an answer
+            pass  # the server closed the connection after a response
         return read_answer(connection)
 
 
 def read_answer(connection: socket.socket) -> RawAnswer:
-    """Read until the server closes the connection, or its answer is complete."""
+    """Read until the server closes the connection or the response is complete."""
     received = b""
     try:
         while not _is_complete(received) and (part := connection.recv(65_536)):

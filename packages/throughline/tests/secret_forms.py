@@ -1,7 +1,7 @@
-"""Forms in which secrets occur, and texts that only look like them.
+"""Texts that contain secrets, and texts that only look like them.
 
-In a form `§` stands for the secret. Tokens are put together here, as a scanner of repositories
-would report them if they were written in one piece.
+`§` marks the place of the secret. Tokens are concatenated at run time, because repository scanners
+would report literal ones.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ TOKENS = tuple(
     )
 )
 
-# Below these keys everything is secret.
+# All values below these keys are secret.
 OBJECTS: tuple[Any, ...] = (
     {"spark.ssl.keyPassword": "§"},
     {"DB_PASS": "§"},

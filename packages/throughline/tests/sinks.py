@@ -23,10 +23,11 @@ class Said:
 
 
 Answer = int | tuple[int, dict[str, str]] | Said | str
-"""A status, one with headers or a body, "cut": the connection breaks in the middle of the answer,
-"closed": it is closed in good order before any answer, "slow": none comes as long as anybody
-waits, "drip": its head comes by single bytes and has no end, or "endless": a 201 whose body has no
-end."""
+"""A status, a status with headers or a body, or a kind of failure.
+
+"cut": the connection breaks in the middle of the response. "closed": it is closed cleanly before a
+response. "slow": no response arrives. "drip": the head arrives byte by byte without an end.
+"endless": a 201 whose body has no end."""
 
 
 class Sink:
@@ -42,7 +43,7 @@ class Sink:
         self.hangs_up = False
         """Whether it closes each connection after the answer, without saying so before."""
         self.written = 0
-        """Bytes of the last endless answer."""
+        """Bytes sent of the last endless response."""
         self.changed = threading.Condition()
 
     def wait(self, condition: Callable[[], bool]) -> None:

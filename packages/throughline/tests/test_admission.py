@@ -1,4 +1,4 @@
-"""However many clients ask, a few queries run, some wait, and everything else is answered."""
+"""Admission of queries: a few run at once, some wait, and other requests are not delayed."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class CountedLive(Live):
 
 
 class Client:
-    """Sends requests to a server, also several at once."""
+    """A client that can send several requests at once."""
 
     def __init__(self, app: FastAPI, url: str) -> None:
         self.app, self.address = app, urlsplit(url)
         self._pool = ThreadPoolExecutor(32)
 
     def send(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any, Any]:
-        """Return status, headers and decoded answer."""
+        """Return status, headers and decoded response."""
         host = self.address.hostname or ""
         connection = http.client.HTTPConnection(host, self.address.port, timeout=20)
         connection.request(method, path, body, {"Content-Type": "application/json"})
@@ -61,11 +61,11 @@ class Client:
         return response.status, response.headers, orjson.loads(raw) if raw else None
 
     def get_later(self, path: str = _QUERY) -> Future[tuple[int, Any, Any]]:
-        """Send a GET in a thread of its own."""
+        """Send a GET in a separate thread."""
         return self._pool.submit(self.send, "GET", path)
 
     def until_waiting(self, count: int) -> None:
-        """Wait until so many queries wait for a slot."""
+        """Wait until a number of queries wait for a slot."""
         until(lambda: bool(self.app.state.admission.waiting == count))
 
 
@@ -80,13 +80,13 @@ def live(log: Any, build: Any) -> Iterator[CountedLive]:
 
 @pytest.fixture
 def client(live: CountedLive, serving: Serving) -> Client:
-    """A server on which one query may run and one may wait."""
+    """Return a client of a server on which one query may run and one may wait."""
     app = make_app(live, running_queries=1, waiting_queries=1)
     return Client(app, serving(app))
 
 
 def _taken(client: Client) -> list[Future[tuple[int, Any, Any]]]:
-    """Take the one slot and the one place to wait; the caller holds the projection."""
+    """Occupy the slot and the queue; the caller holds the projection."""
     running = client.get_later()
     until(lambda: client.app.state.admission.is_full)
     waiting = client.get_later()
@@ -94,7 +94,7 @@ def _taken(client: Client) -> list[Future[tuple[int, Any, Any]]]:
     return [running, waiting]
 
 
-def test_query_beyond_the_limit_is_a_503_that_names_it(client: Client, live: CountedLive) -> None:
+def test_query_above_the_limit_gets_a_503_naming_it(client: Client, live: CountedLive) -> None:
     with live.reading():
         taken = _taken(client)
         status, headers, answer = client.send("GET", _QUERY)
@@ -119,7 +119,7 @@ def test_every_query_is_admitted(path: str, client: Client, live: CountedLive) -
     assert [each.result()[0] for each in taken] == [200, 200]
 
 
-def test_all_but_queries_is_answered_while_every_slot_is_taken(
+def test_other_requests_respond_while_every_slot_is_taken(
     client: Client, live: CountedLive, build: Any
 ) -> None:
     event = orjson.dumps(build.run("COMPLETE", "b", "j", "09:00:00"))
@@ -152,7 +152,7 @@ def test_waiting_counts_against_the_time_of_a_query(live: CountedLive, serving: 
     assert client.send("GET", _QUERY)[0] == 200
 
 
-def test_query_that_waits_too_long_for_a_slot_is_refused() -> None:
+def test_query_waiting_too_long_for_a_slot_gets_a_503() -> None:
     admission = Admission(1, 5)
 
     async def wait() -> None:
@@ -167,7 +167,7 @@ def test_query_that_waits_too_long_for_a_slot_is_refused() -> None:
     assert (admission.waiting, admission.is_full) == (0, False)
 
 
-def test_query_of_a_gone_client_is_not_run(client: Client, live: CountedLive) -> None:
+def test_query_of_disconnected_client_is_not_run(client: Client, live: CountedLive) -> None:
     with live.reading():
         running = client.get_later()
         until(lambda: client.app.state.admission.is_full)
@@ -175,14 +175,14 @@ def test_query_of_a_gone_client_is_not_run(client: Client, live: CountedLive) ->
             gone.sendall(f"GET {_QUERY} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             client.until_waiting(1)
             gone.shutdown(socket.SHUT_WR)
-            assert gone.recv(1) == b""  # the server closed it as well
+            assert gone.recv(1) == b""  # the server closed it, too
         before = live.readers
     assert running.result()[0] == 200
     until(lambda: not client.app.state.admission.is_full)
-    assert live.readers == before + 1  # the running query reads its moments, then its answer
+    assert live.readers == before + 1  # the second read of the running query
 
 
-def test_questions_of_a_page_are_all_answered(live: CountedLive, serving: Serving) -> None:
+def test_all_queries_of_a_page_get_a_response(live: CountedLive, serving: Serving) -> None:
     app = make_app(live)
     client = Client(app, serving(app))
     with live.reading():
@@ -191,7 +191,7 @@ def test_questions_of_a_page_are_all_answered(live: CountedLive, serving: Servin
     assert {each.result()[0] for each in asked} == {200}
 
 
-def test_admission_serves_many_threads_of_clients(live: CountedLive, serving: Serving) -> None:
+def test_admission_serves_many_client_threads(live: CountedLive, serving: Serving) -> None:
     app = make_app(live, running_queries=2, waiting_queries=3)
     client = Client(app, serving(app))
     answers = [each.result()[0] for each in [client.get_later() for _ in range(60)]]
@@ -205,13 +205,13 @@ def test_admission_serves_many_threads_of_clients(live: CountedLive, serving: Se
     [("running_queries", "0", 1), ("running_queries", "many", 1), ("waiting_queries", "-1", 0),
      ("waiting_queries", "1.5", 0), ("running_queries", "100000", 1)],
 )  # fmt: skip
-def test_limit_that_is_no_count_is_refused(setting: str, text: str, least: int) -> None:
+def test_invalid_limit_is_rejected(setting: str, text: str, least: int) -> None:
     expected = f"{setting}: received '{text}', expected a whole number from {least} to 10000"
     with pytest.raises(ConfigError, match=expected):
         resolve({}, {f"THROUGHLINE_{setting.upper()}": text})
 
 
-def test_server_takes_the_limits_of_its_settings(
+def test_server_applies_limits_from_settings(
     serve: Callable[..., Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THROUGHLINE_RUNNING_QUERIES", "1")

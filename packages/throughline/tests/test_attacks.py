@@ -1,4 +1,4 @@
-"""Attacks on a real server whose memory is limited: it stays alive, answers, and gives it back."""
+"""Attacks on a real server with limited memory: it stays up, responds, and frees memory."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ pytestmark = pytest.mark.server
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 _MB = 2**20
 _HEADROOM = 768 * _MB
-"""Memory that a server may use beyond what it starts with; the settings allow about 600 MB."""
+"""Memory that a server may use above its start size; the settings allow about 600 MB."""
 
 _LEFT = 64 * _MB
-"""Resident memory that may be left after an attack, beyond what there was before all."""
+"""Resident memory that may remain after an attack, above the size before it."""
 
 _LINEAGE = "/api/v1/lineage"
 
@@ -106,7 +106,7 @@ def test_server_survives_large_bodies_and_returns_their_memory(
     assert server.post(build.run("START", "r", "j", "08:00:00")) == 201
 
 
-def test_server_survives_bodies_that_never_end(server: Server, port: int, build: Any) -> None:
+def test_server_survives_endless_bodies(server: Server, port: int, build: Any) -> None:
     before = _status(server, "VmRSS")
     with ExitStack() as held:
         for _ in range(12):
@@ -114,7 +114,7 @@ def test_server_survives_bodies_that_never_end(server: Server, port: int, build:
             connection.settimeout(2)
             _send_unread(connection, head(_LINEAGE, f"Content-Length: {60 * _MB}"))
             _send_unread(connection, b" " * 59 * _MB)
-        for number in range(300):  # and slow ones beside them
+        for number in range(300):  # and slow bodies at the same time
             held.enter_context(open_socket(port, head(_LINEAGE)[: 10 + number % 10]))
         assert server.get("/healthz")["status"] == "ok"
         assert server.post(build.run("START", "r", "j", "08:00:00")) == 201
@@ -122,7 +122,7 @@ def test_server_survives_bodies_that_never_end(server: Server, port: int, build:
 
 
 def _send_unread(connection: socket.socket, data: bytes) -> None:
-    with suppress(OSError):  # rejected, or not read any more
+    with suppress(OSError):  # rejected or no longer read
         connection.sendall(data)
 
 
@@ -136,7 +136,7 @@ def test_silent_stream_clients_do_not_delay_others(server: Server, port: int, bu
         request = head("/api/v2/events/stream?after=0", method="GET")
         streams = [held.enter_context(open_socket(port, request)) for _ in range(200)]
         for stream in streams:
-            assert stream.recv(1)  # it was let in
+            assert stream.recv(1)  # it was accepted
         assert server.get("/healthz")["status"] == "ok"
         server.post(build.run("START", "new", "j", "08:00:00"))
         assert _status(server, "VmRSS") < before + _LEFT
@@ -147,7 +147,7 @@ def test_silent_stream_clients_do_not_delay_others(server: Server, port: int, bu
         assert server.stop() == 0
 
 
-def test_signal_ends_a_server_whose_clients_do_nothing(tmp_path: Path) -> None:
+def test_sigterm_ends_server_with_idle_clients(tmp_path: Path) -> None:
     options = ["--port", "0", "--database", str(tmp_path / "log.db")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with ExitStack() as held, subprocess.Popen([*_MAIN, "serve", *options], **pipes) as process:
@@ -165,5 +165,5 @@ def test_signal_ends_a_server_whose_clients_do_nothing(tmp_path: Path) -> None:
             assert read_answer(connection).status == 200
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)
-    # A start and a stop; else also: "Cancel 3 running task(s)", after a wait, and their tracebacks.
+    # Start and stop only; no "Cancel 3 running task(s)" and no tracebacks.
     assert (process.returncode, said.count("\n")) == (0, 2), said

@@ -1,4 +1,4 @@
-"""Bodies and connections that break a bound, at a server in this process."""
+"""Bodies and connections that exceed a limit, with a server in this process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Start = Callable[..., int]
 
 @pytest.fixture
 def start(live: Live) -> Iterator[Start]:
-    """Start servers with limits; returns the port of each."""
+    """Return a function that starts a server with limits and returns its port."""
     started: list[tuple[Server, threading.Thread]] = []
     live.start()
 
@@ -68,15 +68,15 @@ def _endless(count: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("path", _SMALL_PATHS)
-def test_body_beyond_the_size_of_a_small_endpoint_is_rejected(path: str, start: Start) -> None:
+def test_too_large_body_of_small_endpoint_is_rejected(path: str, start: Start) -> None:
     port = start()
     answer = posted(port, path, _endless(100))
     assert (answer.status, "at most 65536 bytes" in answer.text) == (413, True)
     with open_socket(port, head(path, "Content-Length: 65537")) as connection:
-        assert read_answer(connection).status == 413  # before a byte of it
+        assert read_answer(connection).status == 413  # before any byte of the body
 
 
-def test_announced_body_is_rejected_before_it_is_sent(start: Start) -> None:
+def test_too_large_content_length_is_rejected_before_the_body(start: Start) -> None:
     port = start()
     request = head(_LINEAGE, "Content-Length: 67108865", "Expect: 100-continue")
     with open_socket(port, request) as connection:
@@ -85,14 +85,14 @@ def test_announced_body_is_rejected_before_it_is_sent(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15)])
-def test_zipped_bomb_is_rejected_by_its_size(encoding: str, bits: int, start: Start) -> None:
+def test_zip_bomb_is_rejected(encoding: str, bits: int, start: Start) -> None:
     zip_ = zlib.compressobj(9, wbits=bits)
     bomb = [zip_.compress(bytes(2**20)) for _ in range(100)] + [zip_.flush()]
     answer = posted(start(), _LINEAGE, filter(None, bomb), f"Content-Encoding: {encoding}")
     assert (answer.status, "unzipped" in answer.text) == (413, True)
 
 
-def test_zipped_stream_without_content_is_bounded_as_well(start: Start) -> None:
+def test_compressed_stream_without_content_is_limited(start: Start) -> None:
     port = start(BodyLimits(largest=1_000_000))
     zip_ = zlib.compressobj(wbits=31)
     begin = zip_.flush(zlib.Z_FULL_FLUSH)
@@ -102,20 +102,20 @@ def test_zipped_stream_without_content_is_bounded_as_well(start: Start) -> None:
     assert answer.status == 413
 
 
-def test_bytes_after_a_zipped_body_are_rejected(start: Start, build: Any) -> None:
+def test_bytes_after_compressed_body_are_rejected(start: Start, build: Any) -> None:
     body = gzip.compress(_event(build)) + b"more"
     answer = posted(start(), _LINEAGE, [body], "Content-Encoding: gzip")
     assert (answer.status, "bytes after its end" in answer.text) == (400, True)
 
 
-def test_slow_body_is_answered_with_408(start: Start) -> None:
+def test_slow_body_gets_a_408(start: Start) -> None:
     port = start(BodyLimits(seconds=0.2))
     with open_socket(port, head(_LINEAGE, "Content-Length: 100") + b"[") as connection:
         answer = read_answer(connection)
     assert (answer.status, "THROUGHLINE_BODY_SECONDS" in answer.text) == (408, True)
 
 
-def test_large_bodies_share_memory_that_small_ones_do_not_need(
+def test_large_bodies_share_memory_but_small_ones_do_not(
     start: Start, build: Any, live: Live
 ) -> None:
     app = make_app(live, bodies=BodyLimits(largest=300_000, memory=300_000))
@@ -144,7 +144,7 @@ def test_silent_connections_are_closed(start: Start) -> None:
     assert _healthy(port)
 
 
-def test_head_without_end_is_rejected(start: Start) -> None:
+def test_endless_head_is_rejected(start: Start) -> None:
     port = start()
     with open_socket(port, b"GET / HTTP/1.1\r\n") as connection, pytest.raises(ConnectionError):
         connection.sendall((b"X: " + b"x" * 10_000 + b"\r\n") * 1_000)
@@ -152,7 +152,7 @@ def test_head_without_end_is_rejected(start: Start) -> None:
         assert read_answer(connection).status == 431
 
 
-def test_trailer_without_end_is_cut(start: Start) -> None:
+def test_endless_trailer_closes_connection(start: Start) -> None:
     request = head(_LINEAGE, "Transfer-Encoding: chunked") + b"1\r\n[\r\n0\r\n"
     with open_socket(start(), request) as connection, pytest.raises(ConnectionError):
         connection.sendall((b"X: " + b"x" * 10_000 + b"\r\n") * 10_000)
@@ -163,7 +163,7 @@ def test_body_in_chunks_of_one_byte_is_accepted(start: Start, build: Any) -> Non
     assert posted(start(), _LINEAGE, (bytes([each]) for each in body)).status == 201
 
 
-def test_connections_beyond_the_most_are_refused(start: Start) -> None:
+def test_connections_above_the_limit_are_rejected(start: Start) -> None:
     port = start(limits=ConnectionLimits(most=2))
     held = [open_socket(port, head("/healthz", method="GET")) for _ in range(2)]
     assert [read_answer(connection).status for connection in held] == [200, 200]
@@ -180,7 +180,7 @@ def _answered(port: int) -> int:
         return read_answer(connection).status
 
 
-def test_answer_that_is_not_read_ends_its_connection(start: Start, build: Any, live: Live) -> None:
+def test_unread_response_closes_connection(start: Start, build: Any, live: Live) -> None:
     port = start(limits=ConnectionLimits(seconds=0.2))
     for number in range(20):
         event = build.run("START", f"r{number}", "j", "08:00:00", facets={"x": {"t": "x" * 10**6}})

@@ -1,4 +1,4 @@
-"""Commands ask a busy server again when it says so."""
+"""Commands retry when a busy server sends Retry-After."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BUSY = b'{"code": 503, "message": "4 queries run and 100 wait"}'
 
 
 class BusyServer(ThreadingHTTPServer):
-    """A server that answers 503 with some headers a number of times, and then an empty page."""
+    """A server that responds with a number of 503s and headers, and then with an empty page."""
 
     def __init__(self, times: int, headers: dict[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -54,7 +54,7 @@ def busy(request: pytest.FixtureRequest) -> Iterator[BusyServer]:
 
 
 @pytest.mark.parametrize("busy", [(3, {"Retry-After": "0"})], indirect=True)
-def test_command_asks_a_busy_server_again(busy: BusyServer, call: Any) -> None:
+def test_command_retries_a_busy_server(busy: BusyServer, call: Any) -> None:
     answer = call("runs", "--url", busy.url)
     assert (answer.returncode, len(busy.requests)) == (0, 4)
 

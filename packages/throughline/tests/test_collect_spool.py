@@ -107,7 +107,7 @@ def test_a_file_that_became_another_one_is_read_from_its_start(
     assert "after" in _runs(live)
 
 
-def test_file_rewritten_behind_its_first_bytes_is_read_again(
+def test_file_rewritten_after_its_first_bytes_is_read_again(
     live: Live, spool: Path, build: Any
 ) -> None:
     file, tail = spool / "a.jsonl", SpoolTail(live, spool)
@@ -131,7 +131,7 @@ def _make(kind: str, path: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "loop", "FIFO", "socket"])
-def test_only_regular_files_are_read_and_the_others_are_listed(
+def test_only_regular_files_are_read_and_others_are_listed(
     kind: str, live: Live, spool: Path, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     outside = spool.parent / "outside.jsonl"
@@ -152,10 +152,10 @@ def test_only_regular_files_are_read_and_the_others_are_listed(
     assert tail.stuck == ()
 
 
-def test_file_that_took_the_name_of_a_listed_one_is_not_followed(
+def test_link_replacing_a_listed_file_is_not_followed(
     live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the listing and the opening, a producer can swap the file for a link."""
+    """A producer can replace the file with a link between listing and opening."""
     _append(spool.parent / "outside.jsonl", _line(build, "outside"))
     (spool / "a.jsonl").symlink_to(spool.parent / "outside.jsonl")
     os.mkfifo(spool / "b.jsonl")
@@ -170,7 +170,7 @@ def _drain_only(tail: SpoolTail, entry: os.DirEntry[str]) -> int:
     return tail._drain(entry.path, entry.path)
 
 
-def test_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build: Any) -> None:
+def test_file_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build: Any) -> None:
     name = os.fsdecode(b"a\xff.jsonl")
     _append(spool / name, _line(build, "odd") + b"broken\n")
     _append(spool / "b.jsonl", _line(build, "b"))
@@ -181,7 +181,7 @@ def test_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build: Any
     assert "a\\udcff.jsonl@" in refusal.source
 
 
-def test_error_of_one_file_holds_up_no_other_and_is_listed(
+def test_error_of_one_file_is_listed_and_blocks_no_other(
     live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in "abc":
@@ -190,7 +190,7 @@ def test_error_of_one_file_holds_up_no_other_and_is_listed(
 
     def append(entries: Any, offsets: Any, refusals: Any) -> Any:
         if any(offset.path.endswith("a.jsonl") for offset in offsets):
-            raise OverflowError("too large")  # as a driver does, not SQLAlchemy
+            raise OverflowError("too large")  # raised by a driver, not by SQLAlchemy
         if any(offset.path.endswith("b.jsonl") for offset in offsets):
             raise UnstorableError("cannot write to the database: no such character")
         return real(entries, offsets, refusals)
@@ -217,7 +217,7 @@ def _torn(build: Any) -> bytes:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_events_appended_to_a_torn_line_are_taken(
+def test_events_appended_to_a_torn_line_are_ingested(
     count: int, live: Live, spool: Path, build: Any
 ) -> None:
     good = b"".join(_line(build, f"good-{number}").rstrip() for number in range(count))
@@ -226,7 +226,7 @@ def test_events_appended_to_a_torn_line_are_taken(
     assert _runs(live) == {*(f"good-{number}" for number in range(count)), "next"}
     (refusal,) = live.log.refusals()
     assert refusal.line == _torn(build).decode(errors="replace")
-    lost = f"of it taken, the other {len(_torn(build))} bytes are lost"
+    lost = f"ingested, the other {len(_torn(build))} bytes are lost"
     assert refusal.reason.startswith("torn line: ")
     assert refusal.reason.endswith(lost)
     assert [orjson.loads(body)["run"]["runId"] for _, body in live.log.read()][0] == "good-0"
@@ -235,7 +235,7 @@ def test_events_appended_to_a_torn_line_are_taken(
 @pytest.mark.parametrize(
     "rest", [b"", b'{"eventTime": "never", "run": {}}', b'{"run": {"runId": "r"}}', b'{"a": 1}']
 )
-def test_torn_line_without_a_whole_event_is_rejected_whole(
+def test_torn_line_without_complete_event_is_rejected(
     rest: bytes, live: Live, spool: Path, build: Any
 ) -> None:
     _append(spool / "a.jsonl", _torn(build) + rest + b"\n")
@@ -246,7 +246,7 @@ def test_torn_line_without_a_whole_event_is_rejected_whole(
 
 
 def test_search_in_a_torn_line_is_bounded() -> None:
-    starts = b'{"run":[' * 400_000  # each of them is decoded until the nesting is too deep
+    starts = b'{"run":[' * 400_000  # each one is decoded until it is nested too deeply
     assert split_torn(b'{"run":"' + b"x" * 2**20 + b'","job":' + starts) == (
         [],
         b'{"run":"' + (b"x" * 2**20) + b'","job":' + starts,
@@ -267,7 +267,7 @@ def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> 
     os.close(at)
     try:
         SpoolTail(live, spool).poll()
-    finally:  # deeper than pytest itself can remove
+    finally:  # too deep for pytest to remove
         subprocess.run(["rm", "-r", str(spool / "d")], check=True)
     assert _runs(live) == {"deep"}
 

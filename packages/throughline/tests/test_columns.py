@@ -101,7 +101,7 @@ def test_down_is_what_a_column_makes(events: list[Any], build: Any) -> None:
     assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
 
 
-def test_inputs_named_only_in_column_lineage_have_outputs(events: list[Any], build: Any) -> None:
+def test_inputs_only_in_column_lineage_have_outputs(events: list[Any], build: Any) -> None:
     for event in events:
         event["inputs"] = []
     graph = column_graph_of(build.state(*events))
@@ -109,7 +109,7 @@ def test_inputs_named_only_in_column_lineage_have_outputs(events: list[Any], bui
     assert edge.target == Column(DatasetName("db", "raw"), "fare")
 
 
-def test_column_that_filters_all_rows_is_an_indirect_input_of_every_column(build: Any) -> None:
+def test_filter_column_is_indirect_input_of_every_column(build: Any) -> None:
     state = build.state(_filtered(build))
     top = columns_answer(state, "day", indirect=True)["up"]
     assert [_tree(child) for child in top["children"]] == [
@@ -121,7 +121,7 @@ def test_column_that_filters_all_rows_is_an_indirect_input_of_every_column(build
     assert [_tree(child) for child in direct] == [{"day.fare": [{"raw.fare AGGREGATION": []}]}]
 
 
-def test_column_that_filters_all_rows_has_every_column_downstream(build: Any) -> None:
+def test_filter_column_has_every_column_downstream(build: Any) -> None:
     (zone,) = columns_answer(build.state(_filtered(build)), "raw", "zone", "down", indirect=True)[
         "down"
     ]["children"]

@@ -1,4 +1,4 @@
-"""Each setting by option and by variable, with the same result."""
+"""Every setting has the same effect as an option and as a variable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = {
     "waiting_queries": "7",
     "start_hint": "./run lineage serve",
 }
-"""A value of each setting that is not its default."""
+"""A non-default value of each setting."""
 
 
 def _options() -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def test_argument_and_variable_give_the_same_settings(name: str) -> None:
 
 
 @pytest.mark.parametrize(("command", "name"), _options())
-def test_an_option_gives_what_the_variable_gives(command: str, name: str) -> None:
+def test_option_and_variable_give_the_same_settings(command: str, name: str) -> None:
     parser = get_command(app).commands[command]  # type: ignore[attr-defined]  # of a group
     words = [f"--{name.replace('_', '-')}", VALUES[name], *(["x"] if command == "tree" else [])]
     words += ["--", "true"] if command == "run" else []
@@ -65,7 +65,7 @@ def test_an_option_gives_what_the_variable_gives(command: str, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
-def test_an_argument_is_stronger_than_a_variable(name: str) -> None:
+def test_argument_overrides_variable(name: str) -> None:
     others = {"port": "1", "url": "http://other", "frame_origins": "http://other"}
     other = others.get(name, "1")
     found = resolve({name: VALUES[name]}, {f"THROUGHLINE_{name.upper()}": other})
@@ -74,5 +74,5 @@ def test_an_argument_is_stronger_than_a_variable(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
-def test_an_empty_variable_is_none(name: str) -> None:
+def test_empty_variable_counts_as_not_set(name: str) -> None:
     assert resolve({}, {f"THROUGHLINE_{name.upper()}": ""}) == resolve({}, {})

@@ -1,4 +1,4 @@
-"""A row of the log that is no event: it is skipped, named, and moved aside on request."""
+"""Damaged rows of the log are skipped, reported, and moved aside on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TORN = '{"eventType": "COMPL'
 
 @pytest.fixture
 def damaged(log: EventLog, build: Any) -> EventLog:
-    """A log of three events, of which the second one is damaged."""
+    """Return a log of three events, of which the second one is damaged."""
     events = [build.run("COMPLETE", run, "j", "08:00:00") for run in "abc"]
     Live(log).take(Batch([build.entry(event) for event in events]))
     _damage(log, _TORN)
@@ -47,7 +47,7 @@ def _runs(live: Live, moment: Moment | None = None) -> set[str]:
 
 
 @pytest.mark.parametrize("text", [_TORN, "", "7", '{"eventTime": "never"}', "[]"])
-def test_damaged_row_is_skipped_and_named(
+def test_damaged_row_is_skipped_and_reported(
     text: str, damaged: EventLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     _damage(damaged, text)
@@ -60,7 +60,7 @@ def test_damaged_row_is_skipped_and_named(
     ]
 
 
-def test_damaged_row_is_still_named_after_a_snapshot(damaged: EventLog) -> None:
+def test_damaged_row_is_still_reported_after_a_snapshot(damaged: EventLog) -> None:
     live = Live(damaged)
     with live.reading() as state:
         save(damaged, state, live.newest)
@@ -68,7 +68,7 @@ def test_damaged_row_is_still_named_after_a_snapshot(damaged: EventLog) -> None:
     assert (again.restored, set(again.unreadable)) == (3, {2})
 
 
-def test_server_answers_around_a_damaged_row(damaged: EventLog) -> None:
+def test_server_responds_despite_a_damaged_row(damaged: EventLog) -> None:
     with TestClient(make_app(Live(damaged)), raise_server_exceptions=False) as client:
         health = client.get("/healthz").json()
         assert (health["status"], health["damagedRows"]) == ("degraded", 1)
@@ -91,7 +91,7 @@ class _Sink:
         self.seqs.append(delivery.seq)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None:
@@ -102,7 +102,7 @@ def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None
     assert [letter["seq"] for letter in standing["newestDeadLetters"]] == [2]
 
 
-def test_commands_work_on_a_damaged_log_until_it_is_repaired(
+def test_commands_work_on_a_damaged_log_before_and_after_repair(
     damaged: EventLog, database: str, call: Call
 ) -> None:
     there = ("--database", database)
@@ -128,7 +128,7 @@ def test_commands_work_on_a_damaged_log_until_it_is_repaired(
     assert Live(damaged).unreadable == {}
 
 
-def test_events_of_a_server_are_exported_past_a_damaged_row(
+def test_export_from_server_skips_damaged_row(
     damaged: EventLog, build: Any, serving: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("throughline.cli.export._PAGE", 2)
@@ -138,9 +138,7 @@ def test_events_of_a_server_are_exported_past_a_damaged_row(
 
 
 @pytest.mark.parametrize("value", ["four", "", "-1", "²"])
-def test_schema_version_that_is_no_number_is_a_clear_error(
-    value: str, log: EventLog, database: str
-) -> None:
+def test_invalid_schema_version_is_a_clear_error(value: str, log: EventLog, database: str) -> None:
     with log.writing() as connection:
         connection.exec_driver_sql(f"UPDATE meta SET value = '{value}'")
     expected = rf"schema version '{value}', expected a number from 1 to 4.*UPDATE meta"
@@ -148,7 +146,7 @@ def test_schema_version_that_is_no_number_is_a_clear_error(
         EventLog(database)
 
 
-def test_row_that_is_not_utf_8_does_not_fail_its_page(tmp_path: Path, build: Any) -> None:
+def test_row_that_is_not_utf_8_does_not_break_its_page(tmp_path: Path, build: Any) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
     log.append(entries)
@@ -160,7 +158,7 @@ def test_row_that_is_not_utf_8_does_not_fail_its_page(tmp_path: Path, build: Any
     log.close()
 
 
-def test_stream_passes_over_a_damaged_row(damaged: EventLog, serving: Any) -> None:
+def test_stream_skips_damaged_row(damaged: EventLog, serving: Any) -> None:
     app = make_app(Live(damaged))
     with urlopen(f"{serving(app)}/api/v2/events/stream?after=0", timeout=20) as stream:
         ids: list[int] = []

@@ -1,4 +1,4 @@
-"""However deep or dense a graph is, every query answers, and says where its answer is cut."""
+"""Queries of deep and dense graphs respond, and mark where the response is cut."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TABLES = 60
 
 
 def _dense(build: Any) -> list[Any]:
-    """Return jobs that all read every table and write one: a walk comes by all before it ends."""
+    """Return jobs that each read every table and write one, so that paths visit all of them."""
     tables = tuple(f"db|d{number}" for number in range(_TABLES))
     return [
         build.run("COMPLETE", f"r{number}", f"j{number}", "08:00:00", reads=tables, writes=(table,))
@@ -32,7 +32,7 @@ def _dense(build: Any) -> list[Any]:
 
 
 def _nested(build: Any, count: int) -> list[Any]:
-    """Return runs of which each started the next, in jobs likewise; all read and write in a row."""
+    """Return a chain of nested runs and jobs, each reading the table of the previous one."""
     events = []
     for number in range(count):
         parent = (f"r{number - 1}", f"j{number - 1}") if number else ("top", "top")
@@ -58,7 +58,7 @@ def _take(live: Live, build: Any, events: list[Any]) -> None:
 
 
 def _depth(leaf: dict[str, Any]) -> int:
-    """Return the number of steps below a leaf."""
+    """Return the number of levels below a node."""
     level, depth = [leaf], 0
     while level := [child for each in level for child in each["children"]]:
         depth += 1
@@ -96,7 +96,7 @@ def test_nested_runs_are_cut_at_a_depth(client: TestClient, live: Live, build: A
     assert deeper["children"][0]["runId"] == f"r{MOST_STEPS}"
 
 
-def test_run_tree_of_the_greatest_depth_is_whole(build: Any) -> None:
+def test_run_tree_of_maximum_depth_is_complete(build: Any) -> None:
     state = build.state(*_nested(build, MOST_STEPS))
     tree = run_tree(state, next(run for key, run in state.runs.items() if key.run_id == "top"))
     assert _depth(tree) == MOST_STEPS
@@ -110,7 +110,7 @@ def test_command_marks_where_a_run_tree_is_cut(live: Live, build: Any, call: Any
     assert f"r{MOST_STEPS - 1}  …" in answer.stdout
 
 
-def test_facet_nested_deep_in_an_answer_is_cut(client: TestClient, live: Live, build: Any) -> None:
+def test_deeply_nested_facet_in_response_is_cut(client: TestClient, live: Live, build: Any) -> None:
     value: Any = 1
     for number in range(90):
         value = {"a": value} if number % 2 else [value]
@@ -126,7 +126,7 @@ def test_facet_nested_deep_in_an_answer_is_cut(client: TestClient, live: Live, b
 
 
 def _asked(name: str, count: int) -> list[dict[str, Any]]:
-    """Return the parameters of a question, of the ends of a chain instead of a short one's."""
+    """Return the sample parameters of a query, with the ends of a long chain."""
     ends = {"d40": f"d{count}", "dataset:db:d40": f"dataset:db:d{count}", "dag_41": "top"}
     ends |= {"dataset:db:hub": "dataset:db:d0", "job:demo:often": "job:demo:j0", "often": "j0"}
     return [
@@ -145,7 +145,7 @@ def chain(build: Any) -> State:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_no_question_recurses_along_the_graph(name: str, chain: State, build: Any) -> None:
+def test_no_query_recurses_along_the_graph(name: str, chain: State, build: Any) -> None:
     question = QUESTIONS[name]
     states = [build.state(), chain] if question.times is Times.BETWEEN else [chain]
     before = sys.getrecursionlimit()

@@ -174,7 +174,7 @@ def test_rejected_event_is_resent_until_its_dead_letter_is_stored(
 ) -> None:
     sink.answer = lambda body, _nth: 422 if body["run"]["runId"] == "a" else 201
     _fill(live, build, "a", "b")
-    # A log that gives up soon, as the other one keeps the database locked.
+    # A log with a short lock timeout, because the other one locks the database.
     soon = {"options": "-c lock_timeout=50"} if "postgresql" in database else {"timeout": "0.05"}
     impatient = make_url(database).update_query_dict(soon).render_as_string(hide_password=False)
     log = EventLog(impatient)

@@ -87,7 +87,7 @@ def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
     assert standings_answer(live.log)[0]["deadLetters"] == 0
 
 
-def test_endless_answer_of_success_is_read_as_far_as_needed(
+def test_endless_success_response_is_read_only_as_needed(
     forwarding: tuple[Forwarder, Sink], live: Live
 ) -> None:
     forwarder, sink = forwarding

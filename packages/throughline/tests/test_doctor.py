@@ -182,7 +182,7 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     log.close()
 
 
-def test_stuck_file_is_named_by_health_and_doctor(
+def test_stuck_file_is_reported_by_health_and_doctor(
     serve: Callable[..., Server], tmp_path: Path, call: Call
 ) -> None:
     database, spool = tmp_path / "log.db", tmp_path / "spool"

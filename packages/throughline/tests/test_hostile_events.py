@@ -37,7 +37,7 @@ _HOSTILE: tuple[Any, ...] = (
 
 
 def _event(build: Any, number: int) -> dict[str, Any]:
-    """Return an event with every facet that is read anywhere."""
+    """Return an event with every facet that the server reads."""
     event = _full(build, number)
     event["producer"] = "https://example.org/tests"
     event["schemaURL"] = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -106,7 +106,7 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def _with(event: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
-    """Put a value at a path, unless another one took the place of what is above it."""
+    """Set the value at a path, unless a parent was replaced."""
     target: Any = event
     for key in path[:-1]:
         inside = isinstance(target, dict) and key in target
@@ -118,7 +118,7 @@ def _with(event: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
         target[path[-1]] = value
 
 
-_NO_PARAMETERS = {"/api/v2/events/stream"}  # does not end
+_NO_PARAMETERS = {"/api/v2/events/stream"}  # endless
 
 
 def _urls(spec: dict[str, Any], nodes: list[str], runs: list[str]) -> Iterator[str]:
@@ -174,7 +174,7 @@ _CHANGES = st.lists(st.tuples(_PLACES, st.sampled_from(_HOSTILE)), min_size=1, m
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A server that keeps what all examples sent."""
+    """Return a server that keeps the events of all examples."""
     log = EventLog(str(tmp_path_factory.mktemp("hostile") / "log.db"))
     with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
         yield client
@@ -206,7 +206,7 @@ def test_hostile_event_never_breaks_a_get_request(
         *((("eventTime",), time) for time in (_TIMES[0], *_TIMES[2:4])),
     ],
 )
-def test_request_answers_after_hostile_value(
+def test_requests_succeed_after_hostile_value(
     live: Live, build: Any, path: tuple[Any, ...], value: Any
 ) -> None:
     with TestClient(make_app(live), raise_server_exceptions=False) as client:
@@ -244,7 +244,7 @@ def _ask_everything(client: TestClient) -> None:
     "value", ["Basic é", "Bearer é", "Basic ====", "é", "[", "http://[", 'W/"', "\t", "9" * 5_000]
 )
 @pytest.mark.parametrize("key", ["", "secret"])
-def test_odd_header_is_no_server_error(live: Live, header: str, value: str, key: str) -> None:
+def test_invalid_header_is_no_server_error(live: Live, header: str, value: str, key: str) -> None:
     with TestClient(make_app(live, Access(api_key=key)), raise_server_exceptions=False) as client:
         for path in ("/api/v2/nodes", "/healthz", "/api/v1/namespaces"):
             assert (

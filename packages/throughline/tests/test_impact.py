@@ -58,7 +58,7 @@ def test_a_pipeline_reaches_what_its_tasks_lead_to(build: Any) -> None:
     ]
 
 
-def test_a_changed_column_lists_direct_and_indirect_dependents_apart(state: State) -> None:
+def test_column_impact_separates_direct_and_indirect_dependents(state: State) -> None:
     def reached(field: str) -> list[list[tuple[Any, ...]]]:
         answer = impact_answer(state, "file", field)
         keys = ("distance", "name", "field", "transformation", "job")

@@ -60,7 +60,7 @@ _AROUND = 4  # levels of an event around the value of `_event`
     ],
     ids=["depth", "items", "characters"],
 )
-def test_event_beyond_a_limit_is_rejected_by_path(
+def test_event_above_a_limit_is_rejected_with_its_path(
     allowed: Any, excess: Any, path: str, received: str, client: TestClient, build: Any
 ) -> None:
     answer = client.post("/api/v1/lineage", json=_event(build, excess))
@@ -72,17 +72,17 @@ def test_event_beyond_a_limit_is_rejected_by_path(
     assert client.post("/api/v1/lineage", json=_event(build, allowed)).status_code == 201
 
 
-def test_brackets_in_strings_are_no_nesting(build: Any) -> None:
+def test_brackets_in_strings_do_not_count_as_nesting(build: Any) -> None:
     assert entry_of(orjson.dumps(_event(build, "[" * 10_000)))
 
 
-def test_long_key_is_rejected_by_its_place(build: Any) -> None:
+def test_long_key_is_rejected_with_its_path(build: Any) -> None:
     event = _event(build, {"k" * (LONGEST_TEXT + 1): 1})
     with pytest.raises(EventError, match=r"run\.facets\.x\.y\.<key>: received a string of"):
         entry_of(orjson.dumps(event))
 
 
-def test_array_of_no_events_is_read_to_a_thousand_rejected_items(client: TestClient) -> None:
+def test_array_is_read_up_to_a_thousand_rejected_items(client: TestClient) -> None:
     answer = client.post("/api/v1/lineage", content=b"[" + b"0," * 3_000_000 + b"0]")
     body = answer.json()
     errors = body.pop("errors")
@@ -91,7 +91,7 @@ def test_array_of_no_events_is_read_to_a_thousand_rejected_items(client: TestCli
     assert errors[99] == {"index": 99, "path": "$", "received": "0", "expected": "an object"}
 
 
-def test_events_beyond_the_number_of_an_array_stay_unread(live: Live, build: Any) -> None:
+def test_events_above_the_array_limit_stay_unread(live: Live, build: Any) -> None:
     events = [build.run("START", f"r{number}", "j", "08:00:00") for number in range(5)]
     with TestClient(make_app(live, bodies=BodyLimits(most_events=3))) as client:
         answer = client.post("/api/v1/lineage", json=events)
@@ -111,12 +111,12 @@ def test_events_beyond_the_number_of_an_array_stay_unread(live: Live, build: Any
     assert "send these 2" in rest["reason"]
 
 
-def test_body_of_more_values_than_are_decoded_is_rejected(client: TestClient) -> None:
+def test_body_with_too_many_values_is_rejected(client: TestClient) -> None:
     answer = client.post("/api/v1/lineage", content=b"[" + b"[]," * 2_000_001 + b"0]")
     assert (answer.status_code, "values" in answer.json()["received"]) == (413, True)
 
 
-def test_rejected_items_keep_no_exception_alive() -> None:
+def test_rejected_items_keep_no_exceptions_in_memory() -> None:
     def alive() -> int:
         return sum(isinstance(thing, EventError) for thing in gc.get_objects())
 

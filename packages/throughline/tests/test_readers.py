@@ -1,4 +1,4 @@
-"""Events are acknowledged while queries run, and every query that begins later reads them."""
+"""Events are acknowledged while queries run, and every later query reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def started(live: Live) -> Iterator[Live]:
 
 
 class Query:
-    """A query that reads the present in a thread of its own until `end`."""
+    """A query that reads the current state in a separate thread until `end`."""
 
     def __init__(self, live: Live) -> None:
         self._began, self._ending = threading.Event(), threading.Event()
@@ -86,7 +86,7 @@ def test_event_is_applied_when_the_running_query_ends(started: Live, build: Any)
     assert started.counts == (1, 1, 0)
 
 
-def test_failed_query_applies_what_waited(started: Live, build: Any) -> None:
+def test_failed_query_applies_queued_changes(started: Live, build: Any) -> None:
     def fail() -> None:
         with started.reading():
             started.submit(Batch([_entry(build, "a")])).result(timeout=10)
@@ -106,7 +106,7 @@ def test_nested_reading_does_not_change_the_state(started: Live, build: Any) -> 
     assert started.counts.runs == 1
 
 
-def test_past_includes_what_is_acknowledged_while_a_query_runs(started: Live, build: Any) -> None:
+def test_past_state_includes_events_acknowledged_during_a_query(started: Live, build: Any) -> None:
     with _querying(started):
         started.submit(Batch([_entry(build, "a")])).result(timeout=10)
         with started.reading(Moment(known_at=2**62)) as past:
@@ -138,7 +138,7 @@ def test_full_queue_waits_for_the_query_to_end(limits: dict[str, int], build: An
         adding = threading.Thread(target=add)
         adding.start()
         assert begun.wait(10)
-        adding.join(0.3)  # long enough for a second one that does not wait
+        adding.join(0.3)  # long enough for an `add` that does not wait
         order.append("query ended")
     adding.join(10)
     assert order == ["first", "query ended", "second"]
@@ -150,7 +150,7 @@ _STEPS = st.sampled_from(("submit", "submit", "other", "follow", "begin", "end",
 
 @settings(max_examples=60, deadline=None)
 @given(some_entries(), st.lists(_STEPS, min_size=4, max_size=24))
-def test_any_order_of_events_and_queries_reads_like_a_new_projection(
+def test_any_order_of_events_and_queries_matches_a_new_projection(
     entries: list[Entry], steps: list[str]
 ) -> None:
     with TemporaryDirectory() as folder:

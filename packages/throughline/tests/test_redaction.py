@@ -1,4 +1,4 @@
-"""Secrets are masked wherever they occur; texts that only look like them stay byte for byte."""
+"""Secrets are masked everywhere; texts that only look like them stay unchanged."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_everything_below_a_secret_key_is_masked(form: Any) -> None:
 
 
 @pytest.mark.parametrize("text", forms.HARMLESS_TEXTS)
-def test_harmless_text_stays(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert redact_text(text) == text
 
 
 @pytest.mark.parametrize("value", forms.HARMLESS_OBJECTS, ids=str)
-def test_harmless_object_stays(value: Any) -> None:
+def test_harmless_object_is_unchanged(value: Any) -> None:
     assert redact(value) is value
 
 
@@ -70,7 +70,7 @@ def test_raw_event_with_a_secret_is_suspicious(form: Any) -> None:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
-    """A log in a file; its test looks for secrets in the bytes of all its files."""
+    """Return a log in a file, so that tests can search its bytes for secrets."""
     log = EventLog(str(tmp_path_factory.mktemp("stored") / "log.db"))
     yield log
     log.close()
@@ -96,7 +96,7 @@ def _event() -> dict[str, Any]:
 
 
 def _placed(place: str, value: Any) -> dict[str, Any]:
-    """Return an event that has a value at a dotted path; `-` stands for an item of a list."""
+    """Return an event with a value at a dotted path; `-` is an item of a list."""
     event = _event()
     *path, last = place.split("/")
     target: Any = event
@@ -160,8 +160,8 @@ def test_object_below_a_secret_key_never_reaches_the_file(
 
 
 def _store(log: EventLog, raw: bytes, way: str) -> None:
-    """Store an event as it is, or in a way in which its text is handled differently."""
-    if way == "repeat":  # the first of two values, which no decoded form holds
+    """Store an event unchanged, or in a form that is handled differently."""
+    if way == "repeat":  # the first of two values, which the decoded form drops
         raw = b'{"run":' + raw + b"," + orjson.dumps(_event())[1:]
     if way == "reject":
         raw = raw.replace(b'"eventTime"', b'"eventTimes"')

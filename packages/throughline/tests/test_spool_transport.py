@@ -108,7 +108,7 @@ def test_a_disk_error_is_one_warning_and_never_an_exception(
         ("spool", object()),
     ],
 )
-def test_event_that_cannot_be_written_is_one_warning(
+def test_unwritable_event_logs_one_warning(
     directory: str,
     event: Any,
     tmp_path: Path,

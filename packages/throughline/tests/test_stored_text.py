@@ -1,4 +1,4 @@
-"""Text that a database cannot hold as it is: NUL, and half of a character."""
+"""Text that a database cannot store unescaped: NUL and lone surrogates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_nul_and_lone_surrogates_are_stored_as_escapes(log: EventLog) -> None:
     assert log.offsets() == {}
 
 
-def test_nul_in_a_spool_file_holds_up_nothing(live: Live, tmp_path: Path, build: Any) -> None:
+def test_nul_in_a_spool_file_blocks_nothing(live: Live, tmp_path: Path, build: Any) -> None:
     line = orjson.dumps(build.run("COMPLETE", "after", "j", "08:00:00")) + b"\n"
     (tmp_path / "a.jsonl").write_bytes(b'{"broken":\0\n' + line)
     (tmp_path / "b.jsonl").write_bytes(line.replace(b"after", b"other"))
@@ -47,9 +47,7 @@ def test_nul_in_a_spool_file_holds_up_nothing(live: Live, tmp_path: Path, build:
 
 
 @pytest.mark.parametrize("status", [422, 503])
-def test_nul_in_a_backends_answer_is_kept_as_the_reason(
-    status: int, live: Live, build: Any
-) -> None:
+def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, build: Any) -> None:
     _take(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))
     with serving(Sink(lambda _body, _nth: Said(status, b"no\0room"))) as sink:
         forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), live)
@@ -78,7 +76,7 @@ def test_alert_for_a_name_with_nul_fires_once(
     assert len(alerts_answer(live.log, 100)["items"]) == 1
 
 
-def test_requests_with_nul_find_what_there_is(live: Live, build: Any) -> None:
+def test_requests_with_nul_find_existing_nodes(live: Live, build: Any) -> None:
     _take(live, build, build.run("COMPLETE", "r\0", "j", "08:00:00"))
     with TestClient(make_app(live), raise_server_exceptions=False) as client:
         found = client.get("/api/v2/events", params={"run": "r\0"})

@@ -1,4 +1,4 @@
-"""Names full of control characters reach no terminal and no log line as they are."""
+"""Control characters in names are escaped on terminals and in log lines."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _events(build: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def database(tmp_path: Path, build: Any) -> Path:
-    """A log of events whose every name is hostile."""
+    """Return a log of events in which every name has control characters."""
     path = tmp_path / "log.db"
     log = EventLog(str(path))
     log.append([build.entry(event) for event in _events(build)])
@@ -116,7 +116,7 @@ def test_control_characters_never_reach_a_terminal(database: Path, command: list
 
 
 def _on_terminal(arguments: list[str]) -> str:
-    """Run a command with a terminal of its own as stdout and stderr; return what it wrote."""
+    """Run a command with a pseudo-terminal as stdout and stderr; return its output."""
     leader, follower = pty.openpty()
     program = [sys.executable, "-c", "from throughline.cli import main; main()", *arguments]
     with subprocess.Popen(program, stdout=follower, stderr=follower, stdin=follower):
@@ -125,7 +125,7 @@ def _on_terminal(arguments: list[str]) -> str:
         while select.select([leader], [], [], 60)[0]:
             try:
                 part = os.read(leader, 65_536)
-            except OSError:  # Linux says so that the other side has gone
+            except OSError:  # Linux reports a closed terminal like this
                 break
             if not part:
                 break
@@ -134,7 +134,7 @@ def _on_terminal(arguments: list[str]) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
-def test_json_keeps_names_as_they_are(database: Path) -> None:
+def test_json_output_keeps_names_unchanged(database: Path) -> None:
     shown = _on_terminal(["runs", "--json", "--database", str(database)])
     assert json.loads(shown)["items"][0]["job"]["name"] == f"job{_EVIL}"
 
@@ -173,7 +173,7 @@ def test_escaped_text_keeps_its_styles() -> None:
     assert shown.startswith("a\\x1b\x1b[31mb")
 
 
-def test_stored_names_stay_as_they_were(database: Path) -> None:
+def test_stored_names_are_unchanged(database: Path) -> None:
     log = EventLog(str(database))
     (_, body), *_ = log.read()
     log.close()

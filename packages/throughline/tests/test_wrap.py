@@ -324,7 +324,7 @@ def test_without_a_spool_the_server_gets_the_events_and_with_both_options_both_d
         ("", "", "/api/v1/lineage"),
         ("/", "in/lineage", "/in/lineage"),
         ("/base/", "", "/base/api/v1/lineage"),
-        ("/base", "", "/api/v1/lineage"),  # as openlineage-python joins them
+        ("/base", "", "/api/v1/lineage"),  # like openlineage-python
     ],
 )
 def test_openlineages_variables_name_server_key_and_namespace(
@@ -337,7 +337,7 @@ def test_openlineages_variables_name_server_key_and_namespace(
         "OPENLINEAGE_ENDPOINT": endpoint,
         "OPENLINEAGE_API_KEY": "theirs",
         "OPENLINEAGE_NAMESPACE": "nightly",
-        "THROUGHLINE_API_KEY": "ours",  # is of another server
+        "THROUGHLINE_API_KEY": "ours",  # belongs to another server
     }
     head = [*_MAIN, "-f", str(tmp_path / "lineage.yaml"), "true"]
     assert subprocess.run(head, env={**os.environ, **variables}).returncode == 0
@@ -347,7 +347,7 @@ def test_openlineages_variables_name_server_key_and_namespace(
 
 
 @pytest.mark.parametrize("stronger", ["--url", "THROUGHLINE_URL", "--spool", "THROUGHLINE_SPOOL"])
-def test_throughlines_own_settings_are_stronger_than_openlineages(
+def test_throughline_settings_override_openlineage_variables(
     stronger: str, server: Callable[..., _Server], tmp_path: Path
 ) -> None:
     ours, theirs = server(answers=True), server(answers=True)

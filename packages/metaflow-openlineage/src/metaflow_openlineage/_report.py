@@ -14,7 +14,7 @@ _warned = False
 
 
 def warn(message: str) -> None:
-    """Write the first warning of this process to stderr, in one line; drop the ones after it."""
+    """Write the first warning of this process to stderr, in one line; drop later ones."""
     global _warned
     if not _warned:
         _warned = True

@@ -1,4 +1,4 @@
-"""Every setting, once: argument, then environment, then default; an empty variable is none.
+"""Settings: argument, then environment, then default; an empty variable counts as not set.
 
 1. An argument of the command or the call.
 2. The environment: THROUGHLINE_ and the name in capitals, THROUGHLINE_API_KEY.
@@ -58,16 +58,16 @@ SETTINGS = (
     Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
     Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
     Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
-    Setting("body_memory", "134217728", "bytes of all bodies together that are being read"),
-    Setting("body_seconds", "60", "seconds that a body may take to arrive, an answer to be read"),
-    Setting("most_connections", "500", "connections that may be open; half as many event streams"),
-    Setting("most_events", "10000", "events of one posted array that are read"),
+    Setting("body_memory", "134217728", "bytes of all bodies being read at the same time"),
+    Setting("body_seconds", "60", "seconds for a body to arrive, or for a response to be read"),
+    Setting("most_connections", "500", "open connections; half of them may be event streams"),
+    Setting("most_events", "10000", "events read from one posted array"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
     Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
     Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
     Setting("longest_query", "30", "seconds that a question over HTTP may take"),
-    Setting("running_queries", "4", "queries over HTTP that run at once; more wait their turn"),
-    Setting("waiting_queries", "100", "queries over HTTP that wait; more are answered with 503"),
+    Setting("running_queries", "4", "queries over HTTP that run at once; further ones wait"),
+    Setting("waiting_queries", "100", "queries over HTTP that wait; further ones get a 503"),
     Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
     Setting("harvests", "", "folder of how far harvests came; empty: in the user's data folder"),
     Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),

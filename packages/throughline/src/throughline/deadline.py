@@ -56,16 +56,16 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
 
 @contextmanager
 def held(lock: threading.RLock) -> Iterator[None]:
-    """Hold a lock, which may be waited for until the time is over.
+    """Acquire a lock before the deadline, and hold it.
 
     Raises:
-        BusyError: others held it until then.
+        BusyError: the lock was not free before the deadline.
     """
     remaining = left()
     if not lock.acquire(timeout=-1 if remaining is None else remaining):
         raise BusyError(
-            "other queries took all the time that this one had: try again later, or ask for less"
-            " at once; THROUGHLINE_LONGEST_QUERY allows more time"
+            "other queries used the whole time limit of this one: retry later or request"
+            " less at once; THROUGHLINE_LONGEST_QUERY allows more time"
         )
     try:
         yield

@@ -1,22 +1,22 @@
-"""The errors of throughline, and in brackets the exit code of a command that one ends.
+"""Exceptions of throughline, with the exit code of a command in brackets.
 
 ThroughlineError [1]
   · EventError            an event that cannot be placed: path, value received, what was expected
-    · BodyError           a body that is no JSON at all
-      · TooLargeError     a body above the size that is taken
+    · BodyError           a body that is not valid JSON
+      · TooLargeError     a body larger than allowed
     · LimitError          an event that exceeds a limit of depth, items or characters
   · ConfigError [2]       a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
-  · BusyError             too much is asked at once; worth sending again later
-  · SlowBodyError         a body that does not arrive in time
-  · DeadlineError         a question that takes longer than it may
+  · BusyError             the server is overloaded; the request may be retried
+  · SlowBodyError       a body that does not arrive in time
+  · DeadlineError         a query that exceeds its time limit
   · LogError [3]          the store cannot be opened or written
-    · UnstorableError     it refuses a value, and would do so again
-  · NotFoundError         nothing of that name; carries what comes nearest
+    · UnstorableError     the store rejects a value, permanently
+  · NotFoundError         no node of that name; has the most similar names
     · AmbiguousError      a short name that fits several nodes
-  · DeliveryError         a backend refuses an event, for good
-    · UnavailableError    it does not take it now, but may later
-  · ServerError [3]       the server asked through --url does not answer, or not as it should
+  · DeliveryError         a backend rejects an event permanently
+    · UnavailableError    a backend is unavailable; the event may be resent
+  · ServerError [3]       the server of --url does not respond, or its response is invalid
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TooLargeError(BodyError):
 
 
 class LimitError(EventError):
-    """An event exceeds a limit; `received` and `allowed` are sizes in words."""
+    """An event exceeds a limit; `received` and `allowed` are texts."""
 
     def __init__(self, path: str, received: str, allowed: str) -> None:
         super().__init__(path, None, allowed)
@@ -88,7 +88,7 @@ class ExposureError(ConfigError):
 
 
 class BusyError(ThroughlineError):
-    """The server has too much to do at the moment."""
+    """The server is overloaded; the request may be retried later."""
 
 
 class SlowBodyError(ThroughlineError):
@@ -106,7 +106,7 @@ class LogError(ThroughlineError):
 
 
 class UnstorableError(LogError):
-    """The store refuses a value; other values may be stored."""
+    """The store rejects a value; other values can still be stored."""
 
 
 class NotFoundError(ThroughlineError):

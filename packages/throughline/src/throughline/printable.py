@@ -1,7 +1,7 @@
-"""Escape control characters in foreign text, wherever it is printed.
+"""Escape control characters in untrusted text before it is printed.
 
-A job can have any name. Written as it is, it could clear the screen, set the clipboard, turn the
-direction of a line, or add a line that looks like the program's own.
+A job can have any name. Unescaped, a name could clear the screen, set the clipboard, reverse the
+text direction, or add a line that looks like the program's own output.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NOT_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206
 
 
 def escaped(text: str, *, keep: str = "") -> str:
-    """Escape what does not print, as Python does (`\\x1b`), except the characters in `keep`."""
+    """Escape non-printable characters like Python (`\\x1b`), except those in `keep`."""
     if text.isprintable():
         return text
     return "".join(
@@ -23,6 +23,6 @@ def escaped(text: str, *, keep: str = "") -> str:
 
 
 def json_of(value: Any, **options: Any) -> str:
-    """Return JSON that is safe to print: the same value, control characters as its escapes."""
+    """Return JSON of the same value that is safe to print, with control characters escaped."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

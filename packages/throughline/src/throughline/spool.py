@@ -62,12 +62,12 @@ class SpoolTransport(Transport):
         self._warned_in: int | None = None
 
     def emit(self, event: Event) -> None:
-        """Append an event; an error is logged once a process and never raised."""
+        """Append an event; an error is logged once per process and never raised."""
         try:
             if self._file is None:
                 self._file = SpoolFile(self._directory)
             self._file.append(Serde.to_json(event).encode() + b"\n")
-        except Exception as error:  # of the disk, or of a home or an event that cannot be read
+        except Exception as error:  # disk error, unreadable home folder or unreadable event
             if self._warned_in != os.getpid():
                 log.warning("lineage event not written to %s: %s", self._directory, error)
             self._warned_in = os.getpid()

@@ -1,4 +1,4 @@
-"""A console and a formatter of log lines that escape the control characters of foreign text."""
+"""A console and a log formatter that escape control characters in untrusted text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from throughline.redaction import redact_text
 class SafeConsole(Console):
     """A console that escapes control characters in every text, also within tables.
 
-    Line ends are escaped, too, unless `keep` has them: a name may not add a line.
+    Line ends are escaped too unless they are in `keep`, so that a name cannot add a line.
     """
 
     def __init__(self, *, keep: str = "", **options: Any) -> None:
@@ -36,7 +36,7 @@ class SafeConsole(Console):
 
 
 class SafeFormatter(logging.Formatter):
-    """A formatter of log lines: one record is one line, without secrets; tracebacks follow it."""
+    """A log formatter: one line per record, with secrets masked, then any traceback."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
         """Format the message of a record."""

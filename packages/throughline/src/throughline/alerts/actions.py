@@ -53,7 +53,7 @@ class Webhook:
     def act(self, alert: dict[str, Any]) -> None:
         """Post it."""
         target = self._target()
-        with Client() as client:  # its path is often its secret
+        with Client() as client:  # the path often contains the secret
             post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
 
     def _target(self) -> str:

@@ -162,7 +162,7 @@ def _shown(headers: Headers) -> bytes:
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(value, validate=True).partition(b":")[2]
-        except ValueError:  # binascii.Error is one; what is not ASCII is another
+        except ValueError:  # binascii.Error, or non-ASCII text
             return b""
     return b""
 

@@ -1,8 +1,8 @@
-"""Admission of queries: a few run at once, some wait for their turn, more are refused.
+"""Admission of queries: a few run at once, some wait, and the rest get a 503.
 
-Queries are answered by threads, which compete with the event loop for the interpreter. With few of
-them at a time, events, health checks, keys and streams are answered promptly however many clients
-ask (see `Queried`, the class of every route that reads the projection).
+Queries run in threads, which compete with the event loop for the interpreter. Limiting them keeps
+events, health checks, keys and streams fast, whatever the number of clients. `Queried` applies the
+limit to every route that reads the projection.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fastapi.routing import APIRoute
 from throughline import deadline
 from throughline.errors import BusyError
 
-_GONE = 499  # nginx's code for a client that closed the connection; no client reads it
+_GONE = 499  # nginx's code for a closed connection; no client receives it
 
 
 class Admission:
-    """Slots for queries that run, and a bounded number of places to wait for one."""
+    """Slots for running queries, and a limited queue for a slot."""
 
     def __init__(self, running: int, waiting: int) -> None:
         self._running, self._most_waiting = running, waiting
@@ -31,21 +31,21 @@ class Admission:
 
     @property
     def is_full(self) -> bool:
-        """Whether a query that came now would have to wait."""
+        """True if a new query would have to wait."""
         return self._slots.locked()
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[bool]:
-        """Wait for a slot and hold it; the value says whether there was a wait.
+        """Wait for a slot and hold it; yield True if the query had to wait.
 
         Raises:
-            BusyError: too many wait already, or the time of the query is over.
+            BusyError: the queue is full, or the time limit of the query has passed.
         """
         has_waited = self.is_full
         if has_waited and self.waiting >= self._most_waiting:
             raise BusyError(
-                f"{self._running} queries run and {self.waiting} wait, which is the limit: try"
-                " again later; THROUGHLINE_WAITING_QUERIES allows more to wait"
+                f"{self._running} queries run and {self.waiting} wait, which is the limit:"
+                " retry later; THROUGHLINE_WAITING_QUERIES allows more to wait"
             )
         self.waiting += 1
         try:
@@ -53,8 +53,8 @@ class Admission:
                 await self._slots.acquire()
         except TimeoutError:
             raise BusyError(
-                f"{self._running} queries run, which is the limit, and none ended in the time that"
-                " this one had: try again later; THROUGHLINE_LONGEST_QUERY allows more time"
+                f"{self._running} queries run, which is the limit, and none ended before the"
+                " deadline of this one: retry later; THROUGHLINE_LONGEST_QUERY allows more time"
             ) from None
         finally:
             self.waiting -= 1
@@ -65,10 +65,10 @@ class Admission:
 
 
 class Queried(APIRoute):
-    """A route that reads the projection: admitted, and with a deadline from its arrival on."""
+    """A route that reads the projection: it needs a slot, and its deadline starts on arrival."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which waits for a slot first."""
+        """Return a handler that first waits for a slot."""
         handle = super().get_route_handler()
 
         async def admitted(request: Request) -> Response:

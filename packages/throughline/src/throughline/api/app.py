@@ -78,14 +78,14 @@ def make_app(
     waiting_queries: int = 100,
     most_streams: int = 250,
 ) -> FastAPI:
-    """The ASGI application over a live log.
+    """Return the ASGI application over a live log.
 
-    `access` says whom it answers, `spool_lag` tells the bytes not yet taken in and how many of them
-    are lines without an end, `longest_query` the seconds that a question may take, `program` how
-    the page's command lines call this one, `bodies` the limits of requests, `stuck_files` returns
-    the spool files that cannot be read, each with the reason. `running_queries` are run at once
-    and `waiting_queries` wait for their turn; more get a 503, as do more clients of the event
-    stream than `most_streams`.
+    `access` controls access, and `bodies` limits request bodies. `spool_lag` returns the unread
+    bytes of the spool and how many of them are in lines without an end. `stuck_files` returns the
+    spool files that cannot be read, with the reason. `longest_query` is the time limit of a query
+    in seconds. `running_queries` run at once and `waiting_queries` wait; further ones get a 503, as
+    do more than `most_streams` clients of the event stream. `program` is the name of this command
+    line in the page's commands.
     """
     reader = BodyReader(bodies or BodyLimits())
     admission = Admission(running_queries, waiting_queries)
@@ -127,7 +127,7 @@ def _of(
     app.state.admission = admission
     app.state.is_closing = False
     app.state.streams = 0
-    app.state.stream_readers = CapacityLimiter(4)  # threads; the others answer requests
+    app.state.stream_readers = CapacityLimiter(4)  # threads; the others serve requests
     app.state.document = None
     for resource in resources:
         app.router.routes += resource.router.routes  # include_router would make them all anew

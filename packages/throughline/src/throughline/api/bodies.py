@@ -1,9 +1,8 @@
-"""Read the body of each request before the application does, within bounds.
+"""Read the body of each request before the application does, within limits.
 
-Three bounds hold for every endpoint: a size by its purpose, the time that a body may take to
-arrive, and the memory of all bodies together. The first 64 KiB of a body do not count as memory,
-so that ordinary events are still accepted while large bodies use it up; the number of connections
-bounds them.
+Three limits apply to every endpoint: the size of a body, the time it may take to arrive, and the
+memory of all bodies together. The first 64 KiB of a body do not count as memory, so that ordinary
+events are accepted even if large bodies use all of it. The number of connections limits them.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from throughline.config import Settings
 from throughline.errors import BodyError, BusyError, SlowBodyError, ThroughlineError, TooLargeError
 
 SMALL = 64 * 1024
-"""Bytes of a body that does not bring events."""
+"""Largest size in bytes of a body without events."""
 
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
-"""Parameter of zlib by Content-Encoding; RFC 9110 calls a zlib stream deflate."""
+"""zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
 
 _PORTION = 1024 * 1024  # unzipped at once
 _LAST_SECONDS = 1.0
-"""Time that a body still has when the server stops, and a client to read why it was rejected."""
+"""Seconds left for open bodies when the server stops, and for clients to read a rejection."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Bounds of bodies: bytes of one and of all together, seconds, events of an array."""
+    """Limits of bodies: bytes of one and of all together, seconds, events of an array."""
 
     largest: int = 64 * 2**20
     memory: int = 128 * 2**20
@@ -56,13 +55,13 @@ class BodyLimits:
         )
 
     def largest_of(self, path: str) -> int:
-        """Return the bytes that a body sent to a path may have, unzipped."""
+        """Return the largest size of a decompressed body sent to a path."""
         is_events = path.rstrip("/") in _EVENT_PATHS
         return self.largest if is_events else min(SMALL, self.largest)
 
 
 class BodyReader:
-    """Read bodies within limits and count the memory of those that are in use."""
+    """A reader of bodies that enforces limits and tracks the memory of open bodies."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self.limits = limits
@@ -75,11 +74,11 @@ class BodyReader:
         """Read a whole body.
 
         Raises:
-            BodyError: it is not what Content-Encoding says.
-            TooLargeError: it is larger than allowed.
-            BusyError: the bodies of all requests need too much memory.
-            SlowBodyError: it did not arrive in time.
-            ConnectionError: the client went away.
+            BodyError: the body does not match its Content-Encoding.
+                TooLargeError: the body is larger than allowed.
+                BusyError: the bodies of all requests need too much memory.
+                SlowBodyError: the body did not arrive in time.
+                ConnectionError: the client disconnected.
         """
         seconds = _LAST_SECONDS if self._is_closing else self.limits.seconds
         clock = asyncio.timeout(seconds)
@@ -95,7 +94,7 @@ class BodyReader:
                 body.check_end()
         except TimeoutError:
             if self._is_closing:
-                raise BusyError("the server is stopping: send the request again") from None
+                raise BusyError("the server is stopping: resend the request") from None
             raise SlowBodyError(
                 f"the body did not arrive in full within {seconds:g} s:"
                 " send less at once, or raise THROUGHLINE_BODY_SECONDS"
@@ -104,7 +103,7 @@ class BodyReader:
             self._clocks.discard(clock)
 
     def release(self, body: Body) -> None:
-        """Drop a body and return its memory, if possible to the operating system."""
+        """Drop a body and free its memory, if possible to the operating system."""
         body.clear()
         self._free += body.reserved
         if body.reserved > _PORTION:
@@ -112,7 +111,7 @@ class BodyReader:
         body.reserved = 0
 
     def close(self) -> None:
-        """Let the open bodies end soon, because the server stops."""
+        """Shorten the time limit of open bodies, because the server stops."""
         self._is_closing = True
         end = asyncio.get_running_loop().time() + _LAST_SECONDS
         for clock in self._clocks:
@@ -121,13 +120,13 @@ class BodyReader:
     def _reserve(self, body: Body, size: int) -> None:
         more = max(size - SMALL, 0) - body.reserved
         if more > self._free:
-            raise BusyError("the bodies of other requests use all memory for bodies: send it later")
+            raise BusyError("other requests use all the memory for bodies: retry later")
         self._free -= more
         body.reserved += more
 
 
 class Body:
-    """A body as far as it arrived: at most so many bytes, also unzipped."""
+    """The part of a body received so far; its size is limited, also decompressed."""
 
     def __init__(self, headers: Headers, largest: int) -> None:
         self.reserved = 0
@@ -146,7 +145,7 @@ class Body:
             raise self._too_large(announced)
 
     def parts_of(self, chunk: bytes) -> Iterator[int]:
-        """Add what a chunk holds, and yield the size of the whole after each part."""
+        """Add the contents of a chunk, and yield the total size after each part."""
         self._received += len(chunk)
         if self._received > self._largest:
             raise self._too_large(f"more than {self._largest}")
@@ -158,17 +157,17 @@ class Body:
             yield self._size
 
     def check_end(self) -> None:
-        """Raise BodyError if a zipped body is not whole."""
+        """Raise BodyError if a compressed body is incomplete."""
         if self._unzip is not None and not self._unzip.eof:
-            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a whole one")
+            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a complete one")
 
     def take(self) -> bytes:
-        """Return the bytes, and keep none."""
+        """Return the bytes and drop them."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Drop the bytes."""
         self._parts = []
 
     def _unzipped(self, chunk: bytes) -> Iterator[bytes]:
@@ -189,14 +188,14 @@ class Body:
 
 
 class Bodies:
-    """Middleware: hand the application whole bodies only."""
+    """Middleware that passes only complete bodies to the application."""
 
     def __init__(self, app: ASGIApp, reader: BodyReader) -> None:
         self._app = app
         self._reader = reader
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 400, 408, 413 or 503 in place of the application if a body breaks a bound."""
+        """Respond with 400, 408, 413 or 503 if a body exceeds a limit."""
         if scope["type"] != "http" or not _has_body(headers := Headers(scope=scope)):
             await self._app(scope, receive, send)
             return
@@ -206,7 +205,7 @@ class Bodies:
             await self._reader.read(receive, body)
             await self._app(scope, _replay(body.take(), receive), send)
         except ConnectionError:
-            return  # nobody is left to answer
+            return  # the client is gone
         except ThroughlineError as error:
             if body is not None:
                 self._reader.release(body)
@@ -218,7 +217,7 @@ class Bodies:
 
 @cache
 def _allocator() -> ctypes.CDLL | None:
-    """Return the C library if it is glibc, which keeps what is freed of large blocks."""
+    """Return the C library if it is glibc, which does not return freed memory by itself."""
     try:
         library = ctypes.CDLL(None)
         return library if hasattr(library, "malloc_trim") else None
@@ -253,7 +252,7 @@ def _replay(whole: bytes, receive: Receive) -> Receive:
 
 
 async def _reject(error: ThroughlineError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer, let the client read that while the rest of its body is dropped, then close."""
+    """Send a response, drop the rest of the body while the client reads it, then close."""
     response = failure(error)
     response.headers["Connection"] = "close"
 

@@ -112,7 +112,7 @@ def list_odd(
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
-    """Return the body of an event; None for a damaged row, which the doctor names."""
+    """Return the body of an event; None for a damaged row, which `doctor` reports."""
     with suppress(EventError):
         body = load(text)
         return body if isinstance(body, dict) else None
@@ -120,7 +120,7 @@ def _loaded(text: str) -> dict[str, Any] | None:
 
 
 def _is_of(key: RunKey, text: str) -> bool:
-    """Return True if a text is an event of a run."""
+    """Return True if a text is an event of the run."""
     with suppress(EventError):
         event = parse_event(load(text), "")
         return isinstance(event, RunEvent) and (event.run_id, event.job) == key

@@ -1,4 +1,4 @@
-"""Answer an error as JSON, with the status that it means over HTTP."""
+"""Turn errors into JSON responses with the matching HTTP status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from throughline.errors import (
 
 
 def failure(error: ThroughlineError) -> Response:
-    """Return the answer to a request that failed."""
+    """Return the response to a failed request."""
     if isinstance(error, NotFoundError):
         return answer({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
     if isinstance(error, EventError):
@@ -32,5 +32,5 @@ def failure(error: ThroughlineError) -> Response:
 
 
 def described(error: EventError) -> dict[str, str]:
-    """Describe what is wrong with an event: path, value received and what was expected."""
+    """Describe a problem of an event: path, value received and value expected."""
     return {"path": error.path, "received": error.received, "expected": error.expected}

@@ -1,4 +1,4 @@
-"""GET /healthz: answered at once, whatever queries run."""
+"""GET /healthz: responds immediately, even while queries run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ router = APIRouter()
 
 @router.get("/healthz")
 def healthz(request: Request, live: LiveState) -> Response:
-    """Return how much is known, how many bytes of the spool are unread, and what is damaged.
+    """Return the status, the size of the graph, unread spool bytes and damaged rows.
 
     The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
-    `/api/v2/stuck` and `/api/v2/doctor` name them. While a query runs, events that arrived
-    meanwhile are not counted yet.
+    `/api/v2/stuck` and `/api/v2/doctor` list them. Events received while a query runs are counted
+    after it.
     """
     state = request.app.state
     stuck = len(state.stuck_files()) if state.stuck_files else 0

@@ -71,10 +71,10 @@ class Plain(APIRoute):
 
 
 class Tagged(Queried):
-    """A route of queries whose answers carry an ETag; who has the same answer already gets a 304.
+    """A query route whose responses carry an ETag; an unchanged response is a 304.
 
-    The tag is a hash of the answer. Nothing cheaper would be right: a run is lost and a job is late
-    by the clock alone, without any event.
+    The tag is a hash of the response. The last event is not enough: a run becomes stale and a
+    job late with time, without any event.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -100,7 +100,7 @@ def _has(request: Request, tag: str) -> bool:
 
 
 async def _live(request: Request) -> Live:
-    """Return what is known."""
+    """Return the log and its projection."""
     live = request.app.state.live
     assert isinstance(live, Live)
     return live
@@ -121,19 +121,19 @@ Depth = Annotated[
 
 
 def answer(payload: Any, status: int = 200) -> Response:
-    """Return a JSON answer."""
+    """Return a JSON response."""
     return Response(encoded(payload), status_code=status, media_type="application/json")
 
 
 def fragment(payload: Any) -> orjson.Fragment:
-    """Return a part of an answer, encoded already."""
+    """Return an encoded part of a response."""
     return orjson.Fragment(encoded(payload))
 
 
 def encoded(payload: Any) -> bytes:
-    """Return the JSON of an answer; what is nested too deep for it is replaced by `_CUT`.
+    """Return the JSON of a response; values nested too deeply are replaced by `_CUT`.
 
-    A facet may be nested as deep as JSON can be, and stands within an answer.
+    A facet may use all levels that the encoder supports, and the response adds more.
     """
     try:
         return orjson.dumps(payload, default=_tuple)
@@ -144,7 +144,7 @@ def encoded(payload: Any) -> bytes:
 
 
 def _cut(payload: Any) -> Any:
-    """Return a copy that is nested _MOST_LEVELS deep, without recursion."""
+    """Return a copy that is at most _MOST_LEVELS deep, without recursion."""
     top = [payload]
     level: list[Any] = [top]
     for _ in range(_MOST_LEVELS + 1):
@@ -161,13 +161,13 @@ def _cut(payload: Any) -> Any:
 
 
 def _nested(holder: Any) -> list[tuple[Any, Any]]:
-    """Return the keys and values of an object or array whose values hold others."""
+    """Return the keys and values of an object or array that are themselves containers."""
     items = holder.items() if isinstance(holder, dict) else enumerate(holder)
     return [(key, value) for key, value in items if isinstance(value, dict | list | tuple)]
 
 
 def unavailable(error: ThroughlineError) -> Response:
-    """Answer that nothing was done, and that it is worth trying again."""
+    """Respond that nothing was done and that the client may retry."""
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response

@@ -20,7 +20,7 @@ from throughline.spec import load, load_plain
 router = APIRouter(route_class=Plain)
 
 _MOST_VALUES = 4_000_000
-"""Values of a body: decoded, the smallest need 70 bytes for 3 bytes of JSON."""
+"""Largest number of values in a body; the smallest take 70 bytes for 3 bytes of JSON."""
 
 _EVENT = {
     "eventType": "COMPLETE",
@@ -63,10 +63,11 @@ def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, _EVENT),
 )
 async def post_lineage(request: Request) -> Response:
-    """Take events; 201 once they are durable. Of an array, what can be placed is taken.
+    """Ingest an event or an array; 201 once the events are durable.
 
-    Of an array at most THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones;
-    `unread` says how many are left. The first 100 errors are listed.
+    Valid events of an array are ingested even if others are rejected. At most
+    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones; `unread` counts the rest.
+    The first 100 errors are listed.
     """
     items, count = await _read(request, _lineage_items)
     receipt = await _store(request, items.entries)
@@ -88,11 +89,11 @@ async def post_lineage(request: Request) -> Response:
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, [_EVENT]),
 )
 async def post_batch(request: Request) -> Response:
-    """Take an array of events, or an object with one in `events`; what can be placed is taken.
+    """Ingest an array of events, or an object with one in `events`.
 
-    200 if that is all of them, 207 if it is a part, 422 if it is none; the answer says which ones
-    failed and why. None is worth sending again as it is, except those that were not read: of one
-    array THROUGHLINE_MOST_EVENTS are, and none after 1,000 failed ones. The first 100 are listed.
+    Returns 200 if all events are ingested, 207 if some are and 422 if none is. The response lists
+    the first 100 rejected events with their reasons; do not resend them unchanged. At most
+    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones. Resend the unread ones.
     """
     items, count = await _read(request, _batch_items)
     receipt = await _store(request, items.entries)
@@ -112,7 +113,7 @@ async def post_batch(request: Request) -> Response:
 
 
 def _failed_events(items: Items, count: int) -> list[dict[str, Any]]:
-    """List the first rejected items, and of those that were not read the first."""
+    """List the first rejected items and the first unread one."""
     failed = [
         {"index": item.index, "reason": item.reason, "retriable": False} for item in items.listed
     ]
@@ -123,7 +124,7 @@ def _failed_events(items: Items, count: int) -> list[dict[str, Any]]:
 
 
 def _lineage_items(raw: bytes, most: int) -> tuple[Items, int | None]:
-    """Read an event or an array; the count of an event by itself is None."""
+    """Read an event or an array; the count of a single event is None."""
     plain, body = load_plain(raw)
     if isinstance(body, list):
         return read_items(body, most), len(body)
@@ -141,7 +142,7 @@ def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
 async def _read(
     request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
 ) -> tuple[Items, int | None]:
-    """Read the posted events; those of a large body in a thread, one body after the other."""
+    """Read the posted events; large bodies one at a time in a thread."""
     reader: BodyReader = request.app.state.bodies
     raw = await request.body()
     if len(raw) <= SMALL:

@@ -172,7 +172,7 @@ def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
 
 
 def _sources(graph: ColumnGraph, column: Column) -> dict[Column, Legacy]:
-    """The columns that one depends on; like Marquez, without those that affect every row."""
+    """Return the columns that one depends on; like Marquez, without those that affect every row."""
     edges = graph.edges_into(column.dataset).get(column.field, ())
     return {edge.source: edge.legacy for edge in edges}
 
@@ -185,7 +185,7 @@ def _targets(graph: ColumnGraph, column: Column) -> set[Column]:
 def _around(
     graph: ColumnGraph, starts: set[Column], depth: int, *, downstream: bool
 ) -> set[Column]:
-    """The columns within `depth` steps up, and within one less down, as Marquez counts them."""
+    """Return the columns within `depth` steps up and `depth` - 1 steps down, like Marquez."""
     found = _within(partial(_sources, graph), starts, depth)
     return found | _within(partial(_targets, graph), starts, depth - 1) if downstream else found
 

@@ -26,7 +26,7 @@ router = APIRouter()
 
 _MOST_EVENTS = 100
 _PAGE_BYTES = 64 * 1024
-"""Memory that a client which does not read costs, about; one event is read whole all the same."""
+"""Approximate memory per client that does not read; a single larger event is still read whole."""
 
 _HEARTBEAT_SECONDS = 15.0
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -58,7 +58,7 @@ async def stream_events(
     start = after if last_event_id is None else last_event_id
     state = request.app.state
     if state.streams >= state.most_streams:
-        raise BusyError(f"{state.streams} clients read the stream, which are all that may: wait")
+        raise BusyError(f"{state.streams} clients read the stream, which is the limit: retry later")
     events = _events(live, live.newest if start is None else start, state)
     return EventStream(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
@@ -85,7 +85,7 @@ async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
             if live.newest > after:
                 try:
                     page = await run_sync(_page, live, after, number, limiter=state.stream_readers)
-                except LogError as error:  # the client comes back and goes on
+                except LogError as error:  # the client reconnects and continues
                     log.warning("an event stream ends early: %s", error)
                     return
             number = _next_number(number, page)
@@ -111,7 +111,7 @@ def _counted(state: Any) -> Iterator[None]:
 
 
 def _next_number(number: int, page: list[tuple[int, str]]) -> int:
-    """Return how many events to read next, so that they take about `_PAGE_BYTES`."""
+    """Return the number of events to read next, so that they take about `_PAGE_BYTES`."""
     size = sum(len(body) for _, body in page)
     return max(number // 2, 1) if size > _PAGE_BYTES else min(number * 2, _MOST_EVENTS)
 

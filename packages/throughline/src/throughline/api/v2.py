@@ -1,4 +1,4 @@
-"""throughline's own answers: every question, one run, what was refused."""
+"""throughline's own API: queries, single runs, rejected lines and stuck files."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = Non
 
 @router.get("/api/v2/stuck")
 def list_stuck(request: Request, live: LiveState) -> Response:
-    """List the spool files that cannot be read, and why; the other files are read."""
+    """List the spool files that cannot be read, with the reason; other files are read."""
     stuck_files = request.app.state.stuck_files
     return answer(paged(stuck_files() if stuck_files else [], None))

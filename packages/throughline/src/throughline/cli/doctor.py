@@ -102,7 +102,7 @@ def _is_odd(text: str) -> bool:
     try:
         body = load(text)
     except EventError:
-        return False  # a damaged row, which is a finding of its own
+        return False  # a damaged row, which is a separate finding
     return isinstance(body, dict) and any(True for _ in oddities(body))
 
 

@@ -295,7 +295,7 @@ def _show(summary: Summary) -> None:
 
 
 def _names(names: set[str]) -> list[str]:
-    """Return the first of the names, by their last parts, and how many more there are."""
+    """Return the last parts of the first names, and the number of further ones."""
     shown = sorted(name.rstrip("/").rpartition("/")[2] for name in names)
     more = [f"and {len(shown) - _NAMES} more"] if len(shown) > _NAMES else []
     return shown[:_NAMES] + more

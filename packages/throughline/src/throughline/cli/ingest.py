@@ -93,7 +93,7 @@ def _into_server(settings: Settings) -> Store:
 
 
 def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
-    """Yield bodies in arrays that a server takes: it rejects large ones."""
+    """Yield bodies in arrays small enough for a server."""
     portion: list[str] = []
     size = 0
     for body in bodies:

@@ -29,12 +29,12 @@ _ENDS = {
     "down": "Nothing after it was recorded.",
 }
 _NO_COLUMNS = {
-    "up": "No column lineage reported. `tree` shows what the whole dataset comes from.",
-    "down": "No downstream columns reported. `tree --down` shows what the whole dataset feeds.",
+    "up": "No column lineage reported. `tree` shows upstream datasets and jobs.",
+    "down": "No downstream columns reported. `tree --down` shows downstream datasets and jobs.",
 }
 _NO_COLUMN_BELOW = (
-    "No column takes values from it, as far as was reported. `impact` without the column lists all"
-    " that depends on its dataset."
+    "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
+    " dataset."
 )
 _OTHER_DEPENDENTS = {
     "indirect": "Filtered, joined, grouped or sorted by it, or computed from such rows",
@@ -205,7 +205,7 @@ def print_path(answer: dict[str, Any]) -> None:
 
 
 def new_console() -> Console:
-    """Return where answers are printed: no wrapping, colour only on a terminal, nothing raw."""
+    """Return a console without wrapping, with colour only on a terminal and text escaped."""
     return SafeConsole(highlight=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""`throughline repair`: list the damaged rows of a log, and move them aside."""
+"""`throughline repair`: list or move the damaged rows of a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from throughline.cli.ask import Database, settings_of
 from throughline.words import counted
 
-_SHOWN = 80  # characters of a row
+_SHOWN = 80  # characters of a row that are printed
 
 
 def repair(
@@ -20,7 +20,7 @@ def repair(
 ) -> None:
     """List damaged rows of a log, or move them aside.
 
-    A moved row is a rejected line, with its text and the reason: GET /api/v2/refused. Restart a
+    Moved rows become rejected lines, with text and reason: GET /api/v2/refused. Restart a
     running server afterwards. Exit code 1: rows are damaged, and nothing was changed.
 
     Example: throughline repair --database lineage.db

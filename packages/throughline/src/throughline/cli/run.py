@@ -26,7 +26,7 @@ def run_as_job(
 ) -> int:
     """Run the command and return its exit code; a signal that ended it ends this process.
 
-    `url` and `api_key` are the options of the command line.
+    `url` and `api_key` are command-line options.
     """
     environment = os.environ
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
@@ -42,7 +42,7 @@ def run_as_job(
 def _report(
     settings: Settings, environment: Mapping[str, str], url: str | None, api_key: str | None
 ) -> Report:
-    """Return the place of the events, the first of these that is given.
+    """Return the destination of the events, from the first of these that is set.
 
     1. The options: a spool, a server, or both.
     2. The variables THROUGHLINE_SPOOL, or else THROUGHLINE_URL.
@@ -56,6 +56,6 @@ def _report(
     theirs = environment.get("OPENLINEAGE_URL", "").strip()
     if environment.get("THROUGHLINE_URL") or not theirs:
         return Report(None, settings.url, settings.api_key)
-    # As openlineage-python joins them: a last part of the URL without a slash is replaced.
+    # Like openlineage-python: a last part of the URL without a slash is replaced.
     address = urljoin(theirs, environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT)
     return Report(None, theirs, api_key or environment.get("OPENLINEAGE_API_KEY"), address)

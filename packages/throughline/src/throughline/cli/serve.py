@@ -40,10 +40,10 @@ from throughline.projection.live import Live
 log = logging.getLogger(__name__)
 
 _SWITCH_SECONDS = 0.001
-"""Seconds that a query keeps the interpreter from other threads; Python's default is 0.005."""
+"""Longest time in seconds that a query holds the interpreter; Python's default is 0.005."""
 _POLL_SECONDS = 0.25
 _FOLLOW_SECONDS = 1.0
-_STOP_SECONDS = 2  # for requests under way
+_STOP_SECONDS = 2  # for running requests
 
 
 def run_server(settings: Settings) -> None:
@@ -107,7 +107,7 @@ def run_server(settings: Settings) -> None:
         follower.join()
         snapshotter.stop()
         live.stop()
-        with ThreadPoolExecutor(len(beside) + 1) as pool:  # one may wait for a peer that hangs
+        with ThreadPoolExecutor(len(beside) + 1) as pool:  # a thread may wait for a peer that hangs
             list(pool.map(lambda part: part.stop(), beside))
         event_log.close()
         log.info("throughline stopped")
@@ -115,7 +115,7 @@ def run_server(settings: Settings) -> None:
 
 
 class Server(uvicorn.Server):
-    """Serve our application to clients that may be slow, silent or many."""
+    """A uvicorn server that limits slow, silent or too many clients."""
 
     def __init__(self, app: FastAPI, limits: ConnectionLimits | None = None) -> None:
         protocol: Any = partial(BoundedProtocol, limits or ConnectionLimits())
@@ -134,14 +134,14 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def on_tick(self, counter: int) -> bool:
-        """Look at the connections every second."""
+        """Check the connections every second."""
         if counter % 10 == 0:
             for connection in self._connections():
                 connection.check()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams and bodies, wait for answers under way, and cut what is left."""
+        """End streams and bodies, wait for running requests, then close all connections."""
         end_streams(self._app)
         self._app.state.bodies.close()
         cutting = asyncio.create_task(self._cut_connections())

@@ -50,10 +50,9 @@ def _server_source(settings: Settings) -> Source:
 def request(
     settings: Settings, path: str, body: bytes | None = None, method: str | None = None
 ) -> Any:
-    """Ask the server of the settings, by GET or with a body by POST; return the decoded answer.
+    """Send a GET, or a POST with a body, to the configured server; return the decoded response.
 
-    A GET is sent again as long as the server is busy and says when (503 with Retry-After), at most
-    four times.
+    A GET is retried at most four times while the server is busy (503 with Retry-After).
     """
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
@@ -84,7 +83,7 @@ def request(
 
 
 def _read(response: Any) -> bytes:
-    """Read an answer as long as it is neither too large nor too slow."""
+    """Read a response unless it is too large or too slow."""
     body = bytearray()
     end = time.monotonic() + _LONGEST_ANSWER
     while part := response.read1(_PORTION):
@@ -97,7 +96,7 @@ def _read(response: Any) -> bytes:
 
 
 def _pause(status: int, retry_after: str | None) -> float | None:
-    """Return the seconds after which a busy server asks to try again; None if it does not."""
+    """Return the Retry-After seconds of a busy server; None if it sends none."""
     if status != 503 or retry_after is None or not retry_after.isdecimal():
         return None
     return min(int(retry_after), _LONGEST_PAUSE)

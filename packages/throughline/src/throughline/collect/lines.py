@@ -28,7 +28,7 @@ _LONGEST_REDACTED = 4 * _LONGEST_KEPT
 
 @dataclass(slots=True)
 class Lines:
-    """What came of some lines; of many rejected lines or items only the first are kept."""
+    """The result of ingesting lines; only the first rejected lines and items are kept."""
 
     entries: list[Entry] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -56,9 +56,10 @@ class Lines:
             self._keep(f"{source}[{item.index}]", item.reason, _text(body[item.index], item))
 
     def _recover(self, raw: bytes) -> tuple[str, bytes] | None:
-        """Place the whole events of a torn line; return what was lost and why, None for no event.
+        """Ingest the complete events of a torn line; return a reason and the lost text, or None.
 
-        A producer that was killed leaves a line without an end; the next one appends to it.
+        A killed producer leaves a line without an end; the next producer appends to it. None means
+        that the line contains no complete event.
         """
         events, lost = split_torn(raw)
         try:
@@ -67,11 +68,11 @@ class Lines:
             return None
         if not placed:
             return None
-        kept = "1 whole event" if len(placed) == 1 else f"{len(placed)} whole events"
-        return f"torn line: {kept} of it taken, the other {len(lost)} bytes are lost", lost
+        kept = "1 complete event" if len(placed) == 1 else f"{len(placed)} complete events"
+        return f"torn line: {kept} ingested, the other {len(lost)} bytes are lost", lost
 
     def end(self, source: str) -> None:
-        """Say how much is not listed, as one more refusal."""
+        """Add a final entry with the number of unlisted rejections."""
         if missing := self.rejected - len(self.refusals):
             reason = f"{missing} more lines or items were rejected"
             self.refusals.append(Refusal(source, reason, f"{source}: {reason}"))
@@ -85,7 +86,7 @@ class Lines:
 
 
 def _shown(raw: bytes) -> str:
-    """Return the start of a rejected text without its secrets; without any it stays as it is."""
+    """Return the start of a rejected text, with secrets masked."""
     if len(raw) <= _LONGEST_REDACTED:
         with suppress(EventError, RecursionError):
             return without_secrets(*load_plain(raw))[0].decode()[:_LONGEST_KEPT]
@@ -93,7 +94,7 @@ def _shown(raw: bytes) -> str:
 
 
 def _text(item: Any, rejected: Rejected) -> bytes:
-    """Return the JSON of a rejected item, or what its error says of it if there is none."""
+    """Return the JSON of a rejected item, or its error's description if it has none."""
     try:
         return dump(item)
     except EventError:

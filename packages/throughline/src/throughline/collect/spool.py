@@ -1,13 +1,12 @@
-"""The tail of a spool folder: every *.jsonl below it, each read as far as it holds whole lines.
+"""Tail a spool folder: read the complete lines of every *.jsonl file below it.
 
-How far each file was read is stored in the transaction that stores its events, so a crash at any
-point neither loses nor repeats. A file that shrank, was rewritten, or became another file under the
-same name, is read from its start; events that were taken already are recognised by their hash. A
-drained file that was idle for long is renamed, drained once more after a grace, and only then
-removed.
+The read position of a file is stored in the same transaction as its events, so a crash neither
+loses nor duplicates events. A file that shrank, was rewritten or was replaced under the same name
+is read from the start; events already ingested are recognised by their hash. A drained file that
+is idle for long is renamed, drained once more after a grace period, and then removed.
 
-Only regular files are read. An error of one file holds up no other file; the files that cannot be
-read are listed by `stuck`.
+Only regular files are read. An error in one file does not block the others; `stuck` lists the files
+that cannot be read.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 4 * 1024 * 1024
 _HEAD = 256
-_LARGEST = 2**63 - 1  # that a database can store of an inode
+_LARGEST = 2**63 - 1  # the largest integer of a database, for inodes
 _KINDS = {stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 _DRAINED = ".drained"
 _GRACE = 60.0
@@ -45,14 +44,14 @@ class Lag(NamedTuple):
 
 
 class StuckFile(NamedTuple):
-    """A spool file that is not read: its path below the folder, and why."""
+    """A spool file that cannot be read: its path below the folder, and the reason."""
 
     file: str
     reason: str
 
 
 def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
-    """Return the spool files that cannot be opened, without reading any."""
+    """Return the spool files that cannot be opened, without reading them."""
     found: list[StuckFile] = []
 
     def fail(path: str, error: Exception) -> None:
@@ -109,7 +108,7 @@ class SpoolTail:
             except UnstorableError as error:
                 fail(entry.path, error)
             except LogError:
-                raise  # the database's: no other file would do better
+                raise  # a database error, which affects every file
             except Exception as error:
                 fail(entry.path, error)
         for path in stuck.keys() - self._stuck.keys():
@@ -130,9 +129,9 @@ class SpoolTail:
         return taken
 
     def lag(self) -> Lag:
-        """Return what of the folder is not yet taken in.
+        """Return the unread bytes of the folder, and how many are in lines without an end.
 
-        What the last poll left of a file has no line end: only a file without a poll is read.
+        The rest of a polled file has no line end, so only files that were not polled are read.
         """
         behind = unended = 0
         for entry in _spool_files(self._folder):
@@ -200,7 +199,7 @@ class SpoolTail:
 def _spool_files(
     folder: Path, fail: Callable[[str, OSError], None] = lambda _path, _error: None
 ) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries below a folder that are named as spool files; `fail` gets its errors."""
+    """Yield the entries below a folder with the name of a spool file; pass errors to `fail`."""
     folders = [str(folder)]
     while folders:
         path = folders.pop()
@@ -222,7 +221,7 @@ def _spool_files(
 
 @contextmanager
 def _opened(path: str) -> Iterator[int]:
-    """Open a regular file, and nothing else that took its name since it was listed."""
+    """Open a regular file; reject anything that replaced it since it was listed."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         _require_regular(os.fstat(file))
@@ -232,7 +231,7 @@ def _opened(path: str) -> Iterator[int]:
 
 
 def _require_regular(status: os.stat_result) -> None:
-    """Raise OSError for what is not a file: a link leads anywhere, a FIFO may never end."""
+    """Raise OSError unless it is a regular file: a link may lead anywhere, a FIFO may never end."""
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "special file")
         raise OSError(f"it is a {kind}; expected a regular file: replace or remove it")

@@ -1,4 +1,4 @@
-"""Whole events in a torn line: what a killed producer left of one, and what was appended to it."""
+"""Find complete events in a torn line, which a killed producer left and another appended to."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _START = re.compile(
 )
 _ABOUT = frozenset({"run", "job", "dataset"})
 _MOST_TRIES, _MOST_WASTED = 1_000, 16 * 2**20
-"""Tries, and characters decoded in vain, after which a line is given up: else time is quadratic."""
+"""Limits of attempts and of characters decoded in vain per line, to avoid quadratic time."""
 
 
 def split_torn(raw: bytes) -> tuple[list[bytes], bytes]:
-    """Return the JSON of each whole event in a line that is not JSON, and the rest of the line."""
+    """Return the JSON of each complete event in an invalid line, and the rest of the line."""
     text = raw.decode(errors="surrogateescape")
     events: list[str] = []
     rest: list[str] = []
-    after = at = wasted = tries = 0  # `after` is the end of the last event, `at` where to look
+    after = at = wasted = tries = 0  # `after`: end of the last event; `at`: position
     while wasted < _MOST_WASTED and tries < _MOST_TRIES and (start := _START.search(text, at)):
         begin = start.start()
         try:

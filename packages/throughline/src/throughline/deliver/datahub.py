@@ -96,7 +96,7 @@ def _emitter(config: DataHubConfig, client: Client) -> DataHubRestEmitter:
 
 
 def _adapter(client: Client) -> BaseAdapter:
-    """Have requests, which bounds neither time nor size, send with our client."""
+    """Return an adapter that makes requests send with our client, which limits time and size."""
     from requests.adapters import BaseAdapter
     from requests.models import PreparedRequest, Response
     from requests.structures import CaseInsensitiveDict
@@ -118,6 +118,6 @@ def _adapter(client: Client) -> BaseAdapter:
             return response
 
         def close(self) -> None:
-            """Leave the client to its owner."""
+            """Do nothing, because the owner closes the client."""
 
     return Adapter()

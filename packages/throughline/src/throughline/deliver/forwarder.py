@@ -191,9 +191,9 @@ class Forwarder:
         return seq is not None and seq <= self._position
 
     def _move(self, seq: int, refusal: str | None) -> None:
-        """Go on to an event that was accepted, or whose rejection is in the database."""
+        """Advance past an event that was accepted or whose rejection is stored."""
         if refusal is not None:
-            self._deliveries.advance(seq, refusal)  # if this fails, the event is sent again
+            self._deliveries.advance(seq, refusal)  # if this fails, the event is resent
             self._position, self._unsaved = seq, 0
             return
         self._position = seq

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TIMEOUT_SECONDS = 30
-"""Time for a whole exchange, from the connection to the last byte."""
+"""Time limit in seconds of a whole exchange, from the connection to the last byte."""
 
 _LARGEST_ANSWER = 1024 * 1024
 _SHOWN = 500  # characters of an answer that explains itself
@@ -81,7 +81,7 @@ class Http:
 
 
 class Answer(NamedTuple):
-    """An answer of a peer; of a long one only the beginning of its body."""
+    """A response of a peer, with at most the beginning of its body."""
 
     status: int
     headers: Mapping[str, str]
@@ -89,19 +89,19 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """An HTTP client whose exchanges are bounded in time and size, as httpx's alone are not.
+    """An HTTP client that limits the total time and size of an exchange, which httpx does not.
 
-    It is used by one thread at a time.
+    Only one thread may use it at a time.
     """
 
     def __init__(self, headers: dict[str, str] | None = None) -> None:
-        import httpx  # takes long to load, and a server often sends nothing
+        import httpx  # slow to import, and often not needed
 
         self._runner = asyncio.Runner()
         self._busy = threading.Lock()
         self._client = httpx.AsyncClient(
             headers={"Accept-Encoding": "identity", **(headers or {})},
-            timeout=None,  # of each read; here the whole exchange has one
+            timeout=None,  # httpx's timeout is per read; this client limits the whole exchange
             verify=_trusted(),
         )
 
@@ -114,7 +114,7 @@ class Client:
     def exchange(
         self, method: str, url: str, content: bytes, headers: Mapping[str, str], shown: str
     ) -> Answer:
-        """Send a request and return the answer. Raises UnavailableError without one."""
+        """Send a request and return the response. Raises UnavailableError without one."""
         import httpx
 
         try:
@@ -126,7 +126,7 @@ class Client:
             raise UnavailableError(f"{shown}: timed out after {TIMEOUT_SECONDS} s") from None
 
     def close(self) -> None:
-        """Close the connections, unless a thread that is being given up still uses one."""
+        """Close the connections, unless an abandoned thread still uses one."""
         if self._busy.acquire(blocking=False):
             with self._runner as runner:
                 runner.run(self._client.aclose())
@@ -139,7 +139,7 @@ class Client:
             given: dict[str, Any] = {"content": content, "headers": headers}
             async with self._client.stream(method, url, **given) as response:
                 with suppress(TimeoutError):
-                    # The status says it all: what is missing of the body changes nothing.
+                    # The status is sufficient; the missing part of the body does not matter.
                     async with asyncio.timeout_at((clock.when() or 0) - TIMEOUT_SECONDS / 10):
                         async for part in response.aiter_raw():
                             body += part

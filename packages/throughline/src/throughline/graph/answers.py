@@ -119,7 +119,7 @@ def generations_of(state: State) -> Generations:
 
 @once_an_event
 def column_graph_of(state: State) -> ColumnGraph:
-    """The column lineage of what every job did last, which is Marquez's graph."""
+    """Return the column lineage of the latest run of every job, as in Marquez's graph."""
     return ColumnGraph.current(generations_of(state))
 
 
@@ -265,10 +265,10 @@ def impact_answer(
     level: LevelName = "task",
     depth: Depth = 20,
 ) -> dict[str, Any]:
-    """What a change of a node, or of one column of a dataset, reaches; with its tags.
+    """Return the nodes that a change of a node or of one column affects, with tags.
 
-    Of a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
-    groups or sorts. `untold` may be affected too: it reported no column lineage.
+    For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
+    groups or sorts. `untold` is possibly affected (no column lineage reported).
     """
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
@@ -469,7 +469,7 @@ def runs_answer(
 def runtree_answer(
     state: State, run: Annotated[str, "A run's id, or what its orchestrator calls it."]
 ) -> dict[str, Any]:
-    """Return a run and all that it started as a tree, 100 runs deep at most (see `hasMore`)."""
+    """Return the tree of a run and its child runs, at most 100 levels deep (see `hasMore`)."""
     return run_tree(state, find_run(state, run))
 
 

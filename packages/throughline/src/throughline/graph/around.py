@@ -139,7 +139,7 @@ def _fields(state: State, node: Node) -> list[dict[str, str]]:
 
 
 def _columns(known: Generations, shown: set[Node]) -> list[dict[str, Any]]:
-    """The column edges between shown datasets; one to all rows of a dataset has no target field."""
+    """Return the column edges between shown datasets; edges to all rows have no target field."""
     names = {DatasetName(node.namespace, node.name) for node in shown if node.type == "dataset"}
     graph = ColumnGraph.of(known, known.present)
     found: dict[tuple[Column, Column, str], bool] = {}

@@ -1,11 +1,11 @@
-"""The one column graph: typed edges between columns, from the facets of the runs that count.
+"""The column graph: typed edges between columns, from the facets of the effective runs.
 
-An edge leads from a source column to the column computed from it. A DIRECT edge hands on the
-value; an INDIRECT one only decides which rows there are, or how they are grouped or sorted
+An edge leads from a source column to a column that depends on it. A DIRECT edge passes on the
+value; an INDIRECT one only determines which rows exist, or how they are grouped or sorted
 (OpenLineage, ColumnLineageDatasetFacet, `transformations`). An edge whose target field is
 EVERY_ROW affects all columns of the target dataset.
 
-Only the facets of the datasets that a walk visits are decoded: cost grows with the question.
+Only the facets of visited datasets are decoded, so the cost depends on the query.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from throughline.projection import Run, RunKey, State
 from throughline.spec import EVERY_ROW, ColumnLink, JobRef, Legacy, Transformation
 
 _RunsOf = Callable[[DatasetName], Iterable[tuple[Run, JobRef]]]
-"""The runs that wrote, or read, a dataset; each with the task that it belongs to."""
+"""The runs that wrote or read a dataset, each with its task."""
 
 
 class Column(NamedTuple):
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 class ColumnEdge(NamedTuple):
-    """A column, one column that it depends on, and the run that reported it."""
+    """An edge between a column and one that it depends on, with the run that reported it."""
 
     target: Column
     source: Column
@@ -47,13 +47,13 @@ class ColumnEdge(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The transformations in a few words."""
+        """A short description of the transformations."""
         words = sorted({kind.label for kind in self.transformations})
         return ", ".join([*words, "MASKED"] if self.is_masked else words)
 
 
 class ColumnGraph:
-    """The column edges of some runs, found dataset by dataset as a walk visits them."""
+    """The column edges of a set of runs, loaded per dataset when a walk visits it."""
 
     def __init__(self, state: State, writing: _RunsOf, reading: _RunsOf) -> None:
         self._state, self._writing, self._reading = state, writing, reading
@@ -64,7 +64,7 @@ class ColumnGraph:
 
     @classmethod
     def of(cls, known: Generations, generations: Iterable[Generation]) -> ColumnGraph:
-        """Return the edges of some generations."""
+        """Return the graph of some effective runs."""
         writing: dict[DatasetName, list[tuple[Run, JobRef]]] = defaultdict(list)
         reading: dict[DatasetName, list[tuple[Run, JobRef]]] = defaultdict(list)
         for generation in deadline.watched(generations):
@@ -77,7 +77,7 @@ class ColumnGraph:
 
     @classmethod
     def current(cls, known: Generations) -> ColumnGraph:
-        """Return the edges of what every job did last, which is Marquez's graph."""
+        """Return the graph of the latest run of every job, as in Marquez."""
 
         def runs(jobs: Iterable[JobRef]) -> Iterator[tuple[Run, JobRef]]:
             for ref in jobs:
@@ -91,7 +91,7 @@ class ColumnGraph:
         )
 
     def inputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
-        """Return the edges to a column; with `indirect` also those to every row of its dataset."""
+        """Return the edges to a column; with `indirect`, also those to all rows of its dataset."""
         into = self.edges_into(column.dataset)
         if not indirect:
             return [edge for edge in into.get(column.field, ()) if edge.is_direct]
@@ -101,7 +101,7 @@ class ColumnGraph:
         return found
 
     def outputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
-        """Return the edges from a column; one to every row becomes one to each of the columns."""
+        """Return the edges from a column; expand an edge to all rows into one per column."""
         edges = self.edges_from(column.dataset).get(column.field, ())
         if not indirect:
             return [edge for edge in edges if edge.is_direct]
@@ -125,7 +125,7 @@ class ColumnGraph:
         }
 
     def edges_into(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
-        """Return the edges to a dataset, by target field; EVERY_ROW has those to all of it."""
+        """Return the edges to a dataset by target field; EVERY_ROW has those to all rows."""
         if name not in self._into:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
             for run, job in self._writing(name):
@@ -136,7 +136,7 @@ class ColumnGraph:
         return self._into[name]
 
     def edges_from(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
-        """Return the edges that lead on from a dataset, by source field."""
+        """Return the edges from a dataset by source field."""
         if name not in self._from:
             found: dict[str, list[ColumnEdge]] = defaultdict(list)
             for run, job in self._reading(name):
@@ -153,7 +153,7 @@ class ColumnGraph:
         return self._of_run[run.key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:
-        """All known columns of a dataset; EVERY_ROW alone where none is known."""
+        """Return all known columns of a dataset; only EVERY_ROW if none is known."""
         if name not in self._columns:
             found = self.edges_into(name).keys() - {EVERY_ROW}
             for book in facets_of(self._state, Node.of_dataset(name)):
@@ -187,7 +187,7 @@ def source_of(state: State, link: ColumnLink) -> Column:
 
 
 def described_by(state: State, run: Run) -> Iterator[Column]:
-    """Yield the columns that the column lineage of a run describes, also those without a source."""
+    """Yield the columns described by a run's column lineage, including those without a source."""
     for spelled, use in run.outputs.items():
         name = state.identity.primary(spelled)
         yield from (Column(name, field) for field in use.about.column_lineage().columns)

@@ -1,6 +1,6 @@
-"""Answers about columns: the tree of what they depend on or feed, and all that one reaches.
+"""Queries about columns: upstream and downstream trees, and all dependents of a column.
 
-The runs are those that the tree of the dataset is made of, so that both agree.
+They use the same runs as the tree of the dataset, so that both agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMED = 20  # columns in a message
 
 
 class Step(NamedTuple):
-    """A column next to another, the transformations between the two, and the job."""
+    """A neighbour of a column, with the transformations and the job between them."""
 
     column: Column
     how: str
@@ -31,18 +31,18 @@ class Step(NamedTuple):
 
 
 class Dependents(NamedTuple):
-    """The columns that depend on one, each as the nearest step to it, with its distance."""
+    """The columns that depend on a column, each with its nearest step and its distance."""
 
     direct: dict[Step, int]
-    """Columns that take their values from it."""
+    """Columns that take values from the column."""
     indirect: dict[Step, int]
-    """Other columns: what it filters, joins, groups or sorts, and what depends on that."""
+    """Columns that it filters, joins, groups or sorts, and everything downstream of them."""
 
 
 def columns(
     known: Generations, root: Node, field: str | None, way: str, *, depth: int, indirect: bool
 ) -> dict[str, Any]:
-    """Return the tree of a dataset's columns, or of one, as JSON; its shape is that of `walk.tree`.
+    """Return the tree of all columns of a dataset, or of one, as JSON in the shape of `walk.tree`.
 
     Raises:
         NotFoundError: the dataset has no such column.
@@ -61,7 +61,7 @@ def columns(
 
 
 def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dependents:
-    """Return every column that depends on one, those that take values from it apart.
+    """Return the columns that depend on a column, split into direct and indirect ones.
 
     Raises:
         NotFoundError: the dataset has no such column.
@@ -78,10 +78,10 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dep
 
 
 def check_column(known: Generations, root: Node, field: str) -> None:
-    """Check that a schema or column lineage names a column of a dataset.
+    """Check that a column of a dataset is in its schema or column lineage.
 
     Raises:
-        NotFoundError: neither does; the message names the columns that there are.
+        NotFoundError: the column is in neither; the message lists the known columns.
     """
     name = DatasetName(root.namespace, root.name)
     named: set[str] = set()
@@ -112,7 +112,7 @@ class _Walk:
         self._found: dict[Column, list[Step]] = {}
 
     def next(self, column: Column) -> list[Step]:
-        """Return the steps that lead on from a column; a tree asks again where it repeats."""
+        """Return the next steps from a column; cached, because a tree may visit it repeatedly."""
         if column not in self._found:
             self._found[column] = self._next(column)
         return self._found[column]

@@ -44,18 +44,18 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
 
 
 class ColumnImpact(NamedTuple):
-    """What a change of a column reaches, the nearest first."""
+    """The nodes that a change of a column affects, nearest first."""
 
     affected: Affected
-    """Columns that take their values from it."""
+    """Columns that take values from the column."""
     indirect: Affected
-    """Columns whose rows it filters, joins, groups or sorts, and what depends on those."""
+    """Columns whose rows it filters, joins, groups or sorts, and everything downstream of them."""
     untold: Affected
-    """Jobs that read a dataset with such a column and reported no column lineage, and all after."""
+    """Jobs that read such a dataset without column lineage, and everything downstream of them."""
 
 
 def column_impact(known: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
-    """Return every column that depends on one, and what may depend on it without being reported.
+    """Return the dependents of a column, including possible ones without column lineage.
 
     Raises:
         NotFoundError: the dataset has no such column.

@@ -55,7 +55,7 @@ def _log_of(run: Run) -> str:
 
 
 def _page(url: Any) -> str:
-    """Return the URL of a page, empty if it is none that a browser may be sent to."""
+    """Return the URL of a page; empty if it is not safe to open in a browser."""
     try:
         is_page = isinstance(url, str) and urlsplit(url).scheme in ("http", "https")
     except ValueError:  # such as http://[bad

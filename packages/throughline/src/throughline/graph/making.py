@@ -22,7 +22,7 @@ from throughline.spec import EVERY_ROW, JobRef, Transformation
 
 @dataclass(slots=True)
 class _Maker:
-    """The runs of a job that wrote the dataset, and the inputs they reported for the column."""
+    """The runs of a job that wrote the dataset, with the inputs reported for the column."""
 
     runs: list[Run] = field(default_factory=list)
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
@@ -38,7 +38,7 @@ def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
     """
     about = _field(known.state, root, column)
     if about is None:
-        check_column(known, root, column)  # only lineage may name it
+        check_column(known, root, column)  # the column may be in lineage only
     name = DatasetName(root.namespace, root.name)
     makers: dict[JobRef, _Maker] = defaultdict(_Maker)
     for generation in known.writing(name):
@@ -61,9 +61,9 @@ def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
 def _makers(
     known: Generations, generation: Generation, column: Column
 ) -> list[tuple[Run, list[ColumnEdge]]]:
-    """The runs that reported inputs of the column; if none did, all that wrote the dataset.
+    """Return the runs that reported inputs of the column; if none did, all that wrote the dataset.
 
-    A task and its query both report that they wrote it: the one with column lineage knows more.
+    A task and its query both report the write; the one with column lineage has more detail.
     """
     writing: list[tuple[Run, list[ColumnEdge]]] = []
     targets = (column, Column(column.dataset, EVERY_ROW))

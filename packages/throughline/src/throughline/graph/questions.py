@@ -20,7 +20,7 @@ from throughline.spec import parse_time, run_id_of, to_micros
 
 
 class Times(Enum):
-    """The states that a question is asked of."""
+    """The states that a query reads."""
 
     NOW = "now"
     THEN = "then"
@@ -28,7 +28,7 @@ class Times(Enum):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the query parameters that choose the states."""
+        """Return the names of the query parameters that select the states."""
         # Not the members' values: before Python 3.11.4 a value of () becomes object().
         return _TIME_PARAMETERS[self]
 

@@ -148,9 +148,9 @@ def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
 
 
 def run_tree(state: State, root: Run) -> dict[str, Any]:
-    """Return a run with the `children` that it started, the earliest first, and theirs in turn.
+    """Return a run with its `children`, recursively, earliest first.
 
-    MOST_STEPS below the root, `hasMore` says that a run has children, which are not shown.
+    MOST_STEPS below the root, `hasMore` marks a run whose children are not shown.
     """
     top = _run_leaf(state, root)
     open_, seen = [(root, top, 0)], {root.key}

@@ -17,7 +17,7 @@ from throughline.projection.derived import begin_of, is_lost
 from throughline.spec import JobRef, shown_time
 
 MOST_STEPS = 100
-"""A tree has two levels of JSON for each step, and JSON may be 254 levels deep."""
+"""Largest depth of a tree: each step takes two levels of JSON, and JSON may have 254 levels."""
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
@@ -34,13 +34,13 @@ def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
 def tree(
     known: Generations, root: Node, direction: str, depth: int, level: Level
 ) -> dict[str, Any]:
-    """The tree that `throughline tree` prints, as JSON; `depth` counts steps along edges.
+    """Return the tree of `throughline tree` as JSON; `depth` counts steps along edges.
 
-    Upwards it shows what the present contents come from, whichever run brought them; downwards
-    what they are still part of. Each node within reach is expanded where it comes first; after
-    that it is marked as repeated. Where a detour is longer than MOST_STEPS (and `depth`), the tree
-    is cut, and `hasMore` says so. Datasets inside a pipeline are left out between pipelines. A job
-    that does nothing at the level itself has its parts below it, or what it is itself a part of.
+    Upstream, the tree shows the sources of the current contents, whichever run wrote them;
+    downstream, the data that still contains them. Each node is expanded at its first occurrence and
+    then marked as repeated. A path longer than both MOST_STEPS and `depth` is cut and marked
+    with `hasMore`. Between pipelines, datasets inside a pipeline are left out. A job without inputs
+    and outputs at the level has its parts as children, or the job that it is a part of.
     """
     answer: dict[str, Any] = {
         "node": node_id(root),
@@ -153,7 +153,7 @@ def _grow(
         if node in seen:
             leaf["isRepeated"] = bool(others)
             continue
-        if steps == deepest:  # a node can come first at the end of a detour along all others
+        if steps == deepest:  # a node may be first reached by a path through all others
             leaf["hasMore"] = bool(others)
             continue
         seen.add(node)
@@ -165,7 +165,7 @@ def _grow(
 
 
 class _Leaves:
-    """The leaves of one tree. A node of a dense graph has many; what they say is found once."""
+    """The leaves of one tree; the data of a node is computed once for all its leaves."""
 
     def __init__(self, state: State, graph: LevelGraph) -> None:
         self._state, self._graph = state, graph

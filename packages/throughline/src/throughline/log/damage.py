@@ -1,4 +1,4 @@
-"""Rows of the log that are damaged: found, and moved aside on request."""
+"""Find damaged rows of the log, and move them aside on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from throughline.redaction import redact_line
 
 @dataclass(frozen=True, slots=True)
 class DamagedRow:
-    """A row that is no event: its `seq`, why it cannot be read, and its text."""
+    """A row that is not an event: its `seq`, the reason and its text."""
 
     seq: int
     reason: str
@@ -22,7 +22,7 @@ class DamagedRow:
 
 
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
-    """Yield every row of the log that cannot be read, in the order of arrival."""
+    """Yield every row of the log that cannot be read, in order of arrival."""
     for seq, kind, body in log.entries():
         try:
             read_logged(kind, body)
@@ -31,9 +31,9 @@ def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
 
 
 def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
-    """Move damaged rows to the rejected lines, all of them or none; their text is kept.
+    """Move damaged rows to the rejected lines in one transaction, with their text.
 
-    Snapshots are dropped, because they name the rows. The next start makes a new one.
+    Snapshots are dropped, because they refer to the rows. The next start creates a new one.
     """
     log.reject([(row.seq, Refusal(f"log@{row.seq}", row.reason, row.text)) for row in rows])
     Snapshots(log).clear()

@@ -52,14 +52,14 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
 
 
 def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
-    """Return standard JSON and its decoded form with their secrets masked.
+    """Return standard JSON and its decoded form, both with secrets masked.
 
-    The JSON is written anew if a secret had to go, or if it has a key twice: the decoded form
-    holds only the last value, so the first one was not checked.
+    The JSON is rewritten if it contains a secret or a repeated key: the decoded form has only
+    the last value of a key, so the first one was not checked.
 
     Raises:
         EventError: the body is nested too deeply.
-        RecursionError: likewise.
+        RecursionError: the body is nested too deeply.
     """
     if not is_suspicious(raw):
         return raw, body

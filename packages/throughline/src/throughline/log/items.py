@@ -1,4 +1,4 @@
-"""Read the items of an array, and stop where an array is plainly no array of events."""
+"""Read the items of an array, and stop if it clearly contains no events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why an item was rejected. The exception itself would keep about 6 kB of traceback alive."""
+    """The reason why an item was rejected; the exception itself would keep 6 kB of traceback."""
 
     index: int
     path: str
@@ -28,13 +28,13 @@ class Rejected:
 
     @property
     def reason(self) -> str:
-        """The same in one line."""
+        """The reason in one line."""
         return f"{self.path}: received {self.received}, expected {self.expected}"
 
 
 @dataclass(slots=True)
 class Items:
-    """The items of an array: events, the first rejected items, how many more, how many unread."""
+    """Events and first rejected items of an array, with counts of rejected and unread ones."""
 
     entries: list[Entry] = field(default_factory=list)
     listed: list[Rejected] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Items:
 
 
 def read_items(items: Sequence[Any], most: int | None = None) -> Items:
-    """Read at most so many items of an array, and none after 1,000 rejected ones."""
+    """Read a limited number of items of an array, and none after 1,000 rejected ones."""
     found = Items()
     for index, item in enumerate(items):
         if index == most or found.rejected == MOST_REJECTED:

@@ -40,10 +40,10 @@ ALIAS = "alias"
 
 
 def storable(text: str) -> str:
-    """Return a text as every database can store it: NUL and lone surrogates become escapes.
+    """Return a text that every database can store; NUL and lone surrogates become escapes.
 
-    PostgreSQL has no NUL, and UTF-8 no half of a character. Both arrive: in a line that is not
-    JSON, in a backend's answer, in a file name, in the path of a request.
+    PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates. Both occur in lines
+    that are not JSON, backend responses, file names and request paths.
     """
     if "\0" in text:
         text = text.replace("\0", "\\u0000")
@@ -64,7 +64,7 @@ class _String(TypeDecorator[str]):
 
 
 class _Text(_String):
-    """The same, of any length."""
+    """A `_String` of any length."""
 
     impl = Text
     cache_ok = True
@@ -178,7 +178,7 @@ def prepare(connection: Connection) -> None:
     if not (row.value.isascii() and row.value.isdigit() and int(row.value) > 0):
         raise LogError(
             f"the store has schema version {row.value!r}, expected a number from 1 to {VERSION}:"
-            " it is damaged. Restore a copy of it; or, if only this value is wrong, correct it by"
+            " it is damaged. Restore a backup. If only this value is wrong, correct it with"
             f" SQL: UPDATE meta SET value = '{VERSION}' WHERE key = 'schema_version'"
         )
     found = int(row.value)

@@ -248,7 +248,7 @@ class EventLog:
         return [Refusal(row.source, row.reason, row.line, row.id) for row in rows]
 
     def reject(self, rows: Sequence[tuple[int, Refusal]]) -> None:
-        """Move rows, each by its `seq`, to the rejected lines: all of them or none."""
+        """Move rows, by `seq`, to the rejected lines in one transaction."""
         now = time.time_ns() // 1_000
         with self.writing() as connection:
             for seq, refusal in rows:
@@ -351,7 +351,7 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
     # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
-    # A damaged row that is not UTF-8 would fail the whole page that it is on.
+    # A damaged row that is not UTF-8 would make its whole page fail.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -391,7 +391,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_about_a_value(error: SQLAlchemyError) -> bool:
-    """Return True if the database refused a value; else it could not store any."""
+    """Return True if the database rejected a value; False if it cannot store any value."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
     return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
 

@@ -113,7 +113,7 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
 
 
 def _named_in_columns(event: RunEvent) -> set[DatasetName]:
-    """The datasets that the column lineage of the outputs takes columns from."""
+    """Return the source datasets in the column lineage of the outputs."""
     facets = (
         item.facets["columnLineage"] for item in event.outputs if "columnLineage" in item.facets
     )

@@ -74,7 +74,7 @@ class FacetBook:
         return unpack(self._flat[self._flat.index(name) + 2]) if name in self._flat else {}
 
     def column_lineage(self) -> ColumnLineage:
-        """Return the newest columnLineage facet, parsed; one without links when there is none."""
+        """Return the newest columnLineage facet, parsed; without a facet, an empty one."""
         name = "columnLineage"
         held = self._flat[self._flat.index(name) + 2] if name in self._flat else b"{}"
         return _parsed_columns(held)

@@ -1,10 +1,10 @@
-"""The log and its projection kept together: one writer, any number of readers.
+"""Keep the log and its projection in sync: one writer, any number of readers.
 
-Whoever brings events hands over a batch and gets a future. One thread takes all batches that wait,
-appends them in one transaction, hands what was new to the readers and resolves the futures: what is
-acknowledged is durable, and every query that begins later reads it. No batch waits for a query that
-runs (see throughline.projection.readers). Events that another process appended are picked up with
-the next append, or by `follow`.
+A caller submits a batch of events and gets a future. One thread appends all waiting batches in one
+transaction, passes the new events to the readers and resolves the futures. Acknowledged events are
+therefore durable, and every later query reads them. No batch waits for a running query (see
+throughline.projection.readers). Events appended by another process are read with the next append
+or by `follow`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Live:
         self.log = log
         self._clock = clock
         self._lost_after = lost_after
-        state, self.restored = restored(log)  # up to which `seq` by a snapshot
+        state, self.restored = restored(log)  # the last `seq` restored from a snapshot
         self._present = Readers(state)
         self._seq = self.restored
         self._past = Past(log)
@@ -115,17 +115,17 @@ class Live:
 
     @property
     def newest(self) -> int:
-        """The `seq` of the newest event that every query that begins now reads."""
+        """The `seq` of the newest event visible to new queries."""
         return self._seq
 
     @property
     def unreadable(self) -> Mapping[int, str]:
-        """The damaged rows of the log by `seq`, and why each cannot be read."""
+        """The damaged rows of the log by `seq`, with the reasons."""
         return self._present.unreadable
 
     @property
     def counts(self) -> Counts:
-        """The size of the projection, without waiting for queries that run."""
+        """The size of the projection; does not wait for running queries."""
         return self._present.counts
 
     @contextmanager
@@ -218,7 +218,7 @@ class Live:
             change: Change
             try:
                 change = partial(_show, read_logged(kind, body))
-            except EventError as error:  # damaged, or of a throughline that asked for less
+            except EventError as error:  # damaged, or from an older, less strict version
                 log.warning("row %d of the log cannot be read: %s", seq, error)
                 change = partial(_note_unreadable, seq, str(error))
             self._present.add(change, len(body))
@@ -226,7 +226,7 @@ class Live:
 
 
 def _show(event: Logged, state: State) -> None:
-    """Apply an event; one that trips the projection must not hold up all that follow."""
+    """Apply an event; log an exception, so that later events are still applied."""
     try:
         apply(state, event)
     except Exception:

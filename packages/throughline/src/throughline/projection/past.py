@@ -47,7 +47,7 @@ class Past:
             with uncollected():
                 for seq, kind, body in unseen if seen < newest else ():
                     deadline.check()
-                    with suppress(EventError):  # `Live` names the row
+                    with suppress(EventError):  # `Live` reports the row
                         apply(state, read_logged(kind, body))
                     seen = seq
             seen = newest

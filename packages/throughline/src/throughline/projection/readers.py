@@ -1,9 +1,8 @@
-"""A state with one reader at a time, and the changes that wait until nobody reads it.
+"""A state with one reader at a time, and a queue of changes to apply between readers.
 
-Caches grow while a query runs, so queries of one state take turns. What an event changes meanwhile
-waits in a queue. Whoever holds the state next applies the queue before anything else: the next
-query, the query that just ended, or whoever added the change if nobody reads. A full queue is the
-only reason for which `add` waits.
+Queries fill caches, so only one query reads a state at a time. Changes made meanwhile wait in a
+queue. The queue is applied at the end of a query, before the next query, or by `add` if there is no
+reader. `add` waits only if the queue is full.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from throughline import deadline
 from throughline.projection.state import State
 
 Change = Callable[[State], None]
-"""Applies an event, or notes that one cannot be read; must not raise."""
+"""A function that applies an event or records a damaged row; must not raise."""
 
-_MOST_EVENTS, _MOST_BYTES = 10_000, 32 * 2**20  # the next query applies them in about two seconds
+_MOST_EVENTS, _MOST_BYTES = 10_000, 32 * 2**20  # applied in about two seconds
 _LOOK_SECONDS = 0.1
 
 
@@ -33,9 +32,9 @@ class Counts(NamedTuple):
 
 
 class Readers:
-    """A state, its readers one after the other, and a queue of changes to make in between.
+    """A state, a lock for one reader at a time, and a queue of changes to apply in between.
 
-    One thread at a time may call `add`.
+    Only one thread at a time may call `add`.
     """
 
     def __init__(
@@ -44,14 +43,14 @@ class Readers:
         self._state = state
         self._most_events, self._most_bytes = most_events, most_bytes
         self._lock = threading.RLock()
-        self._depth = 0  # of `reading` within `reading`, by the thread that holds the lock
+        self._depth = 0  # nested calls of `reading` by the thread that holds the lock
         self._queue: deque[tuple[Change, int]] = deque()
         self._added = 0  # bytes; only `add` changes it
         self._applied = 0  # bytes; only the holder of the lock changes it
 
     @property
     def counts(self) -> Counts:
-        """The size of the state, without the changes that wait; never waits for a reader."""
+        """The size of the state without queued changes; never waits for a reader."""
         state = self._state
         return Counts(len(state.jobs), len(state.runs), len(state.datasets))
 
@@ -61,7 +60,7 @@ class Readers:
         return self._state.unreadable.copy()
 
     def add(self, change: Change, size: int) -> None:
-        """Have a change of `size` bytes made before the next reader; wait if too many wait."""
+        """Queue a change of `size` bytes for the next reader; wait if the queue is full."""
         self._queue.append((change, size))
         self._added += size
         self._settle()
@@ -74,7 +73,7 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Iterator[State]:
-        """Hold the state with every change that was added; it does not change meanwhile."""
+        """Hold the state with every added change; it does not change while held."""
         try:
             with deadline.held(self._lock):
                 if not self._depth:
@@ -88,10 +87,10 @@ class Readers:
             self._settle()
 
     def _settle(self) -> None:
-        """Apply what waits unless somebody reads, who then does so at the end."""
+        """Apply the queue unless there is a reader, which then applies it at its end."""
         while self._queue and self._lock.acquire(blocking=False):
             try:
-                if self._depth:  # by this very thread
+                if self._depth:  # held by this thread
                     return
                 self._apply()
             finally:
@@ -103,7 +102,7 @@ class Readers:
         )
 
     def _apply(self) -> None:
-        for _ in range(len(self._queue)):  # what comes meanwhile must not keep a reader for ever
+        for _ in range(len(self._queue)):  # later changes must not delay a reader indefinitely
             change, size = self._queue.popleft()
             self._applied += size
             change(self._state)

@@ -108,7 +108,7 @@ class _Writer(pickle.Pickler):
     dispatch_table = {
         **dict.fromkeys(_BY_FIELDS, lambda value: _by_fields(value)),
         FacetBook: lambda book: (FacetBook, (book.flat,) if book.flat else ()),
-        EventType: lambda type_: (EventType, (type_.value,)),  # before 3.11.4 it names getattr
+        EventType: lambda type_: (EventType, (type_.value,)),  # before 3.11.4 it refers to getattr
     }
 
 

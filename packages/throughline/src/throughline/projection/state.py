@@ -134,7 +134,7 @@ class State:
         default_factory=set, compare=False
     )  # by events since somebody emptied it
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
-    """Rows of the log that are no event, by `seq`, and why: nothing of them is in the state."""
+    """Damaged rows of the log by `seq`, with the reasons; they are not part of the state."""
     moves: int = field(
         default=0, compare=False
     )  # how often an event changed the place of what was known before

@@ -1,4 +1,4 @@
-"""Mask secrets: the one redactor of events, rejected lines, errors, alerts and log lines."""
+"""Mask secrets in events, rejected lines, errors, alerts and log lines."""
 
 from throughline.redaction.redact import (
     is_suspicious,

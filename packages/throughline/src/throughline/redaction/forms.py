@@ -1,7 +1,7 @@
-"""Forms of secrets, such as passwords in URLs, private keys and the tokens of vendors.
+"""Patterns of secrets, such as passwords in URLs, private keys and vendor tokens.
 
-The forms of tokens follow the rules of gitleaks and detect-secrets. Every quantifier that can start
-at many places of a text has an upper limit, so that no text takes quadratic time.
+The token patterns follow the rules of gitleaks and detect-secrets. Every quantifier that can start
+at many positions of a text has an upper limit, so that no text takes quadratic time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from throughline.redaction.rules import MASK, Group, Rule, rules
 from throughline.redaction.words import WORDS
 
-# user:password@ and, of http, a token instead of a user; most lower-case words are user names.
+# user:password@ and, for http, a token as the user; most lower-case words are names.
 URLS = Group(
     ("@",),
     rules(
@@ -192,4 +192,4 @@ FORMS = (
 )
 
 GROUPS = (*FORMS, *WORDS, URLS, *TOKENS)
-"""Every group, in the order in which they are applied."""
+"""All groups in the order in which they are applied."""

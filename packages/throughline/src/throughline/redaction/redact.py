@@ -1,10 +1,9 @@
-"""Mask secrets before an event is stored; everything else stays byte for byte.
+"""Mask secrets before an event is stored; everything else stays unchanged.
 
-`use_rules`, called once when a process starts, adds rules, or turns this off.
+`use_rules`, called once when a process starts, adds rules or turns masking off.
 
-The rules are conservative: a value is masked only if its key says that it is
-secret, or if its form can be nothing else. A column called `token` keeps its name, a SQL text its
-meaning.
+The rules are conservative: a value is masked only if its key marks it as secret, or if its format
+is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from throughline.redaction.words import PASSWORD_KEY, PLAIN, SECRET_KEY
 
 
 class _Rules(NamedTuple):
-    """Rules that are followed: keys of secret values, and patterns besides the built-in ones."""
+    """The active rules: keys of secret values, and patterns besides the built-in ones."""
 
     key: str
     more: tuple[re.Pattern[str], ...] = ()
@@ -41,13 +40,13 @@ _rules: _Rules | None = _DEFAULT
 
 
 def use_rules(setting: str) -> None:
-    """Follow the setting `redact`: empty, `off`, or a YAML file of more `keys` and `patterns`.
+    """Apply the setting `redact`: empty, `off`, or a YAML file with more `keys` and `patterns`.
 
-    Both are lists of regular expressions, whatever the case: of the ends of keys whose values are
-    secret, and of what is secret in any text.
+    Both are lists of case-insensitive regular expressions. `keys` match the end of keys with
+    secret values; `patterns` match secrets in any text.
 
     Raises:
-        ConfigError: the file cannot be read, or holds something else.
+        ConfigError: the file cannot be read or has another structure.
     """
     global _rules
     if not setting or setting == "off":
@@ -69,7 +68,7 @@ _GROUPS_OF: dict[bytes, list[Group]] = {}
 for _group in GROUPS:
     for _sign in _group.signs:
         _GROUPS_OF.setdefault(_sign.encode(), []).append(_group)
-# An escaped character, as in "p\u0061ssword", could be a part of any sign.
+# An escaped character, as in "p\u0061ssword", could be part of any marker.
 _ESCAPE = b"\\u00"
 _LOOKED_FOR = (*_GROUPS_OF, _ESCAPE)
 _FINDER = BytesAhoCorasick(_LOOKED_FOR, implementation=Implementation.DFA)
@@ -79,7 +78,7 @@ _ORDER = {group: index for index, group in enumerate(GROUPS)}
 
 
 def _signs(lower: bytes) -> set[int]:
-    """Return which signs a text has; by parts, as every match takes memory."""
+    """Return the markers that a text contains; search in parts to limit memory."""
     found: set[int] = set()
     for start in range(0, len(lower), _PART):
         part = lower if len(lower) <= _PART else lower[start : start + _PART + _OVERLAP]
@@ -88,7 +87,7 @@ def _signs(lower: bytes) -> set[int]:
 
 
 def is_suspicious(raw: bytes) -> bool:
-    """Return whether raw JSON could hold a secret at all: a look that spares most events more."""
+    """Return True if raw JSON may contain a secret; this quick check suffices for most events."""
     if _rules is not _DEFAULT:
         return _rules is not None
     lower = raw.lower()
@@ -111,7 +110,7 @@ def redact_text(text: str) -> str:
 
 
 def _groups(text: str) -> list[Group]:
-    """Return the groups of patterns of which a text has a sign."""
+    """Return the groups whose markers a text contains."""
     found = _signs(text.lower().encode(errors="surrogatepass"))
     if not found:
         return []
@@ -121,11 +120,11 @@ def _groups(text: str) -> list[Group]:
 
 _ESCAPED = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|([nrt]))")
 _CUT_OFF = ("", "'", '"', "@x")
-"""What ends a secret and can be missing at the end of a line that was cut."""
+"""Closing characters of a secret, which may be missing at the end of a truncated line."""
 
 
 def redact_line(text: str) -> str:
-    """Mask the secrets in a line that is not JSON or was cut; also behind JSON's escapes."""
+    """Mask the secrets in a line that is truncated or not JSON, also after JSON escapes."""
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
     clean = plain
     for end in _CUT_OFF:
@@ -168,7 +167,7 @@ def _redact_list(value: list[Any]) -> list[Any]:
 _NAMES = frozenset({"name", "key", "Name", "Key"})
 _VALUE = re.compile(r"(?:string[._-]?|default[._-]?)?values?", re.IGNORECASE)
 _BY_COLUMN = frozenset({"fields", "columns", "columnMetrics"})
-"""Keys of objects whose own keys are names of columns."""
+"""Keys of objects whose keys are column names."""
 
 
 def _redact_object(value: dict[str, Any], within: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Rules that mask secrets, in groups that share the signs of their secrets."""
+"""Rules that mask secrets, in groups with common marker strings (`signs`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Replacement = str | Callable[[re.Match[str]], str]
 
 
 class Rule(NamedTuple):
-    """A pattern, and what replaces its matches."""
+    """A pattern and its replacement."""
 
     pattern: str
     replacement: Replacement
@@ -23,10 +23,10 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Rules, and the signs of which every text has one in which a rule matches.
+    """Rules with their markers: every text that a rule matches contains one of them.
 
-    Signs are in lower case. `closer` is searched in lower-case JSON in which a sign was found: a
-    sign that most texts have for other reasons does not have to cost a walk through all of them.
+    Markers are lower case. `closer` is a second check of lower-case JSON that contains a marker,
+    so that a common marker does not make every text slow.
     """
 
     signs: tuple[str, ...]
@@ -34,19 +34,19 @@ class Group:
     closer: bytes | None = None
 
     def mask(self, text: str) -> str:
-        """Mask what the rules match in a text."""
+        """Mask all matches of the rules in a text."""
         for rule in self.rules:
             text = compiled(rule.pattern, rule.flags).sub(rule.replacement, text)
         return text
 
     def may_match(self, lower: bytes) -> bool:
-        """Return whether a rule could match in a lower-case text that has a sign."""
+        """Return True if a rule may match a lower-case text that contains a marker."""
         return self.closer is None or _closer(self.closer).search(lower) is not None
 
 
 @cache
 def compiled(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed: all of them would delay every command."""
+    """Compile a pattern on first use, because compiling all would delay every command."""
     return re.compile(pattern, flags | re.ASCII)
 
 
@@ -56,5 +56,5 @@ def _closer(pattern: bytes) -> re.Pattern[bytes]:
 
 
 def rules(*pairs: tuple[str, Replacement]) -> tuple[Rule, ...]:
-    """Make rules of patterns and what replaces their matches."""
+    """Create rules from patterns and their replacements."""
     return tuple(Rule(pattern, replacement) for pattern, replacement in pairs)

@@ -1,4 +1,4 @@
-"""Words that say that a value is secret, and the ways in which such a value is given."""
+"""Words that mark a value as secret, and the syntaxes in which such a value occurs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TOKEN_OF = "access|api|auth|bearer|client|id|refresh|sas|security|session"
 
 
 def _after(words: str) -> str:
-    """Return a pattern for a place behind one of some words, and perhaps a mark."""
+    """Return a pattern for a position after one of some words and an optional mark."""
     return "|".join(rf"(?<={word})|(?<={word}[._-])" for word in words.split("|"))
 
 
-# Each word starts where its sign starts: what stands before it is only looked back at.
+# Each word starts at its marker; the text before it is matched by lookbehind only.
 _PASSWORD = rf"(?:pass(?:word|wd|phrase|code)|pwd|(?:\b|{_after(_PASS_OF)})pass)"
 _STRONG = (
     rf"(?:{_PASSWORD}s?|secrets?(?:[._-]?(?:string|value|text|key[._-]?base))?"
@@ -37,10 +37,10 @@ _WEAK = r"(?:token|credentials?|authorization|cookie)"
 _WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
 
 SECRET_KEY = rf"{_WORD}$"
-"""Keys whose values are secret: a regular expression for their ends."""
+"""A regular expression for the end of keys whose values are secret."""
 
 PASSWORD_KEY = rf"{_PASSWORD}\d{{0,2}}$"
-"""Keys below which even a number is secret."""
+"""Keys below which numbers are secret, too."""
 
 _TYPES = (
     "any|big(?:int|num)|binary|bool(?:ean)?|bytes?|char|date(?:time)?|decimal|double|float|int(?:eger)?"
@@ -51,7 +51,7 @@ PLAIN = rf"(?:{_TYPES})?(?:\(\d{{1,5}}\))?|\*{{3}}"
 """Values that are never secret: nothing, a type, a truth value, the mask."""
 
 _END = r"(?![^\s,;:)\]}'\"<>&|\\])"
-# No secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
+# Not secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
 _NO_SECRET = (
     rf"(?:\*{{3}}|(?:{_TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
     rf"|\{{[a-z_][\w.!:]{{0,64}}\}}|%\(\w|%s{_END}|\?{_END}|:\w{{1,64}}{_END}|<[\w -]{{1,64}}>"
@@ -87,13 +87,13 @@ _WORD_SIGNS = (
 
 
 class _Words(Group):
-    """Values behind words such as `password`: of rules whose pattern starts with such a word.
+    """A group of rules whose patterns start with a word such as `password`.
 
-    Regular expressions search for many words slowly, so the rules are tried only where a sign is.
+    Regular expressions search for many words slowly, so the rules are tried only at markers.
     """
 
     def mask(self, text: str) -> str:
-        """Mask what the rules match in a text."""
+        """Mask all matches of the rules in a text."""
         parts: list[str] = []
         end = 0
         is_sql: bool | None = None
@@ -107,7 +107,7 @@ class _Words(Group):
                 if rule.pattern == _SPACED:
                     is_sql = _is_sql(text) if is_sql is None else is_sql
                     if is_sql and not compiled(_LOOKS_RANDOM).match(match["value"]):
-                        continue  # compares two columns
+                        continue  # a comparison of two columns
                 parts += [text[end:start], match.expand(str(rule.replacement))]
                 end = match.end()
                 break
@@ -129,10 +129,10 @@ _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Find where words start, in order; by parts, as every match takes memory."""
+    """Find the start of each word, in order; search in parts to limit memory."""
     if text.isascii():
         lower = text.lower()
-    else:  # as many characters as before, and no half of one
+    else:  # same number of characters, none split
         lower = text.translate(_LOWER).encode(errors="replace").decode()
     for begin in range(0, len(lower), _PART):
         part = lower if len(lower) <= _PART else lower[begin : begin + _PART + _OVERLAP]
@@ -183,7 +183,7 @@ _WORD_RULES = rules(
     (rf"({_WORD}</\w{{1,16}}>\s{{0,64}}<value>)[^<>]{{1,8192}}", rf"\1{MASK}"),
     (rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}", rf"\1{MASK}"),
 )
-# What stands before the word counts, too.
+# The text before the word matters, too.
 _LED_RULES = rules(
     # '--password', 'x'
     (
@@ -217,4 +217,4 @@ WORDS = (
     Group(_WORD_SIGNS, _LED_RULES),
     _Words(_WORD_SIGNS, _WORD_RULES),
 )
-"""Groups of values that a word says to be secret."""
+"""Groups of values that a word marks as secret."""

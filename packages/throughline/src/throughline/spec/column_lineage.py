@@ -1,9 +1,9 @@
-"""Column lineage as one columnLineage facet states it, parsed once into typed links.
+"""Column lineage of one columnLineage facet, parsed once into typed links.
 
 The facet has two parts (OpenLineage, ColumnLineageDatasetFacet 1-2-0). `fields` maps each column of
 the dataset to the columns that it is computed from. `dataset` lists columns that affect every row
 of the dataset: filters, joins, groupings and sorts. Spark's listener also puts entries of type
-DIRECT into `dataset`; as no single column takes its value from them, they count as indirect too.
+DIRECT into `dataset`. No single column takes its value from them, so they count as indirect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Transformation(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The subtype, or the type of a transformation without one."""
+        """The subtype, or the type if there is no subtype."""
         return self.subtype or self.type
 
 
@@ -65,12 +65,12 @@ class ColumnLink(NamedTuple):
 
     @property
     def is_direct(self) -> bool:
-        """True if the target takes its value from the source; a link without details does."""
+        """True if the target takes its value from the source, or if the link has no details."""
         return not self.transformations or any(each.is_direct for each in self.transformations)
 
 
 class ColumnLineage(NamedTuple):
-    """All that one facet states: the columns it describes, and their links."""
+    """The contents of one facet: the columns that it describes, and their links."""
 
     columns: dict[str, Legacy]
     links: tuple[ColumnLink, ...]

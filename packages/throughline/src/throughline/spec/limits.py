@@ -10,7 +10,7 @@ import orjson
 from throughline.errors import LimitError
 
 MOST_LEVELS = 100
-"""Levels of nesting: answers that embed a facet stay below the 254 levels that orjson writes."""
+"""Nesting levels; responses that embed a facet stay below orjson's limit of 254."""
 
 MOST_ITEMS = 100_000
 LONGEST_TEXT = 16 * 2**20
@@ -20,7 +20,7 @@ _LONGEST_PATH = 200
 
 
 class _Place(NamedTuple):
-    """A value inside an event; `keys` leads to it from the end: (parent, key)."""
+    """A value inside an event; `keys` is its path as linked (parent, key) pairs."""
 
     value: Any
     keys: Any
@@ -31,7 +31,7 @@ def check_limits(raw: bytes, body: Any) -> None:
     """Check a decoded event against the limits; `raw` is its JSON.
 
     Raises:
-        LimitError: it exceeds a limit; names the path, what was received and what is allowed.
+        LimitError: the event exceeds a limit; the error has path, received and allowed size.
     """
     if len(raw) <= MOST_ITEMS and not _is_deep(raw, body):
         return  # too small for a long array or string
@@ -42,7 +42,7 @@ def check_limits(raw: bytes, body: Any) -> None:
 
 
 def _is_deep(raw: bytes, body: Any) -> bool:
-    """Let orjson, which writes 254 levels at most, measure the nesting: a walk takes far longer."""
+    """Check the nesting with orjson's limit of 254 levels, which is much faster than a walk."""
     if raw.count(b"[") + raw.count(b"{") <= MOST_LEVELS:
         return False
     for _ in range(_WRAPPERS):
@@ -88,7 +88,7 @@ def _problem(place: _Place) -> tuple[str, str] | None:
 
 
 def _path(keys: Any) -> str:
-    """Name a place; of a long path only the beginning."""
+    """Return the path of a place; a long path is truncated."""
     parts: list[Any] = []
     while keys is not None:
         keys, key = keys

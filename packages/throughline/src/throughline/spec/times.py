@@ -38,7 +38,7 @@ def from_micros(micros: int) -> datetime:
 def shown_time(micros: int | None) -> str | None:
     """Return an instant as Marquez prints it: Z, and no fraction, milliseconds or microseconds.
 
-    What is due after an event of the year 9999 is shown as the end of that year.
+    Times after the year 9999 are shown as its end.
     """
     if micros is None:
         return None

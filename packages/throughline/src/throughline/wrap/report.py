@@ -31,7 +31,7 @@ class Report:
         api_key: str | None = None,
         address: str | None = None,
     ) -> None:
-        """Take where events go; `address` is what is posted to, by default that of `url`."""
+        """Set the destination of events; `address` is the URL to post to, by default `url`'s."""
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
         self._api_key = api_key
@@ -78,4 +78,4 @@ class Report:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         request = Request(self._address, data=body, headers=headers)
-        urlopen(request, timeout=_PATIENCE).close()  # whatever it says: its status is enough
+        urlopen(request, timeout=_PATIENCE).close()  # the body is not needed, only the status

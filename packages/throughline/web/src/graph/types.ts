@@ -9,7 +9,7 @@ export type GraphAnswer = Answer<"graph">;
 export type Told = GraphAnswer["nodes"][number];
 export type RunLine = NonNullable<Told["run"]>;
 
-/** The name of the row that stands for a dataset as a whole: its rows are filtered, joined, grouped or sorted. */
+/** The name of the row that represents a whole dataset, for edges that filter, join, group or sort its rows. */
 export const ALL_ROWS = "(all rows)";
 
 interface ColumnEnd {
@@ -17,7 +17,7 @@ interface ColumnEnd {
   field: string;
 }
 
-/** A column that another depends on; indirect edges only decide which rows there are. */
+/** An edge from a column to one that depends on it; indirect edges only determine which rows exist. */
 export interface ColumnEdge {
   from: ColumnEnd;
   to: ColumnEnd;

@@ -49,7 +49,7 @@ _ERRORS = {
         "run.runId: received nothing, expected a text that is not empty",
     ),
     503: (
-        "too much at once, or no answer of the store; ask again",
+        "overloaded, or no response from the store; retry later",
         "cannot read the database: disk I/O error",
     ),
 }

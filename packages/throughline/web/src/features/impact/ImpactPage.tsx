@@ -91,8 +91,8 @@ export default function ImpactPage(): ReactNode {
           {data ? (
             <>
               <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
-              <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these, or of what they are computed from." reached={indirect} filter={text} at={at} part="indirect" />
-              <Others title="Possibly affected" text="These read the column's dataset, or depend on one that does, and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
+              <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
+              <Others title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
             </>
           ) : (
             <p className="waiting">Asking …</p>
@@ -116,7 +116,7 @@ interface OthersProps {
   part: string;
 }
 
-/** Dependents of a column that do not take its values; nothing if there are none. */
+/** A section of dependents that do not take the column's values; empty sections are hidden. */
 function Others({ title, text, reached, filter, at, part }: OthersProps): ReactNode {
   if (reached.length === 0) return null;
   return (
@@ -138,7 +138,7 @@ interface ReachedProps {
 
 function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
   const shown = narrowed(all, text);
-  if (all.length === 0) return <p className="sheet-line">{isField ? "No column takes its values, as far as was reported." : "Nothing that was told is made of it."}</p>;
+  if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
   const hidden = all.length - shown.length;
   return (
     <>

@@ -39,7 +39,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: nothing told what it is made of or makes, among what is shown. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: no column lineage within the shown graph. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
                 <span className="clip">{row.name}</span>
                 {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
