@@ -3,7 +3,7 @@ import { answer, column, id, told } from "../test/graphs";
 import { linesOf, pageOf, pathRows, type ColumnRow } from "./columns";
 import { litColumns } from "./lit";
 import { merge } from "./merge";
-import type { DatasetNode } from "./types";
+import { ALL_ROWS, type DatasetNode } from "./types";
 
 const A = id("a");
 const ROWS: ColumnRow[] = Array.from({ length: 25 }, (_, place) => ({ name: `c${place}`, type: "int", isRelated: true, mark: null }));
@@ -43,4 +43,10 @@ test("what is not unfolded shows its columns on the path, and how many there are
   const edges = [column("a.x", "b.x")];
   expect(pathRows(node, edges, litColumns(edges, `${id("b")}|x`).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
   expect(pathRows(node, edges, new Set([`${id("b")}|x`]))).toBeNull();
+});
+
+test("a column that filters all rows leads to a row of its own", () => {
+  const edge = { from: { id: A, field: "x" }, to: { id: id("b"), field: null }, how: "FILTER", isDirect: false };
+  const graph = merge([{ ...answer("a", "a>j", "j>b"), columns: [edge] }]);
+  expect(graph.columns).toEqual([{ ...edge, to: { id: id("b"), field: ALL_ROWS } }]);
 });
