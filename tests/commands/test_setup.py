@@ -13,10 +13,20 @@ from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
 
 
-def run(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """Return `run` in a folder without .state, as in a fresh clone."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    for name in ("run", "pyproject.toml", "uv.lock"):
+        shutil.copy(REPOSITORY / name, folder)
+    return folder / "run"
+
+
+def run(script: Path, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
     path = f"{Path(find_uv()).parent}:{os.environ['PATH']}"
     return subprocess.run(
-        [REPOSITORY / "run", *arguments],
+        [script, "settings"],
         env=os.environ | {"PATH": path} | environ,
         capture_output=True,
         text=True,
@@ -24,10 +34,10 @@ def run(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess
     )
 
 
-def test_unsupported_python_is_reported_with_the_allowed_ones(tmp_path: Path) -> None:
+def test_unsupported_python_is_reported_with_the_allowed_ones(script: Path, tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     environ = {"UV_PYTHON": "3.10", "UV_OFFLINE": "1", "UV_PROJECT_ENVIRONMENT": str(venv)}
-    done = run(environ, "settings")
+    done = run(script, environ)
     assert done.returncode == 1
     assert "Python: found for UV_PYTHON=3.10: " in done.stderr
     assert "allowed are 3.11, 3.12 and 3.13" in done.stderr
@@ -35,13 +45,12 @@ def test_unsupported_python_is_reported_with_the_allowed_ones(tmp_path: Path) ->
     assert not venv.exists()
 
 
-def test_caches_use_the_state_folder_without_a_writable_home(tmp_path: Path) -> None:
+def test_caches_use_the_state_folder_without_a_writable_home(script: Path, tmp_path: Path) -> None:
     # Not even root can create a folder in /proc. Without Python nothing is installed.
-    environ = {"HOME": "/proc/home", "STATE_DIR": str(tmp_path / "state"), "UV_PYTHON": "3.10"}
-    environ |= {"UV_OFFLINE": "1", "UV_PROJECT_ENVIRONMENT": str(tmp_path / "venv")}
-    done = run(environ, "settings")
+    environ = {"HOME": "/proc/home", "UV_PYTHON": "3.10", "UV_OFFLINE": "1"}
+    done = run(script, environ | {"UV_PROJECT_ENVIRONMENT": str(tmp_path / "venv")})
     assert "Failed to initialize cache" not in done.stderr
-    assert (tmp_path / "state" / "cache" / "uv").is_dir()
+    assert (script.parent / ".state" / "cache" / "uv").is_dir()
 
 
 OLD_PYTHON = """#!/bin/sh
@@ -69,23 +78,23 @@ def bare(tmp_path: Path) -> Path:
     return folder
 
 
-def run_bare(bare: Path) -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": str(bare), "HOME": str(bare), "STATE_DIR": str(bare / "state")}
-    command = [str(REPOSITORY / "run"), "settings"]
+def run_bare(script: Path, bare: Path) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": str(bare), "HOME": str(bare)}
+    command = [script, "settings"]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_uv_is_installed_with_curl_if_python_is_too_old(bare: Path) -> None:
+def test_uv_is_installed_with_curl_if_python_is_too_old(script: Path, bare: Path) -> None:
     (bare / "curl").write_text(CURL)
     (bare / "curl").chmod(0o755)
-    done = run_bare(bare)
-    assert (bare / "state" / "uv" / "bin" / "uv").exists(), done.stderr
+    done = run_bare(script, bare)
+    assert (script.parent / ".state" / "uv" / "bin" / "uv").exists(), done.stderr
     assert "a uv from curl" in done.stderr
     assert done.returncode == 1
 
 
-def test_missing_uv_is_explained_if_nothing_can_install_it(bare: Path) -> None:
-    done = run_bare(bare)
+def test_missing_uv_is_explained_if_nothing_can_install_it(script: Path, bare: Path) -> None:
+    done = run_bare(script, bare)
     assert done.returncode == 1
     assert "uv could not be installed" in done.stderr
     assert "apt install python3-venv" in done.stderr
