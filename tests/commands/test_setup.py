@@ -80,7 +80,7 @@ def bare(tmp_path: Path) -> Path:
 
 def run_bare(script: Path, bare: Path) -> subprocess.CompletedProcess[str]:
     environ = {"PATH": str(bare), "HOME": str(bare)}
-    command = [script, "settings"]
+    command = [str(script), "settings"]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 

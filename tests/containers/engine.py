@@ -175,7 +175,7 @@ def _import_debian(engine: Engine, folder: Path) -> None:
     try:
         with (folder / "debootstrap.log").open("wb") as log:
             subprocess.run(command, stdout=log, stderr=log, check=True)
-        tar = ["tar", "-C", root, "-c", "."]
+        tar = ["tar", "-C", str(root), "-c", "."]
         with subprocess.Popen(tar, stdout=subprocess.PIPE) as packed:
             subprocess.run(
                 ["docker", "import", "-", DEBIAN],
