@@ -247,3 +247,11 @@ def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
         writes = {name for each in expected for name in each.edges.writes}
         assert {e.dataset for e in edges if e.direction == "reads"} == reads
         assert {e.dataset for e in edges if e.direction == "writes"} == writes
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_events_at_the_ends_of_time_have_a_timeline(build: Any, time: str) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
+    state = build.state(event, event | {"eventTime": time, "run": {"runId": "2", "facets": {}}})
+    told = timeline_answer(state, "b", from_="0001-01-01T00:00:00Z", to="9999-12-31T23:59:59Z")
+    assert told["level"] == "task"
