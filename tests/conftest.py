@@ -54,9 +54,9 @@ def settings(tmp_path: Path) -> Settings:
     return load_settings(state_dir=tmp_path / "state")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, the machine's own."""
+    """Chromium, the machine's own. Ends with its module: while it is open, an event loop runs."""
     found = shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
         pytest.skip("neither chromium nor google-chrome is on the PATH")

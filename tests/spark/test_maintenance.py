@@ -155,7 +155,8 @@ def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
     for size in (2_000, 1_500):
         load(spark, lake, month_file(tmp_path, "2013-05", size))
         compute_actuals(spark, lake, "green", start, end)
-    for table in list_tables(lake):
+    written = [table for table in list_tables(lake) if held(lake, table).current_snapshot()]
+    for table in written:
         assert held(lake, table).inspect.all_delete_files().num_rows == 0, table
     for table in (RAW, actuals("green").table):
         partitions = held(lake, table).inspect.partitions()
