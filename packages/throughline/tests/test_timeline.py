@@ -253,5 +253,5 @@ def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
 def test_events_at_the_ends_of_time_have_a_timeline(build: Any, time: str) -> None:
     event = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
     state = build.state(event, event | {"eventTime": time, "run": {"runId": "2", "facets": {}}})
-    told = timeline_answer(state, "b", from_="0001-01-01T00:00:00Z", to="9999-12-31T23:59:59Z")
-    assert told["level"] == "task"
+    answer = timeline_answer(state, "b", from_="0001-01-01T00:00:00Z", to="9999-12-31T23:59:59Z")
+    assert answer["level"] == "task"

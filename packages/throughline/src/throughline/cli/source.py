@@ -73,7 +73,7 @@ def request(
                 pause = _pause(error.code, error.headers.get("Retry-After"))
                 if pause is None or not tries:
                     return _refused(settings, error.code, _read(error))
-                time.sleep(pause)
+                time.sleep(pause)  # as the server asks in Retry-After
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
         raise ServerError(

@@ -91,8 +91,8 @@ def _untold(
         if not edges.reads & holding:
             continue
         columns = (column for run in generation.runs for column in described_by(known.state, run))
-        told = {column.dataset for column in columns}
-        if bare := edges.writes - told - holding:
+        described = {column.dataset for column in columns}
+        if bare := edges.writes - described - holding:
             open_ += map(Node.of_dataset, bare)
         if bare or not edges.writes:
             found.add(Node.of_job(generation.job))

@@ -193,9 +193,9 @@ class Live:
                 for item in waiting:
                     self._append([item])
                 return
-            told = error if isinstance(error, LogError) else UnstorableError(str(error))
+            reason = error if isinstance(error, LogError) else UnstorableError(str(error))
             for _, future in waiting:
-                future.set_exception(told)
+                future.set_exception(reason)
             return
         unclaimed = set(appended.new)
         for batch, future in waiting:
