@@ -138,6 +138,28 @@ def test_runs_upstream_are_those_that_wrote_what_was_read_whoever_else_wrote_it_
     assert client.get("/api/v1/runlineage/upstream?runId=nope").status_code == 404
 
 
+def test_upstream_run_may_start_at_the_same_instant(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    task = ("task", "dag.task")
+    _take(
+        live,
+        build,
+        build.run("COMPLETE", "load", "load", "08:00:00", writes=("db|t",)),
+        build.run("COMPLETE", "use", "use", "08:00:00", reads=("db|t",), writes=("db|u",)),
+        build.run("COMPLETE", "again", "use", "08:00:00", reads=("db|u",), writes=("db|u",)),
+        build.run("COMPLETE", "task", "dag.task", "08:00:00", reads=("db|v",)),
+        build.run("COMPLETE", "query", "query", "08:00:00", writes=("db|v",), parent=task),
+    )
+
+    def upstream(run: str) -> list[str]:
+        runs = client.get(f"/api/v1/runlineage/upstream?runId={run}").json()["runs"]
+        return [each["run"]["id"] for each in runs]
+
+    assert upstream("again") == ["again", "use", "load"]
+    assert upstream("task") == ["task"]
+
+
 def test_tags_of_jobs_datasets_and_fields_come_from_their_facets(
     live: Live, client: TestClient, build: Any
 ) -> None:
@@ -249,3 +271,42 @@ def test_days_of_a_place_are_as_long_as_its_clock_says() -> None:
     hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in found]
     assert hours == [24, 24, 24, 24, 24, 23, 24]
     assert from_micros(found[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["f.own", "f.other"])
+def test_run_that_is_its_own_parent_has_the_times_of_its_events(
+    name: str, live: Live, client: TestClient, build: Any
+) -> None:
+    run = build.run("COMPLETE", "r", "f.own", "08:00:00", parent=("r", name), root=("top", "f"))
+    _take(live, build, run)
+    jobs = client.get("/api/v1/jobs").json()["jobs"]
+    assert {job["name"] for job in jobs} == {
+        "f.own": {"f.own"},
+        "f.other": {"f", "f.own", "f.other"},
+    }[name]
+    for job in jobs:
+        runs = client.get(f"/api/v1/namespaces/demo/jobs/{job['name']}/runs").json()["runs"]
+        for shown in (job, *runs):
+            assert {shown["createdAt"], shown["updatedAt"]} == {"2025-11-21T08:00:00Z"}, job
+
+
+def test_column_lineage_of_an_unknown_column_is_404(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    run = build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|t",), writes=("db|u",))
+    source = {"namespace": "db", "name": "t", "field": "source"}
+    run["outputs"][0]["facets"] = {
+        **_schema("alone"),
+        "columnLineage": {"fields": {"made": {"inputFields": [source]}}},
+    }
+    _take(live, build, run)
+
+    def get(column: str) -> Any:
+        return client.get(f"/api/v1/column-lineage?nodeId=datasetField:{column}")
+
+    edges = [len(get(column).json()["graph"]) for column in ("db:u:made", "db:t:source")]
+    assert edges == [2, 0]
+    assert get("db:u:alone").json() == {"graph": []}
+    answer = get("db:u:mode")
+    assert answer.status_code == 404
+    assert answer.json()["message"] == "u has no column 'mode'; it has alone, made"

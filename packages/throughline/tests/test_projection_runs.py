@@ -8,9 +8,9 @@ import pytest
 from throughline.graph.answers import runs_answer
 from throughline.log import EventLog
 from throughline.projection import RunState, outcome, start_of
-from throughline.projection.derived import begin_of
+from throughline.projection.derived import begin_of, parent_of
 from throughline.projection.live import Batch, Live
-from throughline.spec import shown_time
+from throughline.spec import shown_time, with_parent
 
 
 def _run(state: Any, run_id: str) -> Any:
@@ -147,3 +147,17 @@ def test_a_run_that_never_spoke_lasts_as_long_as_what_it_started(build: Any) -> 
     assert outcome(state, silent).state is RunState.COMPLETED
     assert shown_time(outcome(state, silent).ended) == "2025-11-21T08:03:00Z"
     assert shown_time(begin_of(state, silent)) == "2025-11-21T08:01:00Z"
+
+
+def test_legacy_facet_parent_run_is_the_parent(build: Any) -> None:
+    child = build.run("COMPLETE", "c", "dag.task", "08:00:00", parent=("p", "dag"))
+    facets = child["run"]["facets"]
+    facets["parentRun"] = facets.pop("parent")
+    state = build.state(child, build.run("START", "p", "dag", "07:59:00"))
+    run = next(run for run in state.runs.values() if run.key.run_id == "c")
+    above = parent_of(state, run)
+    assert above is not None
+    assert above.key.job.name == "dag"
+    assert run.facets.plain().keys() == {"parent"}
+    both = facets | {"parent": {"run": {"runId": "q"}, "job": {"namespace": "demo", "name": "d"}}}
+    assert with_parent(both) == {"parent": both["parent"]}

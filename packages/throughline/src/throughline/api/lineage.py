@@ -17,8 +17,16 @@ from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import column_graph_of, graph_of, latest_of, level_of, once_an_event
+from throughline.graph.answers import (
+    column_graph_of,
+    generations_of,
+    graph_of,
+    latest_of,
+    level_of,
+    once_an_event,
+)
 from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.columns import check_column
 from throughline.graph.nodes import find_field
 from throughline.identity import DatasetName
 from throughline.projection import Job, State
@@ -158,7 +166,10 @@ class _Columns:
 def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
     if node.startswith("datasetField:"):
         dataset, field = find_field(state, node)
-        return {Column(DatasetName(dataset.namespace, dataset.name), field)}
+        column = Column(DatasetName(dataset.namespace, dataset.name), field)
+        if not (_sources(graph, column) or _targets(graph, column)):
+            check_column(generations_of(state), dataset, field)
+        return {column}
     root = _root(state, node)
     names = {DatasetName(root.namespace, root.name)}
     if root.type == "job":

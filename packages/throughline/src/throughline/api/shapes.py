@@ -23,7 +23,7 @@ from throughline.graph.answers import latest_of
 from throughline.graph.column_graph import Column, source_of
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
-from throughline.projection.derived import begin_of, children_of, parent_of
+from throughline.projection.derived import begin_of, descendants_of, parent_of
 from throughline.spec import (
     Facets,
     JobRef,
@@ -100,15 +100,35 @@ class Shapes:
         """When a job was first and last heard of; of a silent one its runs tell."""
         first, last = job.first, job.last
         if first is None and newest_first:
-            first = begin_of(self._state, newest_first[-1])
-            last = max(self._heard(run) for run in newest_first)
+            first = self._begun(newest_first[-1])
+            heard = map(self._heard, newest_first)
+            last = max((time for time in heard if time is not None), default=None)
         return {"createdAt": shown_time(first), "updatedAt": shown_time(last)}
 
-    def _heard(self, run: Run) -> int:
-        """When something was last heard of a run; of a silent one its children tell."""
-        if run.last is not None:
-            return run.last
-        return max((child.last or 0 for child in children_of(self._state, run)), default=0)
+    def _begun(self, run: Run) -> int | None:
+        """Return when a run was first mentioned; a silent one by those below it or naming it."""
+        if run.first is not None:
+            return run.first
+        begun = begin_of(self._state, run)
+        times = (each.first for each in self._naming(run)) if begun is None else (begun,)
+        return min((time for time in times if time is not None), default=None)
+
+    def _heard(self, run: Run) -> int | None:
+        """Return when a run was last mentioned; a silent one by those below it or naming it."""
+        below = [run, *descendants_of(self._state, run)] if run.last is None else [run]
+        for runs in (below, self._naming(run)):
+            if times := [each.last for each in runs if each.last is not None]:
+                return max(times)
+        return None
+
+    def _naming(self, run: Run) -> list[Run]:
+        """Return the runs that name a run as above them, even if its id means another one."""
+        found = {run.key: run}
+        open_ = [run]
+        while open_:
+            new = (open_.pop().children or set()) - found.keys()
+            open_ += [found.setdefault(key, self._state.runs[key]) for key in sorted(new)]
+        return list(found.values())
 
     def job_version(self, job: Job, version: JobVersion) -> dict[str, Any]:
         """One way in which a job ran, with the newest run that did it."""
@@ -139,7 +159,7 @@ class Shapes:
         version = self.versions.of_run(run)
         return {
             "id": run.key.run_id,
-            "createdAt": shown_time(run.first or begin_of(self._state, run)),
+            "createdAt": shown_time(self._begun(run)),
             "updatedAt": shown_time(self._heard(run)),
             "nominalStartTime": _time(nominal.get("nominalStartTime")),
             "nominalEndTime": _time(nominal.get("nominalEndTime")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,7 @@ from functools import lru_cache
 from throughline.api.facets import location_of
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
-from throughline.projection.derived import begin_of
+from throughline.projection.derived import begin_of, lineage_of
 from throughline.projection.facets import Stamp, unpack
 from throughline.spec import Facets, JobRef
 
@@ -93,16 +93,24 @@ class Versions:
     def read(self, run: Run, name: DatasetName, use: Use) -> tuple[str, Run | None]:
         """The id of the version that a run read, and who had made it.
 
-        It is the one that the version facet names, or else the newest that had been begun before
-        the run was.
+        It is the one that the version facet names, or else the newest whose maker had begun by the
+        time that the run did and is neither the run itself nor above or below it.
         """
         times, made = self._made(name)
         if use.version is not None:
             makers = [maker for label, maker, _ in made if label == use.version[1]]
             return self._id(name, use.version[1]), makers[0] if makers else None
-        before = bisect_left(times, start_of(run) or 0)
-        label, maker, _ = made[before - 1] if before else (_MET, None, None)
+        start = start_of(run) or 0
+        last = bisect_right(times, start)
+        while last and times[last - 1] == start and self._are_related(run, made[last - 1][1]):
+            last -= 1
+        label, maker, _ = made[last - 1] if last else (_MET, None, None)
         return self._id(name, label), maker
+
+    def _are_related(self, run: Run, other: Run) -> bool:
+        """Return whether one of two runs is the other or above it."""
+        above, above_other = lineage_of(self._state, run), lineage_of(self._state, other)
+        return any(each is other for each in above) or any(each is run for each in above_other)
 
     def of_run(self, run: Run) -> JobVersion | None:
         """The version of its job that a run was; None as long as it is open."""

@@ -24,7 +24,7 @@ from throughline.errors import DeliveryError
 from throughline.identity import canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
-from throughline.spec import EVERY_ROW, parse_columns
+from throughline.spec import EVERY_ROW, parse_columns, with_parent
 
 Pair = tuple[str, str]
 Name = Callable[[str, str], Pair]
@@ -146,7 +146,7 @@ def _things(body: Body, dataset_name: Name, job_name: Name) -> Told:
     if is_run(body):
         run = ("run", uuid_of(body["run"]["runId"]))
         found["runs"].add(run)
-        facets = body["run"].get("facets") or {}
+        facets = with_parent(body["run"].get("facets") or {})
         _facets(found, "run", run, facets)
         if above := _run_of(facets.get("parent")):
             found["hierarchy"].add((run, above))

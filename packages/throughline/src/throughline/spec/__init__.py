@@ -24,7 +24,14 @@ from throughline.spec.event import (
 )
 from throughline.spec.limits import check_limits
 from throughline.spec.odd import Oddity, oddities
-from throughline.spec.parse import load, load_plain, parse_alias, parse_event, run_id_of
+from throughline.spec.parse import (
+    load,
+    load_plain,
+    parse_alias,
+    parse_event,
+    run_id_of,
+    with_parent,
+)
 from throughline.spec.times import from_micros, parse_time, shown_time, to_micros
 
 __all__ = [
@@ -60,4 +67,5 @@ __all__ = [
     "shown_time",
     "source_datasets",
     "to_micros",
+    "with_parent",
 ]

@@ -67,7 +67,7 @@ def parse_event(body: Any, digest: str) -> Event:
         return JobEvent(time, digest, ref, facets, inputs, outputs)
     run = _object(event.get("run"), "run")
     run_id = run_id_of(_text(run.get("runId"), "run.runId"))
-    run_facets = _facets(run.get("facets"))
+    run_facets = with_parent(_facets(run.get("facets")))
     type_ = _type(event.get("eventType"))
     return RunEvent(time, digest, type_, run_id, run_facets, ref, facets, inputs, outputs)
 
@@ -90,6 +90,14 @@ def kind_of(event: dict[str, Any]) -> str:
     if named == "JobEvent" or ("eventType" not in event and named != "RunEvent"):
         return "job"
     return "run"
+
+
+def with_parent(facets: Facets) -> Facets:
+    """Return the facets of a run with `parentRun`, the parent facet's first name, as `parent`."""
+    if "parentRun" not in facets:
+        return facets
+    others = {name: facet for name, facet in facets.items() if name != "parentRun"}
+    return {"parent": facets["parentRun"], **others}
 
 
 def _object(value: Any, path: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from throughline.deliver.datasets import Body, named
 from throughline.deliver.known import PLACING, Known
+from throughline.spec import with_parent
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
@@ -83,7 +84,7 @@ def whole(event: Body, known: Known) -> Body:
         "eventType": event.get("eventType") or "OTHER",
         "run": {
             "runId": uuid_of(event["run"]["runId"]),
-            "facets": run_facets | _facets(event["run"]),
+            "facets": run_facets | with_parent(_facets(event["run"])),
         },
         "job": job,
         "inputs": list(known.inputs) or event.get("inputs") or [],
