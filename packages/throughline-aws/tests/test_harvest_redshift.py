@@ -16,7 +16,8 @@ from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from throughline_aws.harvest import redshift
-from throughline_aws.harvest.statements import Session, read_statement
+from throughline_aws.harvest.session import Session
+from throughline_aws.harvest.statements import read_statement
 
 Harvest = Callable[..., Any]
 Harvested = Callable[..., list[dict[str, Any]]]
@@ -297,7 +298,7 @@ def test_select_into_makes_a_table_and_its_columns() -> None:
         )
         assert found is not None
         assert (found.kind, found.target) == ("ctas", ("dev", schema, "s"))
-        assert found.temporary == ("s" if temporary else None)
+        assert found.temporary == (("s",) if temporary else ())
         assert {n: {o.column for o in of} for n, of in found.columns.items()} == {
             "id": {"id"},
             "f": {"fare"},
@@ -377,19 +378,51 @@ def test_a_text_that_goes_on_is_read_to_its_end(
     assert _edges(_ends(harvested())["1"])[0] == _names("public.rides", "public.daily")
 
 
-def test_temporary_tables_are_those_of_a_session_also_in_the_next_harvest(
+def test_temporary_tables_keep_their_sources_until_the_next_harvest(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
     _ran(warehouse, 1, "create temp table s as select id from zones", session=7)
+    _ran(warehouse, 2, "insert into s select id from daily", session=7, status="failed")
     _harvest(harvest, "--yes")
-    _ran(warehouse, 2, "insert into rides (id) select id from s", session=7)
-    _ran(warehouse, 3, "insert into rides (id) select id from s", session=8)
-    _ran(warehouse, 4, "insert into rides (id) select id from #t", session=8)
-    _harvest(harvest, "--yes")
+    _ran(warehouse, 3, "insert into rides (id) select id from s", session=7)
+    _ran(warehouse, 4, "insert into rides (id) select id from s", session=8)
+    _ran(warehouse, 5, "insert into rides (id) select id from #t", session=8)
+    told = _harvest(harvest, "--yes")
+    assert "query 5: the sources of temporary table #t are unknown" in told.err
     found = _ends(harvested())
-    assert _edges(found["1"])[1] == _edges(found["2"])[0] == _names("pg_temp_postgres.s")
-    assert _edges(found["3"])[0] == _names("public.s")
-    assert _edges(found["4"])[0] == _names("pg_temp_postgres.#t")
+    assert _edges(found["1"]) == (_names("public.zones"), set())
+    assert _edges(found["2"]) == (_names("public.daily"), set())
+    assert found["2"]["eventType"] == "FAIL"
+    assert _edges(found["3"]) == (_names("public.zones"), _names("public.rides"))
+    assert _edges(found["4"]) == (_names("public.s"), _names("public.rides"))
+    assert _edges(found["5"]) == (set(), _names("public.rides"))
+    fields = found["3"]["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert [(each["name"], each["field"]) for each in fields["id"]["inputFields"]] == [
+        ("dev.public.zones", "id")
+    ]
+
+
+def test_upsert_reads_the_file_behind_its_temporary_table(
+    warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
+) -> None:
+    for number, text in enumerate(
+        [
+            "create temp table stage (like rides)",
+            "copy stage from 's3://raw/rides/dt=1' iam_role default",
+            "delete from rides using stage where rides.id = stage.id",
+            "insert into rides select * from stage",
+            "drop table stage",
+        ]
+    ):
+        _ran(warehouse, number, text, kind="DDL" if number in (0, 4) else "INSERT")
+    assert "not understood 0" in _harvest(harvest, "--yes").out
+    found = _ends(harvested())
+    file, rides = {"s3://raw|rides/dt=1"}, _names("public.rides")
+    assert {number: _edges(event) for number, event in found.items()} == {
+        "1": (file, set()),
+        "2": (file, rides),
+        "3": (file, rides),
+    }
 
 
 def test_in_parts_twice_late_and_at_once_are_the_same(

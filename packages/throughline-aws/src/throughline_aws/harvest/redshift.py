@@ -21,19 +21,14 @@ from throughline.log import Refusal
 from throughline.spec import dump
 from throughline.wrap.events import facet
 from throughline_aws.harvest.aws import Account, start_of, told
-from throughline_aws.harvest.statements import (
-    Columns,
-    Origin,
-    Session,
-    Statement,
-    Table,
-    UnreadError,
-    read_statement,
-)
+from throughline_aws.harvest.model import Statement, UnreadError, after
+from throughline_aws.harvest.relations import Origins, Table
+from throughline_aws.harvest.session import SESSIONS, Columns, Session, SessionTable
+from throughline_aws.harvest.statements import read_statement
 
 _AT_ONCE = 500
 _WHOLE = 4_000  # characters of a text that may go on in SYS_QUERY_TEXT
-_SESSIONS = 1_000  # of which it is known what temporary tables they made
+_SESSIONS = 500  # whose temporary tables are known
 _SEEN = 20_000  # queries of the hour that is read again
 _WAIT_SECONDS = 0.2
 _OVER = ("FINISHED", "FAILED", "ABORTED")
@@ -121,7 +116,7 @@ class Redshift:
         """Read the history from the last time on, by when statements ended."""
         start = start_of(cursor.get("until"), since, datetime.now(UTC))
         at = {"time": _stamp(start), "id": "0"}
-        temporary: dict[str, list[str]] = dict(cursor.get("temporary", {}))
+        sessions = SESSIONS.validate_python(cursor.get("sessions", {}))
         seen = dict.fromkeys(cursor.get("seen", []))  # in the order in which they ended
         with told(f"the history of {self._warehouse.database} in Redshift"):
             users = {str(id_): name for id_, name in self._ask(_USERS)}
@@ -132,39 +127,49 @@ class Redshift:
                     # What was told is not told anew with the columns that tables have by now.
                     if query.id not in seen:
                         seen[query.id] = None
-                        self._place(query, columns, temporary, lines)
+                        self._place(query, columns, sessions, lines)
                 at = {"time": rows[-1][7], "id": str(rows[-1][0])}
                 until = _moment(at["time"]).isoformat()
-                kept = dict(list(temporary.items())[-_SESSIONS:])
-                cursor = {"until": until, "temporary": kept, "seen": list(seen)[-_SEEN:]}
+                for session in list(sessions)[:-_SESSIONS]:
+                    del sessions[session]
+                kept = SESSIONS.dump_python(sessions, mode="json")
+                cursor = {"until": until, "sessions": kept, "seen": list(seen)[-_SEEN:]}
                 yield Portion(lines, cursor)
 
     def _place(
-        self, query: _Query, columns: Columns, temporary: dict[str, list[str]], lines: Lines
+        self,
+        query: _Query,
+        columns: Columns,
+        sessions: dict[str, dict[str, SessionTable]],
+        lines: Lines,
     ) -> None:
-        """Make the events of a query, if it moves data."""
-        text = query.text
+        """Add the events of a query if it moves data; note its effect on temporary tables."""
+        text, place = query.text, f"query {query.id}"
         if len(text) >= _WHOLE:
             text = "".join(str(piece) for (piece,) in self._ask(_TEXT, id=query.id)).rstrip()
         text = text.replace("\\n", "\n").replace("\\t", "\t")  # as the system tables write them
-        own = frozenset(temporary.get(query.session, ()))
+        own = sessions.get(query.session, {})
         session = Session(self._warehouse.database, query.user, columns, own)
         try:
             statement = read_statement(text, session)
         except UnreadError as error:
-            lines.refusals.append(Refusal(f"query {query.id}", str(error), ""))
+            lines.refusals.append(Refusal(place, str(error), ""))
             return
         if statement is None:
             return
-        if statement.temporary and statement.temporary not in own:
-            temporary[query.session] = [*temporary.pop(query.session, []), statement.temporary]
-        for body in self._ran(query, text, statement, columns).events():
-            lines.add(dump(body), f"query {query.id}")
+        if statement.temporary and query.status == "success":
+            sessions.pop(query.session, None)
+            sessions[query.session] = after(own, statement)
+        for name in statement.unknown:
+            reason = f"the sources of temporary table {name} are unknown: no earlier query made it"
+            lines.refusals.append(Refusal(place, reason, ""))
+        if statement.moves_data:
+            for body in self._ran(query, text, statement, columns).events():
+                lines.add(dump(body), place)
 
     def _ran(self, query: _Query, text: str, statement: Statement, columns: Columns) -> Ran:
         target = statement.target
         named = ".".join(target) if target else f"{self._warehouse.database}.unload"
-        output = self._output(statement, columns)
         parameters = [{"key": "user", "name": "user", "value": query.user}]
         return Ran(
             (self._namespace, f"{named}.{statement.kind}.{statement.shape}"),
@@ -178,7 +183,8 @@ class Redshift:
                 *(self._table(each, columns) for each in statement.tables),
                 *(dataset(*location(url)) for url in statement.files),
             ],
-            outputs=[output],
+            # A temporary table is no dataset: its readers have its sources as their inputs.
+            outputs=[] if statement.temporary else [self._output(statement, columns)],
             job_facets={"sql": facet("1-1-0/SQLJob", query=text, dialect="redshift")},
             run_facets={
                 "externalQuery": facet(
@@ -198,10 +204,9 @@ class Redshift:
             output["facets"]["columnLineage"] = facet(
                 "1-2-0/ColumnLineageDataset",
                 fields={
-                    name: {"inputFields": [self._origin(each) for each in origins]}
-                    for name, origins in traced.items()
+                    name: {"inputFields": self._inputs(origins)} for name, origins in traced.items()
                 },
-                dataset=[self._origin(each) for each in statement.indirect],
+                dataset=self._inputs(statement.indirect),
             )
         return output
 
@@ -211,14 +216,20 @@ class Redshift:
         facets = {"schema": schema(fields)} if fields else {}
         return dataset(self._namespace, ".".join(table), **facets)
 
-    def _origin(self, origin: Origin) -> Body:
-        how = {"type": origin.type, "subtype": origin.how}
-        return {
-            "namespace": self._namespace,
-            "name": ".".join(origin.table),
-            "field": origin.column,
-            "transformations": [how],
-        }
+    def _inputs(self, origins: Origins) -> list[Body]:
+        """Return source columns as the facet has them, each with all its transformations."""
+        kinds: dict[tuple[Table, str], list[Body]] = {}
+        for table, column, kind in sorted(origins):
+            kinds.setdefault((table, column), []).append(kind._asdict())
+        return [
+            {
+                "namespace": self._namespace,
+                "name": ".".join(table),
+                "field": column,
+                "transformations": transformations,
+            }
+            for (table, column), transformations in kinds.items()
+        ]
 
     def _columns(self) -> Columns:
         found: dict[Table, dict[str, str]] = {}

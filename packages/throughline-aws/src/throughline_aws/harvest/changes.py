@@ -1,0 +1,124 @@
+"""UPDATE, DELETE and MERGE, each read as the SELECT whose rows it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from throughline_aws.harvest.model import (
+    Statement,
+    columns_of,
+    name_columns,
+    new_statement,
+    read_query,
+    target_of,
+)
+from throughline_aws.harvest.relations import Origins, Table
+from throughline_aws.harvest.session import Session
+
+
+def read_update(parsed: exp.Update, session: Session) -> Statement | None:
+    given = {each.this.name: [each.expression] for each in parsed.expressions}
+    from_ = parsed.args.get("from_")
+    select = exp.select().from_(parsed.this.copy())
+    for table in _flattened([from_.this] if from_ else []):
+        select = _joined(select, table)
+    return _change("update", parsed, given, select, parsed.args.get("where"), session)
+
+
+def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
+    if not parsed.this:  # DELETE t USING …, without FROM
+        parsed.set("this", parsed.args["tables"][0])
+    using, where = parsed.args.get("using") or [], parsed.args.get("where")
+    select = exp.select().from_(parsed.this.copy())
+    for table in _flattened(using):
+        select = _joined(select, table)
+    kind = "delete" if using or where else "truncate"
+    return _change(kind, parsed, {}, select, where, session)
+
+
+def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
+    target, source = parsed.this, parsed.args["using"]
+    given: dict[str, list[exp.Expr]] = {}
+    conditions = []
+    for when in parsed.args["whens"].expressions:
+        then = when.args.get("then")
+        if condition := when.args.get("condition"):
+            conditions.append(condition.copy())
+        if isinstance(then, exp.Update):
+            pairs = [(each.this.name, each.expression) for each in then.expressions]
+        elif isinstance(then, exp.Insert):
+            pairs = _inserted(then, columns_of(target, session))
+        else:
+            continue
+        for name, value in pairs:
+            given.setdefault(name, []).append(value)
+    if parsed.meta.get("removes_duplicates") and isinstance(source, exp.Table):
+        names = columns_of(source, session)
+        for name, own in zip(columns_of(target, session) or names, names, strict=False):
+            given[name] = [exp.column(own, table=source.alias_or_name)]
+    select = exp.select().from_(target.copy())
+    select = select.join(source.copy(), on=parsed.args["on"].copy())
+    where = exp.Where(this=exp.and_(*conditions)) if conditions else None
+    return _change("merge", parsed, given, select, where, session)
+
+
+def _inserted(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
+    """Return the columns and values of WHEN NOT MATCHED THEN INSERT."""
+    if then.expression:
+        names = [each.name for each in then.this.expressions]
+        return list(zip(names, then.expression.expressions, strict=False))
+    # Without names, sqlglot takes VALUES for a function in the place of the names.
+    values = then.this.expressions[0].expressions if isinstance(then.this, exp.Tuple) else []
+    return list(zip(known, values, strict=False))
+
+
+def _change(
+    kind: str,
+    parsed: exp.Expr,
+    given: Mapping[str, list[exp.Expr]],
+    select: exp.Select,
+    where: exp.Expr | None,
+    session: Session,
+) -> Statement:
+    """Return a statement that changes a table by the rows of a query of it and other tables.
+
+    Dependencies of the target on itself are left out: they add no source.
+    """
+    table, _ = target_of(parsed.this)
+    statement = new_statement(kind, table, session)
+    pairs = [(name, value) for name, values in given.items() for value in values]
+    for _, value in pairs:
+        select = select.select(value.copy())
+    if where is not None:
+        select = select.where(where.this.copy())
+    if with_ := parsed.args.get("with_"):
+        select.set("with_", with_.copy())
+    relation = read_query(select, statement, session, changed=statement.target)
+    name_columns(statement, relation, [name for name, _ in pairs], session)
+    for name, origins in statement.columns.items():
+        statement.columns[name] = _without(origins, statement.target)
+    statement.indirect = _without(statement.indirect, statement.target)
+    return statement
+
+
+def _without(origins: Origins, table: Table | None) -> Origins:
+    return frozenset(origin for origin in origins if origin.table != table)
+
+
+def _flattened(tables: Iterable[exp.Expr]) -> list[exp.Expr]:
+    """Return tables and joins of `a, b JOIN c` one after another."""
+    found: list[exp.Expr] = []
+    for table in tables:
+        bare = table.copy()
+        joins = bare.args.pop("joins", None) or []
+        found += [bare, *joins]
+    return found
+
+
+def _joined(select: exp.Select, table: exp.Expr) -> exp.Select:
+    if isinstance(table, exp.Join):
+        select.append("joins", table.copy())
+        return select
+    return select.join(table, join_type="cross")

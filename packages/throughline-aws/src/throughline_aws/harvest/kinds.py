@@ -1,0 +1,150 @@
+"""Kinds of column dependencies, as OpenLineage's columnLineage facet 1-2-0 names them.
+
+The rules for expressions are those of OpenLineage's Spark listener where it has one:
+
+- a column alone is DIRECT/IDENTITY, in an expression DIRECT/TRANSFORMATION, in an aggregate
+  DIRECT/AGGREGATION;
+- conditions of CASE, IF, NVL2, DECODE and all arguments of COALESCE and NULLIF are
+  INDIRECT/CONDITIONAL, and the values they select from are DIRECT/TRANSFORMATION;
+- PARTITION BY and ORDER BY of a window are INDIRECT/WINDOW, ORDER BY of an aggregate's rows is
+  INDIRECT/SORT and its FILTER is INDIRECT/FILTER;
+- COUNT and hash functions mask: the target does not show the source's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlglot import exp
+
+__all__ = ["CONDITIONAL", "FILTER", "GROUP_BY", "IDENTITY", "JOIN", "SORT", "Kind", "parts_of"]
+
+
+class Kind(NamedTuple):
+    """Type, subtype and masking of a transformation."""
+
+    type: str
+    subtype: str
+    masking: bool = False
+
+    def over(self, inner: Kind) -> Kind:
+        """Return the kind of a dependency that passes through `inner` and then through this one.
+
+        An indirect step makes the whole path indirect; of direct steps the strongest one counts.
+        """
+        if self.type == _INDIRECT:
+            return self
+        if inner.type == _INDIRECT:
+            return inner
+        subtype = max(self.subtype, inner.subtype, key=_STRENGTH.index)
+        return Kind(_DIRECT, subtype, self.masking or inner.masking)
+
+
+_DIRECT, _INDIRECT = "DIRECT", "INDIRECT"
+_STRENGTH = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+
+IDENTITY = Kind(_DIRECT, "IDENTITY")
+_TRANSFORMATION = Kind(_DIRECT, "TRANSFORMATION")
+_AGGREGATION = Kind(_DIRECT, "AGGREGATION")
+JOIN, FILTER, GROUP_BY, SORT, _WINDOW, CONDITIONAL = (
+    Kind(_INDIRECT, subtype)
+    for subtype in ("JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW", "CONDITIONAL")
+)
+
+_MASKING = (exp.Count, exp.ApproxDistinct, exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2)
+_MASKING_NAMES = frozenset({"checksum", "crc32", "farmfingerprint64", "fnv_hash", "func_sha1"})
+# They return the value of one row of the window, which is no aggregation of several.
+_OF_ONE_ROW = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead)
+# WITHIN GROUP (ORDER BY x): their value comes from x itself.
+_OF_SORTED = (exp.PercentileCont, exp.PercentileDisc, exp.Mode)
+
+_Part = tuple[exp.Expr, Kind]
+
+
+def parts_of(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the operands of an expression, each with the kind of its influence on the value."""
+    if isinstance(node, exp.Alias | exp.Paren | exp.IgnoreNulls | exp.RespectNulls):
+        yield node.this, IDENTITY
+    elif special := _SPECIAL.get(type(node)):
+        yield from special(node)
+    else:
+        is_aggregate = isinstance(node, exp.AggFunc) and not isinstance(node, _OF_ONE_ROW)
+        kind = (_AGGREGATION if is_aggregate else _TRANSFORMATION)._replace(masking=_masks(node))
+        yield from ((child, kind) for child in node.iter_expressions())
+
+
+def _masks(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _MASKING_NAMES
+    return isinstance(node, _MASKING)
+
+
+def _given(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:
+    return ((node, kind) for node in nodes if node is not None)
+
+
+def _case(node: exp.Expr) -> Iterator[_Part]:
+    yield from _given(node.args.get("this"), kind=CONDITIONAL)
+    yield from _given(*node.args["ifs"], node.args.get("default"), kind=_TRANSFORMATION)
+
+
+def _if(node: exp.Expr) -> Iterator[_Part]:
+    yield from _given(node.this, kind=CONDITIONAL)
+    yield from _given(node.args.get("true"), node.args.get("false"), kind=_TRANSFORMATION)
+
+
+def _coalesce(node: exp.Expr) -> Iterator[_Part]:
+    yield from _given(node.this, *node.expressions, kind=CONDITIONAL)
+    yield from _given(node.this, *node.expressions, kind=_TRANSFORMATION)
+
+
+def _nullif(node: exp.Expr) -> Iterator[_Part]:
+    yield from _given(node.this, node.expression, kind=CONDITIONAL)
+    yield from _given(node.this, kind=_TRANSFORMATION)
+
+
+def _decode(node: exp.Expr) -> Iterator[_Part]:
+    """DECODE(x, search, result, search, result, …, default)."""
+    value, *rest = node.expressions
+    searches, results = rest[0 : len(rest) // 2 * 2 : 2], rest[1::2]
+    default = rest[-1:] if len(rest) % 2 else []
+    yield from _given(value, *searches, kind=CONDITIONAL)
+    yield from _given(*results, *default, kind=_TRANSFORMATION)
+
+
+def _window(node: exp.Expr) -> Iterator[_Part]:
+    yield node.this, IDENTITY
+    spec = (*node.args.get("partition_by", ()), node.args.get("order"))
+    yield from _given(*spec, kind=_WINDOW)
+
+
+def _within_group(node: exp.Expr) -> Iterator[_Part]:
+    yield node.this, IDENTITY
+    yield node.expression, _AGGREGATION if isinstance(node.this, _OF_SORTED) else SORT
+
+
+def _filter(node: exp.Expr) -> Iterator[_Part]:
+    yield node.this, IDENTITY
+    yield node.expression, FILTER
+
+
+def _order(node: exp.Expr) -> Iterator[_Part]:
+    """ORDER BY within the arguments of an aggregate, whose argument is `this`."""
+    yield from _given(node.args.get("this"), kind=IDENTITY)
+    is_of_sorted = isinstance(node.parent, exp.WithinGroup)
+    yield from _given(*node.expressions, kind=IDENTITY if is_of_sorted else SORT)
+
+
+_SPECIAL = {
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.Nvl2: _if,
+    exp.DecodeCase: _decode,
+    exp.Window: _window,
+    exp.WithinGroup: _within_group,
+    exp.Filter: _filter,
+    exp.Order: _order,
+}

@@ -1,0 +1,116 @@
+"""The inputs and the output of one SQL statement, and how they are filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from throughline_aws.harvest.query import Reader
+from throughline_aws.harvest.relations import NONE, Origins, Relation, Table
+from throughline_aws.harvest.session import Session, SessionTable, Temporary
+
+
+class UnreadError(Exception):
+    """A statement that may move data was not understood."""
+
+
+@dataclass(slots=True)
+class Statement:
+    """Inputs and output of a statement. Files are URLs; temporary tables are not among them."""
+
+    kind: str
+    shape: str
+    """Digest that is the same for statements that differ in literals only."""
+    target: Table | None = None
+    to_file: str | None = None
+    tables: list[Table] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    columns: dict[str, Origins] = field(default_factory=dict)
+    indirect: Origins = NONE
+    """Columns that determine the rows."""
+    temporary: tuple[str, ...] = ()
+    """Temporary tables that it writes or drops; if there are any, it has no output dataset."""
+    layout: SessionTable | None = None
+    """The temporary table that it creates, without rows."""
+    unknown: list[str] = field(default_factory=list)
+    """Temporary tables that it reads and whose contents are unknown."""
+
+    @property
+    def moves_data(self) -> bool:
+        """True unless it only creates, empties or drops a temporary table."""
+        return not self.temporary or bool(self.tables or self.files)
+
+
+def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]:
+    """Return a session's temporary tables after a statement succeeded."""
+    tables = dict(temporary)
+    for name in statement.temporary:
+        table = tables.pop(name, SessionTable())
+        if statement.kind == "drop":
+            continue
+        if statement.layout is not None:
+            table = statement.layout
+        elif statement.kind == "truncate":
+            table = table.emptied()
+        tables[name] = table.with_rows(
+            statement.columns, statement.indirect, statement.tables, statement.files
+        )
+    return tables
+
+
+def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
+    temporary = (table.name,) if session.is_temporary(table) else ()
+    return Statement(kind, "", session.table(table), temporary=temporary)
+
+
+def target_of(found: exp.Expr) -> tuple[exp.Table, list[str]]:
+    """Return the table that is written, and the columns that are listed with it."""
+    if isinstance(found, exp.Schema) and isinstance(found.this, exp.Table):
+        return found.this, [each.name for each in found.expressions]
+    if isinstance(found, exp.Table):
+        return found, []
+    raise UnreadError(f"it writes to {found.sql()[:80]}, which is no table")
+
+
+def columns_of(table: exp.Table, session: Session) -> list[str]:
+    """Return the names of a table's columns if all are known."""
+    relation = session.relation(table)
+    return [name for name, _ in relation.columns] if relation.is_whole else []
+
+
+def read_query(
+    query: exp.Expr, statement: Statement, session: Session, changed: Table | None = None
+) -> Relation:
+    """Read a query, and note the tables and files that it reads; not the one it changes."""
+
+    def relation(found: exp.Table) -> Relation:
+        if session.table(found) != changed:
+            if not session.is_temporary(found):
+                statement.tables.append(session.table(found))
+            elif own := session.temporary.get(found.name):
+                statement.tables += own.tables
+                statement.files += own.files
+            else:
+                statement.unknown.append(found.name)
+        return session.relation(found)
+
+    found = Reader(relation).query(query)
+    statement.tables = list(dict.fromkeys(statement.tables))
+    statement.files = list(dict.fromkeys(statement.files))
+    statement.indirect = found.rows
+    return found
+
+
+def name_columns(
+    statement: Statement, relation: Relation, names: list[str], session: Session
+) -> None:
+    """Set the columns of a statement to those of a query, under the names of the target's."""
+    if names and not relation.is_whole:  # which is the first, the second… is unknown
+        return
+    known = session.columns.get(statement.target, {}) if statement.target else {}
+    for index, (own, origins) in enumerate(relation.columns):
+        name = names[index] if index < len(names) else own
+        if name not in known and name.lower() in known:  # an alias in quotes
+            name = name.lower()
+        statement.columns[name] = statement.columns.get(name, NONE) | origins

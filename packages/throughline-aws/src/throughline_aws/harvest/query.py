@@ -1,0 +1,284 @@
+"""Column lineage of a query, by one pass over it from its sources to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from throughline_aws.harvest.kinds import (
+    CONDITIONAL,
+    FILTER,
+    GROUP_BY,
+    IDENTITY,
+    JOIN,
+    SORT,
+    Kind,
+    parts_of,
+)
+from throughline_aws.harvest.relations import (
+    NONE,
+    Frame,
+    NamedColumns,
+    Origin,
+    Origins,
+    Relation,
+    combined,
+    under,
+)
+
+
+class Reader:
+    """Interpreter of queries; `table` returns what a name that is no CTE stands for."""
+
+    def __init__(self, table: Callable[[exp.Table], Relation]) -> None:
+        self._table = table
+
+    def query(
+        self,
+        node: exp.Expr,
+        ctes: Mapping[str, Relation] | None = None,
+        outer: Frame | None = None,
+    ) -> Relation:
+        """Return the columns of a query; `outer` is the query around a subquery."""
+        ctes = self._ctes(node, ctes or {}, outer)
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes, outer)
+        if isinstance(node, exp.Values):
+            return self._values(node, ctes, outer)
+        if isinstance(node, exp.SetOperation):
+            found = self._set_operation(node, ctes, outer)
+        elif isinstance(node, exp.Subquery):
+            found = self.query(node.this, ctes, outer).renamed(node.alias_column_names)
+        else:
+            return Relation(is_whole=False)
+        rows = self._order(node, Frame(outer, ctes), found.columns)
+        return replace(found, rows=found.rows | rows)
+
+    def _ctes(
+        self, node: exp.Expr, outside: Mapping[str, Relation], outer: Frame | None
+    ) -> Mapping[str, Relation]:
+        with_ = node.args.get("with_")
+        if not with_:
+            return outside
+        ctes = dict(outside)
+        for cte in with_.expressions:
+            names = cte.alias_column_names
+            if with_.recursive and isinstance(cte.this, exp.SetOperation):
+                found = self.query(cte.this.this, ctes, outer).renamed(names)
+                before = None
+                while before != (found.columns, found.rows):
+                    before = found.columns, found.rows
+                    found = self.query(cte.this, ctes | {cte.alias: found}, outer).renamed(names)
+            else:
+                found = self.query(cte.this, ctes, outer).renamed(names)
+            ctes[cte.alias] = found
+        return ctes
+
+    def _set_operation(
+        self, node: exp.SetOperation, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        left = self.query(node.this, ctes, outer)
+        right = self.query(node.expression, ctes, outer)
+        rows = left.rows | right.rows
+        if isinstance(node, exp.Except):  # the right side only removes rows
+            removing = NONE.union(*(origins for _, origins in right.columns))
+            return replace(left, rows=rows | under(FILTER, removing))
+        if not (left.is_whole and right.is_whole):
+            return Relation(
+                rows=rows, is_whole=False, other=lambda name: left.column(name) | right.column(name)
+            )
+        pairs = zip(left.columns, right.columns, strict=False)
+        return Relation(tuple((name, mine | its) for (name, mine), (_, its) in pairs), rows)
+
+    def _values(
+        self, node: exp.Values, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        frame = Frame(outer, ctes)
+        rows = [
+            row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions
+        ]
+        origins = [
+            NONE.union(*(self._origins(value, frame) for value in column))
+            for column in zip(*rows, strict=False)
+        ]
+        columns = ((f"column{number}", found) for number, found in enumerate(origins, start=1))
+        return Relation(tuple(columns)).renamed(node.alias_column_names)
+
+    def _select(
+        self, node: exp.Select, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        frame = Frame(outer, ctes)
+        frame.windows = {window.name: window for window in node.args.get("windows") or ()}
+        from_ = node.args.get("from_")
+        rows = self._add(from_.this, frame) if from_ else NONE
+        for item in (*(node.args.get("joins") or ()), *(node.args.get("laterals") or ())):
+            rows |= self._add(item, frame)
+        columns: list[tuple[str, Origins]] = []
+        stars = []
+        for projection in node.expressions:
+            if projection.is_star:
+                stars.append(frame.star(*_star(projection)))
+                columns += stars[-1].columns
+                continue
+            name, origins = projection.output_name, self._origins(projection, frame)
+            columns.append((name, origins))
+            if isinstance(projection, exp.Alias):
+                frame.aliases[name] = origins
+        for kind, clause in _clauses(node):
+            rows |= self._origins(clause, frame, kind)
+        rows |= self._group(node, frame, columns) | self._order(node, frame, columns)
+        unknown = [star for star in stars if not star.is_whole]
+        other = unknown[0].other if len(unknown) == 1 else None
+        return Relation(tuple(columns), rows, not unknown, other)
+
+    def _add(self, item: exp.Expr, frame: Frame) -> Origins:
+        """Add an item of FROM to a frame; return the origins that it adds to the rows."""
+        if not isinstance(item, exp.Join):
+            name, relation = self._source(item, frame)
+            if relation is None:  # joins in parentheses, whose tables are visible
+                rows = self._add(item.this, frame)
+            else:
+                frame.sources[name] = relation
+                rows = relation.rows
+            joins = item.args.get("joins") if isinstance(item, exp.Table | exp.Subquery) else None
+            return rows.union(*(self._add(join, frame) for join in joins or ()))
+        before = dict(frame.sources)
+        rows = self._add(item.this, frame)
+        after = [each for name, each in frame.sources.items() if name not in before]
+        for name in _using(item, before.values(), after):
+            left = frame.shared.get(name) or combined(name, before.values())
+            right = combined(name, after)
+            sides = {"RIGHT": right, "FULL": left | right}
+            frame.shared[name] = sides.get(item.side, left)
+            rows |= under(JOIN, left | right)
+        on = item.args.get("on")
+        return rows | self._origins(on, frame, JOIN) if on else rows
+
+    def _source(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation | None]:
+        """Return the alias and the relation of an item of FROM."""
+        name, names = item.alias_or_name, item.alias_column_names
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
+            cte = None if item.db else frame.ctes.get(item.name)
+            relation = (cte or self._table(item)).renamed(names)
+        elif isinstance(item, exp.Subquery):
+            if isinstance(item.this, exp.Table | exp.Subquery) and not item.alias:
+                return name, None
+            relation = self._derived(item, frame)
+        elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+            relation = self.query(item.this, frame.ctes, frame).renamed(names)
+        elif isinstance(item, exp.Values):
+            relation = self.query(item, frame.ctes, frame.outer)
+        else:  # a function, or an array of a column before it
+            origins = self._origins(item, frame)
+            names = names or [name]
+            columns = tuple((each, origins) for each in names)
+            return name or names[0], Relation(columns, other=lambda _: origins)
+        for pivot in item.args.get("pivots") or ():
+            name, relation = pivot.alias or name, self._pivoted(pivot, relation, frame)
+        return name, relation
+
+    def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
+        if not isinstance(item.this, exp.Table):
+            return self.query(item, frame.ctes, frame.outer)
+        inner = Frame(frame.outer, frame.ctes)
+        rows = self._add(item.this, inner)
+        return replace(inner.star("", set()), rows=rows).renamed(item.alias_column_names)
+
+    def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
+        inner = Frame(frame.outer, frame.ctes, {"": relation})
+        fields = pivot.args["fields"]
+        used = {column.name for column in pivot.find_all(exp.Column)}
+        if pivot.unpivot:
+            values = [self._origins(value, inner) for each in fields for value in each.expressions]
+            made = [(each.this.name, NONE) for each in fields]
+            made += [(each.name, NONE.union(*values)) for each in pivot.expressions]
+        else:
+            keys = NONE.union(*(self._origins(each.this, inner, CONDITIONAL) for each in fields))
+            aggregates = [self._origins(each, inner) | keys for each in pivot.expressions]
+            names = [each.name for each in pivot.args.get("columns") or ()]
+            made = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
+        kept = tuple(pair for pair in relation.columns if pair[0] not in used)
+        groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in kept))
+        return Relation((*kept, *made), relation.rows | under(GROUP_BY, groups), relation.is_whole)
+
+    def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
+        items: list[exp.Expr] = []
+        if group := node.args.get("group"):
+            items += _flat(group)
+            if group.args.get("all"):
+                items += [each for each in node.expressions if not each.find(exp.AggFunc)]
+        if distinct := node.args.get("distinct"):
+            items += _flat(distinct.args.get("on"))
+        return NONE.union(*(self._item(each, frame, columns, GROUP_BY) for each in items))
+
+    def _order(self, node: exp.Expr, frame: Frame, columns: NamedColumns) -> Origins:
+        rows = NONE
+        order = node.args.get("order")
+        for key in (item.this for item in order.expressions) if order else ():
+            is_name = isinstance(key, exp.Column) and not key.table
+            own = [origins for name, origins in columns if is_name and name == key.name]
+            rows |= under(SORT, NONE.union(*own)) if own else self._item(key, frame, columns, SORT)
+        return rows
+
+    def _item(self, item: exp.Expr, frame: Frame, columns: NamedColumns, kind: Kind) -> Origins:
+        """Return the origins of an item of GROUP BY or ORDER BY; a number is a column's place."""
+        if not item.is_int:
+            return self._origins(item, frame, kind)
+        place = int(item.name) - 1
+        return under(kind, columns[place][1]) if 0 <= place < len(columns) else NONE
+
+    def _origins(self, node: exp.Expr, frame: Frame, kind: Kind = IDENTITY) -> Origins:
+        """Return the origins of an expression. Iterates, as conditions may be long chains."""
+        found: set[Origin] = set()
+        stack = [(node, kind)]
+        while stack:
+            part, kind = stack.pop()
+            if isinstance(part, exp.Column):
+                if not part.is_star:
+                    found |= under(kind, frame.column(part))
+            elif isinstance(part, exp.Query | exp.Exists):
+                is_query = isinstance(part, exp.Query)
+                inner = self.query(part if is_query else part.this, frame.ctes, frame)
+                found |= under(kind, inner.rows)
+                if is_query:
+                    found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
+            else:
+                stack += [(child, kind.over(way)) for child, way in parts_of(part)]
+                if isinstance(part, exp.Window) and part.alias in frame.windows:
+                    window = frame.windows[part.alias]
+                    stack += [(child, kind.over(way)) for child, way in parts_of(window)]
+        return frozenset(found)
+
+
+def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
+    for name in ("where", "having", "qualify", "connect"):
+        if clause := node.args.get(name):
+            yield FILTER, clause
+
+
+def _star(projection: exp.Expr) -> tuple[str, set[str]]:
+    """Return the table of `table.*` and the names that it excludes."""
+    table = projection.table if isinstance(projection, exp.Column) else ""
+    star = projection.this if isinstance(projection, exp.Column) else projection
+    return table, {each.name for each in star.args.get("except_") or ()}
+
+
+def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Yield the items of GROUP BY without the parentheses, ROLLUP and so on around them."""
+    if isinstance(
+        node, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube | exp.GroupingSets
+    ):
+        for child in node.iter_expressions():
+            yield from _flat(child)
+    elif node is not None:
+        yield node
+
+
+def _using(join: exp.Join, before: Iterable[Relation], after: Iterable[Relation]) -> list[str]:
+    """Return the columns of USING, or those that a NATURAL JOIN compares."""
+    if join.method == "NATURAL":
+        own = {name for relation in after for name in relation.by_name}
+        return [name for relation in before for name in relation.by_name if name in own]
+    return [each.name for each in join.args.get("using") or ()]

@@ -1,0 +1,136 @@
+"""Relations that a query reads or returns, and the names that are visible within a SELECT.
+
+Names are compared exactly, so identifiers must be spelled as the catalog spells them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from throughline_aws.harvest.kinds import Kind
+
+Table = tuple[str, str, str]
+"""Database, schema and name."""
+
+
+class Origin(NamedTuple):
+    """A column that another column, or all rows of a table, depend on."""
+
+    table: Table
+    column: str
+    kind: Kind
+
+
+Origins = frozenset[Origin]
+NONE: Origins = frozenset()
+NamedColumns = Sequence[tuple[str, Origins]]
+
+
+def under(kind: Kind, origins: Iterable[Origin]) -> Origins:
+    """Return origins as seen through one more transformation."""
+    return frozenset(origin._replace(kind=kind.over(origin.kind)) for origin in origins)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Columns of a table or a query, and the origins that determine which rows it has."""
+
+    columns: tuple[tuple[str, Origins], ...] = ()
+    rows: Origins = NONE
+    is_whole: bool = True
+    """True if `columns` has all columns in their order."""
+    other: Callable[[str], Origins] | None = None
+    """Returns the origins of a column that is not in `columns`."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Origins]:
+        """Origins by column name; columns of one name are combined."""
+        found: dict[str, Origins] = {}
+        for name, origins in self.columns:
+            found[name] = found.get(name, NONE) | origins
+        return found
+
+    def column(self, name: str) -> Origins:
+        """Return the origins of a column; none if it is unknown."""
+        if name in self.by_name:
+            return self.by_name[name]
+        return self.other(name) if self.other else NONE
+
+    def renamed(self, names: list[str]) -> Relation:
+        """Return this relation with other names of its first columns."""
+        if not names:
+            return self
+        named = zip(names, (origins for _, origins in self.columns), strict=False)
+        return replace(self, columns=(*named, *self.columns[len(names) :]))
+
+
+@dataclass
+class Frame:
+    """Names that are visible within one SELECT."""
+
+    outer: Frame | None
+    ctes: Mapping[str, Relation]
+    sources: dict[str, Relation] = field(default_factory=dict)
+    shared: dict[str, Origins] = field(default_factory=dict)
+    """Columns that JOIN … USING made of one column of each side."""
+    aliases: dict[str, Origins] = field(default_factory=dict)
+    windows: dict[str, exp.Expr] = field(default_factory=dict)
+
+    def column(self, column: exp.Column) -> Origins:
+        """Return the origins of a column, which may be one of an outer query."""
+        name = column.name
+        if column.table:
+            for frame in self._outwards():
+                if relation := frame.sources.get(column.table):
+                    return relation.column(name)
+            name = column.table  # a field of a column
+        for find in (Frame._known, Frame._possible):
+            for frame in self._outwards():
+                if (found := find(frame, name)) is not None:
+                    return found
+        return NONE
+
+    def _outwards(self) -> Iterator[Frame]:
+        frame: Frame | None = self
+        while frame:
+            yield frame
+            frame = frame.outer
+
+    def _known(self, name: str) -> Origins | None:
+        if name in self.shared:
+            return self.shared[name]
+        found = [each.by_name[name] for each in self.sources.values() if name in each.by_name]
+        return NONE.union(*found) if found else self.aliases.get(name)
+
+    def _possible(self, name: str) -> Origins | None:
+        """Return the column of the only source whose columns are unknown, if there is one."""
+        found = [each for each in self.sources.values() if each.other and not each.is_whole]
+        return found[0].column(name) if len(found) == 1 else None
+
+    def star(self, table: str, excluded: set[str]) -> Relation:
+        """Return the columns of `*` or, with a table, of `table.*`."""
+        chosen = [each for name, each in self.sources.items() if table in ("", name)]
+        shared = {} if table else self.shared
+        columns = list(shared.items())
+        columns += [pair for each in chosen for pair in each.columns if pair[0] not in shared]
+        unknown = [each for each in chosen if not each.is_whole]
+        return Relation(
+            tuple(pair for pair in columns if pair[0] not in excluded),
+            is_whole=not unknown,
+            other=unknown[0].other if len(unknown) == 1 else None,
+        )
+
+
+def combined(name: str, relations: Iterable[Relation]) -> Origins:
+    """Return a column of the first relation that has it."""
+    relations = list(relations)
+    known = [each.by_name[name] for each in relations if name in each.by_name]
+    if known:
+        return known[0]
+    possible = [each for each in relations if each.other and not each.is_whole]
+    return possible[0].column(name) if len(possible) == 1 else NONE

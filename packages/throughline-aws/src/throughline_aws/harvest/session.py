@@ -1,0 +1,131 @@
+"""What names mean in a database session: tables of the catalog, and the session's own tables.
+
+A temporary table exists in one session only, so it is no dataset. Its contents are kept as the
+permanent tables, files and columns that they come from, and what reads it reads those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import TypeAdapter
+from sqlglot import exp
+
+from throughline_aws.harvest.kinds import IDENTITY
+from throughline_aws.harvest.relations import NONE, Origin, Origins, Relation, Table
+
+Columns = Mapping[Table, Mapping[str, str]]
+"""The types of the columns of tables, by name and in their order."""
+
+
+@dataclass(frozen=True)
+class SessionTable:
+    """A temporary table: its columns, and what its rows come from."""
+
+    columns: tuple[tuple[str, Origins], ...] = ()
+    is_whole: bool = False
+    """True if `columns` has all columns in their order."""
+    rows: Origins = NONE
+    tables: tuple[Table, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def emptied(self) -> SessionTable:
+        """Return this table without rows."""
+        return SessionTable(tuple((name, NONE) for name, _ in self.columns), self.is_whole)
+
+    def with_rows(
+        self,
+        columns: Mapping[str, Origins],
+        rows: Origins,
+        tables: Iterable[Table],
+        files: Iterable[str],
+    ) -> SessionTable:
+        """Return this table with more rows, by what they come from."""
+        own = dict(self.columns)
+        for name, origins in columns.items():
+            own[name] = own.get(name, NONE) | origins
+        return SessionTable(
+            tuple(own.items()),
+            self.is_whole,
+            self.rows | rows,
+            tuple(dict.fromkeys((*self.tables, *tables))),
+            tuple(dict.fromkeys((*self.files, *files))),
+        )
+
+
+Temporary = Mapping[str, SessionTable]
+"""The temporary tables of one session, by name."""
+
+SESSIONS: TypeAdapter[dict[str, dict[str, SessionTable]]] = TypeAdapter(
+    dict[str, dict[str, SessionTable]]
+)
+"""Reads and writes the temporary tables of sessions, by session id, as JSON."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """The database, user, catalog and temporary tables with which a statement ran."""
+
+    database: str
+    user: str
+    columns: Columns
+    temporary: Temporary = field(default_factory=dict)
+    dialect: str = "redshift"
+
+    def is_temporary(self, found: exp.Table) -> bool:
+        """Return True for a name of a temporary table."""
+        if found.db:
+            return found.db == "pg_temp"
+        return found.name.startswith("#") or found.name in self.temporary
+
+    def table(self, found: exp.Table) -> Table:
+        """Return the table of a name."""
+        name, schema = found.name, found.db
+        if self.is_temporary(found):
+            return self.database, f"pg_temp_{self.user}", name
+        if not schema:
+            having = {
+                each[1] for each in self.columns if (each[0], each[2]) == (self.database, name)
+            }
+            schema = having.pop() if len(having) == 1 else "public"
+        return found.catalog or self.database, schema, name
+
+    def relation(self, found: exp.Table) -> Relation:
+        """Return the columns of a name."""
+        if self.is_temporary(found):
+            own = self.temporary.get(found.name, SessionTable())
+            return Relation(own.columns, own.rows, own.is_whole)
+        table = self.table(found)
+        known = self.columns.get(table, {})
+        return Relation(
+            tuple((name, _itself(table, name)) for name in known),
+            is_whole=bool(known),
+            other=lambda name: _itself(table, name),
+        )
+
+    def spell(self, parsed: exp.Expr) -> None:
+        """Spell all identifiers of a statement as the catalog does.
+
+        Names without quotes are lower case. Redshift keeps the case of quoted names only if
+        enable_case_sensitive_identifier is on, so a quoted name that is neither in the catalog nor
+        defined by the statement stands for the lower-case one, if there is one.
+        """
+        mixed = [each for each in parsed.find_all(exp.Identifier) if each.this != each.this.lower()]
+        quoted = [each for each in mixed if each.quoted]
+        names: set[str] = set()
+        if quoted:
+            names = {name for table, own in self.columns.items() for name in (*table, *own)}
+            names |= {each.this for each in quoted if isinstance(each.parent, _DEFINITIONS)}
+        for identifier in mixed:
+            lower = identifier.this.lower()
+            is_kept = identifier.quoted and (identifier.this in names or lower not in names)
+            if not is_kept:
+                identifier.set("this", lower)
+
+
+_DEFINITIONS = (exp.Alias, exp.TableAlias, exp.ColumnDef)
+
+
+def _itself(table: Table, name: str) -> Origins:
+    return frozenset({Origin(table, name, IDENTITY)})
