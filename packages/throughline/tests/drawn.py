@@ -20,7 +20,7 @@ def canonical(state: State) -> bytes:
     edges = [
         edges_answer(state, level, kind)["items"]
         for level in ("query", "task", "pipeline")
-        for kind in ("data", "control")
+        for kind in ("data", "control", "direct")
     ]
     return orjson.dumps([export(state), edges], default=list, option=orjson.OPT_SORT_KEYS)
 
@@ -43,6 +43,8 @@ def run_entries(draw: st.DrawFn) -> list[Entry]:
         job_facets: dict[str, Any] = {"sql": {"query": draw(st.text(max_size=2))}}
         if draw(st.booleans()):
             job_facets["jobType"] = {"jobType": draw(st.sampled_from(("DAG", "TASK", "QUERY")))}
+        if draw(st.integers(0, 3)) == 0:
+            job_facets["lineage"] = {"entries": draw(st.lists(_stated(), max_size=2))}
         bodies.append(
             {
                 "eventType": draw(st.sampled_from(_TYPES)),
@@ -58,6 +60,20 @@ def run_entries(draw: st.DrawFn) -> list[Entry]:
 
 def _job(number: int) -> dict[str, Any]:
     return {"namespace": "n", "name": f"job-{number}"}
+
+
+@st.composite
+def _end(draw: st.DrawFn) -> dict[str, Any]:
+    """A dataset or a job in an explicit lineage facet."""
+    if draw(st.booleans()):
+        return {"type": "JOB", **_job(draw(st.integers(0, 2)))}
+    namespace, name = draw(st.sampled_from(_DATASETS)).split("|")
+    return {"type": "DATASET", "namespace": namespace, "name": name}
+
+
+@st.composite
+def _stated(draw: st.DrawFn) -> dict[str, Any]:
+    return {**draw(_end()), "inputs": draw(st.lists(_end(), max_size=2))}
 
 
 @st.composite
@@ -79,7 +95,7 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def some_entries(draw: st.DrawFn) -> list[Entry]:
-    """The same, with declared jobs and names joined by hand among them."""
+    """The same, with declared jobs, derived datasets and names joined by hand among them."""
     entries = draw(run_entries())
     for number in range(draw(st.integers(0, 3))):
         names = [draw(st.sampled_from(_DATASETS)).split("|") for _ in range(2)]
@@ -89,7 +105,11 @@ def some_entries(draw: st.DrawFn) -> list[Entry]:
             entry = alias_of(one, other, number, is_removed=draw(st.booleans()))
         else:
             inputs, outputs = ([{"namespace": n, "name": m}] for n, m in names)
-            declared = {"eventTime": time, "job": _job(draw(st.integers(0, 3)))}
-            entry = entry_of(orjson.dumps({**declared, "inputs": inputs, "outputs": outputs}))
+            stated = draw(st.lists(_stated(), max_size=2))
+            job = {**_job(draw(st.integers(0, 3))), "facets": {"lineage": {"entries": stated}}}
+            view = {**inputs[0], "facets": {"lineage": {"inputs": [draw(_end())]}}}
+            declared = {"job": job, "inputs": inputs, "outputs": outputs}
+            told = declared if draw(st.booleans()) else {"dataset": view}
+            entry = entry_of(orjson.dumps({"eventTime": time, **told}))
         entries.insert(draw(st.integers(0, len(entries))), entry)
     return entries

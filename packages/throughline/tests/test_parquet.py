@@ -112,6 +112,7 @@ _ROWS = {
     "runs": "A run that is known.",
     "nodes": "A job or a dataset of the present graph at a level.",
     "edges": "A job reads or writes a dataset, in the present graph at a level.",
+    "direct_edges": "Data passes directly between two jobs, or between two datasets.",
     "present_runs": "A run that the present graph at a level is made of.",
     "columns": "What an event told of how a column was made: of one other column, in one way.",
 }
@@ -132,6 +133,9 @@ _MEANS = {
     "node_type": "job or dataset",
     "namespace": "the node's namespace",
     "name": "the node's name",
+    "to_node_type": "job or dataset, as the other end",
+    "to_namespace": "the namespace of the node that the data goes to",
+    "to_name": "its name",
     "owner_names": "whom ownership facets name",
     "alias_names": "a dataset's other names, each `NAMESPACE:NAME`",
     "direction": "reads or writes",
@@ -152,7 +156,7 @@ written anew sees the old one or the new one. Datasets stand in every table unde
 are shown under, so that the tables can be joined.
 
 ```python
-for table in ("nodes", "edges", "present_runs", "columns", "runs", "events"):
+for table in ("nodes", "edges", "direct_edges", "present_runs", "columns", "runs", "events"):
     spark.read.parquet(f"{folder}/{table}.parquet").createOrReplaceTempView(table)
 spark.sql(\"\"\"
     SELECT n.name, count(*) AS readers

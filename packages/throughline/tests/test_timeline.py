@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.errors import ConfigError
-from throughline.graph import generations
+from throughline.graph import generation as of_task
 from throughline.graph.answers import diff_answer, generations_of, graph_answer, timeline_answer
-from throughline.graph.generations import Generation
+from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
 from throughline.graph.steps import Counting, steps_of
 from throughline.log import EventLog
@@ -215,8 +215,8 @@ _NIGHT = st.tuples(
     st.sets(st.sampled_from("xyz")),
 )
 _DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
-    generations._counting,
-    generations._living,
+    of_task.counting,
+    of_task.living,
 )
 
 

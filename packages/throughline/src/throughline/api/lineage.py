@@ -25,11 +25,14 @@ from throughline.graph.answers import (
     level_of,
     once_an_event,
 )
+from throughline.graph.around import at_level
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.columns import check_column
+from throughline.graph.levels import Level
 from throughline.graph.nodes import find_field
+from throughline.graph.walk import reach, walked_from
 from throughline.identity import DatasetName
-from throughline.projection import Job, State
+from throughline.projection import State
 from throughline.spec import EVERY_ROW, JobRef, Legacy
 
 router = APIRouter(route_class=Tagged)
@@ -53,19 +56,21 @@ def get_lineage(
 ) -> Response:
     """Jobs that share datasets with the node, `depth` times over, and all their datasets.
 
-    `level` is an extension: without it each job stands for itself, as in Marquez.
+    `level` is an extension: without it each job stands for itself, as in Marquez. With it, the
+    graph is that of `/api/v2/tree`, up and down: `depth` jobs far on each side.
     """
     with live.reading() as state:
-        graph = graph_of(state, level_of(level)) if level else latest_of(state)
         root = _root(state, node)
-        jobs = _jobs_around(graph, root, depth)
-        names = {name for ref in jobs for name in _datasets_of(graph, ref)}
-        if root.type == "dataset":
-            names.add(DatasetName(root.namespace, root.name))
+        graph: Latest | LevelGraph
+        if level:
+            graph = graph_of(state, level_of(level))
+            nodes = _nodes_at(state, root, depth, level_of(level))
+        else:
+            graph = latest_of(state)
+            nodes = _nodes_around(graph, root, depth)
         shapes = _shapes_of(state)
-        nodes = [_dataset(shapes, graph, name, jobs) for name in deadline.watched(sorted(names))]
-        nodes += [_job(shapes, graph, state.jobs[ref]) for ref in deadline.watched(sorted(jobs))]
-        return answer({"graph": nodes})
+        shown = deadline.watched(sorted(nodes | {root}))
+        return answer({"graph": [_shown(state, shapes, graph, each, nodes) for each in shown]})
 
 
 @router.get("/api/v1/column-lineage")
@@ -225,7 +230,24 @@ def _root(state: State, node: str) -> Node:
         return find_node(state, unversioned)
 
 
-def _jobs_around(graph: Latest | LevelGraph, root: Node, depth: int) -> set[JobRef]:
+def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
+    """The nodes of the trees of a node, up and down."""
+    known, found = generations_of(state), set[Node]()
+    steps = 2 * depth  # over a job and a dataset
+    for way in ("up", "down"):
+        graph = walked_from(known, root, way, level)
+        for start in at_level(known, graph, root, level):
+            found |= reach(graph, start, way, steps).keys()
+    return found
+
+
+def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
+    jobs = _jobs_around(graph, root, depth)
+    names = {name for ref in jobs for name in _datasets_of(graph, ref)}
+    return {*map(Node.of_job, jobs), *map(Node.of_dataset, names)}
+
+
+def _jobs_around(graph: Latest, root: Node, depth: int) -> set[JobRef]:
     if root.type == "job":
         found = {JobRef(root.namespace, root.name)}
     else:
@@ -240,30 +262,34 @@ def _jobs_around(graph: Latest | LevelGraph, root: Node, depth: int) -> set[JobR
     return found
 
 
-def _datasets_of(graph: Latest | LevelGraph, ref: JobRef) -> set[DatasetName]:
+def _datasets_of(graph: Latest, ref: JobRef) -> set[DatasetName]:
     deadline.check()
     edges = graph.edges_of(ref)
     return edges.reads | edges.writes
 
 
-def _jobs_of(graph: Latest | LevelGraph, name: DatasetName) -> set[JobRef]:
+def _jobs_of(graph: Latest, name: DatasetName) -> set[JobRef]:
     return graph.readers_of(name) | graph.writers_of(name)
 
 
-def _dataset(
-    shapes: Shapes, graph: Latest | LevelGraph, name: DatasetName, jobs: set[JobRef]
+def _shown(
+    state: State, shapes: Shapes, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
 ) -> dict[str, Any]:
-    own = node_id(Node.of_dataset(name))
-    makers = [node_id(Node.of_job(r)) for r in sorted(graph.writers_of(name) & jobs)]
-    users = [node_id(Node.of_job(r)) for r in sorted(graph.readers_of(name) & jobs)]
-    return _node(own, "DATASET", shapes.dataset_node(name), makers, users)
-
-
-def _job(shapes: Shapes, graph: Latest | LevelGraph, job: Job) -> dict[str, Any]:
-    edges = graph.edges_of(job.ref)
-    reads = [node_id(Node.of_dataset(name)) for name in sorted(edges.reads)]
-    writes = [node_id(Node.of_dataset(name)) for name in sorted(edges.writes)]
-    return _node(node_id(Node.of_job(job.ref)), "JOB", shapes.job_node(job), reads, writes)
+    if node.type == "job":
+        ref = JobRef(node.namespace, node.name)
+        edges, data = graph.edges_of(ref), shapes.job_node(state.jobs[ref])
+        above = {Node.of_dataset(name) for name in edges.reads}
+        below = {Node.of_dataset(name) for name in edges.writes}
+    else:
+        name = DatasetName(node.namespace, node.name)
+        data = shapes.dataset_node(name)
+        above = set(map(Node.of_job, graph.writers_of(name)))
+        below = set(map(Node.of_job, graph.readers_of(name)))
+    before, after = (
+        [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
+        for others, way in ((above, "up"), (below, "down"))
+    )
+    return _node(node_id(node), node.type.upper(), data, before, after)
 
 
 def _node(

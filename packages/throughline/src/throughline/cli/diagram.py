@@ -7,7 +7,7 @@ from typing import Any
 
 from throughline.printable import escaped
 
-Edges = Iterable[dict[str, Any]]  # those of /api/v2/edges
+Edges = Iterable[dict[str, Any]]  # of /api/v2/edges, of kind data or direct
 
 
 def mermaid(edges: Edges) -> str:
@@ -43,6 +43,10 @@ def _numbered(edges: Edges) -> tuple[dict[_Node, int], list[tuple[int, int]]]:
 
     arrows = []
     for edge in edges:
+        if "upstream" in edge:
+            ends = (number(each["type"], each) for each in (edge["upstream"], edge["downstream"]))
+            arrows.append((next(ends), next(ends)))
+            continue
         job, dataset = number("job", edge["job"]), number("dataset", edge["dataset"])
         arrows.append((dataset, job) if edge["direction"] == "reads" else (job, dataset))
     return nodes, arrows

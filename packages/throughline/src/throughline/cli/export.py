@@ -59,7 +59,9 @@ def run_export(
         print_json(ask("export", {}))
         return
     draw = mermaid if form is Format.MERMAID else graphviz
-    sys.stdout.write(draw(every(ask, "edges", {"level": level, "kind": "data"})))
+    kinds = ("data", "direct")
+    edges = (each for kind in kinds for each in every(ask, "edges", {"level": level, "kind": kind}))
+    sys.stdout.write(draw(edges))
 
 
 def events_of(settings: Settings, *, is_local: bool) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from throughline.cli.source import Source, every
 from throughline.errors import ConfigError
 from throughline.identity import canonical_name
-from throughline.spec import parse_columns, parse_time
+from throughline.spec import ColumnLineage, DatasetId, parse_columns, parse_entries, parse_time
 
 _ROWS = 5_000  # held at once
 _LEVELS = ("pipeline", "task", "query")
@@ -28,6 +28,9 @@ COLUMNS = {
         "level", "node_type", "namespace", "name", "owner_names", "alias_names", "run_id",
     ),
     "edges": ("level", "job_namespace", "job_name", "direction", *_DATASET),
+    "direct_edges": (
+        "level", "node_type", "namespace", "name", "to_node_type", "to_namespace", "to_name",
+    ),
     "present_runs": ("level", *_RUN, "state", "started_at", "ended_at", "duration_ms"),
     "columns": (
         *_RUN, *_DATASET, "column", "input_namespace", "input_name", "input_column",
@@ -60,6 +63,7 @@ def write_parquet(folder: Path, ask: Source, events: Callable[[], Iterable[Row]]
         "runs": map(_run, known["runs"]),
         "nodes": _nodes(ask),
         "edges": _edges(ask),
+        "direct_edges": _direct_edges(ask),
         "present_runs": _present_runs(ask),
         "columns": (row for event in events() for row in _columns(event, shown)),
     }
@@ -159,23 +163,55 @@ def _edges(ask: Source) -> Iterator[Row]:
             }
 
 
+def _direct_edges(ask: Source) -> Iterator[Row]:
+    for level in _LEVELS:
+        for edge in every(ask, "edges", {"level": level, "kind": "direct"}):
+            above, below = edge["upstream"], edge["downstream"]
+            yield {
+                "level": level,
+                "node_type": above["type"],
+                "namespace": above["namespace"],
+                "name": above["name"],
+                "to_node_type": below["type"],
+                "to_namespace": below["namespace"],
+                "to_name": below["name"],
+            }
+
+
 def _columns(event: Row, shown: dict[Any, Any]) -> Iterator[Row]:
-    for output in _objects(event.get("outputs")):
-        facets = output.get("facets")
-        facet = facets.get("columnLineage") if isinstance(facets, dict) else None
-        for link in parse_columns(facet).links if isinstance(facet, dict) else ():
+    for output, lineage in _told(event):
+        for link in lineage.links:
             row = {
                 **_who(event),
                 **_named(output, "dataset", shown),
                 **_named(link._asdict(), "input", shown),
                 "column": link.target or None,
-                "input_column": link.field,
+                "input_column": link.field or None,
             }
             for kind in link.transformations or [None]:
                 yield row | {
                     "transformation_type": kind.type if kind else None,
                     "transformation_subtype": kind.subtype if kind else None,
                 }
+
+
+def _told(event: Row) -> Iterator[tuple[Row, ColumnLineage]]:
+    """The column lineage of each output: of the explicit lineage, or else of its own facet."""
+    stated = _facet(event.get("job"), "lineage")
+    entries = [entry for entry in parse_entries(stated) if entry.columns.links]
+    for entry in entries:
+        if isinstance(entry.target, DatasetId):
+            yield entry.target._asdict(), entry.columns
+    described = {entry.target for entry in entries}
+    for output in _objects(event.get("outputs")):
+        if (output.get("namespace"), output.get("name")) not in described:
+            yield output, parse_columns(_facet(output, "columnLineage"))
+
+
+def _facet(item: Any, name: str) -> Row:
+    facets = item.get("facets") if isinstance(item, dict) else None
+    facet = facets.get(name) if isinstance(facets, dict) else None
+    return facet if isinstance(facet, dict) else {}
 
 
 def _named(dataset: Row, prefix: str, shown: dict[Any, Any]) -> Row:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from throughline.graph.control import control_edges
 from throughline.graph.edges import Latest, LevelGraph
-from throughline.graph.generations import Edges, Generations
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.run_edges import Edges
 from throughline.graph.walk import tree
 
 __all__ = [

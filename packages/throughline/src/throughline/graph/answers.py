@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
@@ -18,8 +18,16 @@ from throughline.graph.column_graph import ColumnGraph
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.diff import diff
+from throughline.graph.edge_list import (
+    Pair,
+    data_edges,
+    data_row,
+    pair_row,
+    place_of_data,
+    place_of_pair,
+)
 from throughline.graph.edges import Latest, LevelGraph
-from throughline.graph.generations import Generations
+from throughline.graph.generations import Generation, Generations
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
@@ -48,8 +56,6 @@ from throughline.identity import DatasetName
 from throughline.projection import State, export
 from throughline.projection.derived import is_below_known
 from throughline.spec import JobRef
-
-_Edge = tuple[JobRef, str, DatasetName]
 
 Answer = TypeVar("Answer")
 
@@ -365,7 +371,8 @@ def tags_answer(
 ) -> dict[str, Any]:
     """The tags of datasets and columns, own and handed on by what they are made of."""
     known = generations_of(state)
-    names, generations = set(state.identity), known.present
+    names = set(state.identity)
+    generations: Iterable[Generation] = known.present
     if node is not None:
         found = find_dataset(state, node)
         names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
@@ -387,19 +394,24 @@ def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) ->
 def edges_answer(
     state: State,
     level: LevelName = "task",
-    kind: Literal["data", "control"] = "data",
+    kind: Literal["data", "control", "direct"] = "data",
     limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> dict[str, Any]:
-    """Every edge of the graph at a level."""
+    """Every edge of the graph at a level.
+
+    `data` edges are between a job and a dataset. `direct` edges pass data between two jobs or two
+    datasets, as explicit lineage states them. `control` edges only tell what waits for what.
+    """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, _data_edges(state, chosen), _place_of_edge, limit, cursor)
-        return paged([_edge(state, *edge) for edge in edges], more)
-    pairs = control_edges(state, chosen)
-    found, more = cut(about, pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
-    told = [{"upstream": up._asdict(), "downstream": down._asdict()} for up, down in found]
-    return paged(told, more)
+        edges, more = cut(about, data_edges(graph_of(state, chosen)), place_of_data, limit, cursor)
+        return paged([data_row(state, *edge) for edge in edges], more)
+    pairs: Iterable[Pair] = (
+        graph_of(state, chosen).links() if kind == "direct" else control_edges(state, chosen)
+    )
+    found, more = cut(about, pairs, place_of_pair, limit, cursor)
+    return paged([pair_row(*pair) for pair in found], more)
 
 
 @question("nodes", Times.THEN)
@@ -481,20 +493,3 @@ def _fitting(state: State, node: Node) -> Level:
     if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
         return Level.TASK
     return generations_of(state).levels.of(ref)
-
-
-def _data_edges(state: State, level: Level) -> Iterator[_Edge]:
-    for ref, edges in graph_of(state, level).jobs.items():
-        yield from ((ref, "reads", name) for name in edges.reads)
-        yield from ((ref, "writes", name) for name in edges.writes)
-
-
-def _place_of_edge(edge: _Edge) -> tuple[str, ...]:
-    ref, direction, name = edge
-    return *ref, direction, *name
-
-
-def _edge(state: State, ref: JobRef, direction: str, name: DatasetName) -> dict[str, Any]:
-    aliases = [alias._asdict() for alias in state.identity.names(name)[1:]]
-    dataset = {**name._asdict(), "aliases": aliases}
-    return {"job": ref._asdict(), "dataset": dataset, "direction": direction}

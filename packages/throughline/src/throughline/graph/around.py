@@ -15,12 +15,13 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.schemas import fields_of
 from throughline.graph.summary import Summaries
-from throughline.graph.walk import neighbours, newest_run, parts_of, reach
+from throughline.graph.walk import neighbours, newest_run, parts_of, reach, walked_from
 from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
 
 _WAYS = ("up", "down")
+_OTHER = {"up": "down", "down": "up"}
 
 
 def neighbourhood(
@@ -50,7 +51,8 @@ def neighbourhood(
     step = partial(_datasets_next, frozenset(roots)) if over_jobs else neighbours
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, depths, strict=True):
-        far = [reach(graph, each, way, -1, step) for each in roots]
+        walked = walked_from(known, root, way, level)
+        far = [reach(walked, each, way, -1, step) for each in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
     next_to = partial(step, graph)
@@ -98,12 +100,29 @@ def _grown(
 
 
 def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
-    """The datasets one step up or down, over the job between them unless it is kept."""
+    """The datasets one step up or down, over the jobs between them unless these are kept."""
     found: set[Node] = set()
-    for other in neighbours(graph, node, way):
-        is_over = other.type == "job" and other not in kept
-        found |= set(neighbours(graph, other, way)) if is_over else {other}
+    seen: set[Node] = set()
+    open_ = neighbours(graph, node, way)
+    while open_:
+        other = open_.pop()
+        if other.type == "dataset" or other in kept:
+            found.add(other)
+        elif other not in seen:
+            seen.add(other)
+            open_ += _over(graph, node, other, way)
     return sorted(found - {node})
+
+
+def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
+    """What a job makes of a dataset, or makes it of; of another job, what is next to this one."""
+    every = neighbours(graph, job, way)
+    if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
+        return every
+    edges, name = graph.edges_of(JobRef(job.namespace, job.name)), DatasetName(*node[1:])
+    names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
+    fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
+    return [each for each in every if each in fed]
 
 
 def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:

@@ -219,6 +219,6 @@ def _tasks_of(known: Generations, ref: JobRef) -> set[JobRef]:
     state, found = known.state, set[JobRef]()
     for run in runs_of(state, ref):
         for each in (run, *descendants_of(state, run)):
-            if each.inputs or each.outputs:
+            if each.has_data:
                 found.add(known.levels.owner(each, Level.TASK).key.job)
     return found

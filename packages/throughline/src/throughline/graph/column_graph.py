@@ -11,30 +11,49 @@ Only the facets of visited datasets are decoded, so the cost depends on the quer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.nodes import Node, facets_of
+from throughline.graph.run_edges import derived_by, run_edges
 from throughline.graph.schemas import fields_of
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, RunKey, State
-from throughline.spec import EVERY_ROW, ColumnLink, JobRef, Legacy, Transformation
+from throughline.projection.facets import derivation_of, entries_of
+from throughline.spec import (
+    EVERY_ROW,
+    UNKNOWN_COLUMN,
+    ColumnLineage,
+    ColumnLink,
+    DatasetId,
+    Entry,
+    JobRef,
+    Legacy,
+    Transformation,
+)
 
-_RunsOf = Callable[[DatasetName], Iterable[tuple[Run, JobRef]]]
-"""The runs that wrote or read a dataset, each with its task."""
+_Origin = tuple[Run | None, JobRef]
+"""A run and its task; without a run, a declared job or a derivation."""
+
+_OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
+"""What wrote or read a dataset."""
 
 
 class Column(NamedTuple):
-    """A field of a dataset under its shown name; the field EVERY_ROW is the dataset as a whole."""
+    """A field of a dataset under its shown name.
+
+    As a target, the field EVERY_ROW is the dataset as a whole; as a source, the field
+    UNKNOWN_COLUMN is a column that nobody named.
+    """
 
     dataset: DatasetName
     field: str
 
 
 class ColumnEdge(NamedTuple):
-    """An edge between a column and one that it depends on, with the run that reported it."""
+    """An edge between a column and one that it depends on, with the job that makes it."""
 
     target: Column
     source: Column
@@ -43,7 +62,6 @@ class ColumnEdge(NamedTuple):
     is_masked: bool
     legacy: Legacy
     job: JobRef
-    run: RunKey
 
     @property
     def label(self) -> str:
@@ -55,9 +73,9 @@ class ColumnEdge(NamedTuple):
 class ColumnGraph:
     """The column edges of a set of runs, loaded per dataset when a walk visits it."""
 
-    def __init__(self, state: State, writing: _RunsOf, reading: _RunsOf) -> None:
+    def __init__(self, state: State, writing: _OriginsOf, reading: _OriginsOf) -> None:
         self._state, self._writing, self._reading = state, writing, reading
-        self._of_run: dict[RunKey, list[ColumnEdge]] = {}
+        self._known: dict[RunKey | JobRef, list[ColumnEdge]] = {}
         self._into: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
         self._from: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
         self._columns: dict[DatasetName, list[str]] = {}
@@ -65,9 +83,14 @@ class ColumnGraph:
     @classmethod
     def of(cls, known: Generations, generations: Iterable[Generation]) -> ColumnGraph:
         """Return the graph of some effective runs."""
-        writing: dict[DatasetName, list[tuple[Run, JobRef]]] = defaultdict(list)
-        reading: dict[DatasetName, list[tuple[Run, JobRef]]] = defaultdict(list)
+        writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
+        reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(generations):
+            if not generation.runs:
+                for name in generation.edges.writes:
+                    writing[name].append((None, generation.job))
+                for name in generation.edges.reads:
+                    reading[name].append((None, generation.job))
             for run in generation.runs:
                 for name in known.own(run).writes:
                     writing[name].append((run, generation.job))
@@ -79,7 +102,7 @@ class ColumnGraph:
     def current(cls, known: Generations) -> ColumnGraph:
         """Return the graph of the latest run of every job, as in Marquez."""
 
-        def runs(jobs: Iterable[JobRef]) -> Iterator[tuple[Run, JobRef]]:
+        def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
             for ref in jobs:
                 deadline.check()
                 yield from ((run, ref) for g in known.counting(ref) for run in g.runs)
@@ -146,11 +169,13 @@ class ColumnGraph:
             self._from[name] = dict(found)
         return self._from[name]
 
-    def _edges_of(self, run: Run, job: JobRef) -> list[ColumnEdge]:
-        if run.key not in self._of_run:
+    def _edges_of(self, run: Run | None, job: JobRef) -> list[ColumnEdge]:
+        key = run.key if run else job
+        if key not in self._known:
             deadline.check()
-            self._of_run[run.key] = list(edges_of_run(self._state, run, job))
-        return self._of_run[run.key]
+            stated = _of_run(self._state, run) if run else _declared(self._state, job)
+            self._known[key] = list(_edges(self._state, stated, job))
+        return self._known[key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:
         """Return all known columns of a dataset; only EVERY_ROW if none is known."""
@@ -164,20 +189,7 @@ class ColumnGraph:
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:
     """Yield the column edges that a run reported, under the shown names of the datasets."""
-    for spelled, use in run.outputs.items():
-        lineage = use.about.column_lineage()
-        target = state.identity.primary(spelled)
-        for link in lineage.links:
-            yield ColumnEdge(
-                Column(target, link.target),
-                source_of(state, link),
-                link.transformations,
-                link.is_direct,
-                link.is_masked,
-                lineage.columns.get(link.target, Legacy()),
-                job,
-                run.key,
-            )
+    return _edges(state, _of_run(state, run), job)
 
 
 def source_of(state: State, link: ColumnLink) -> Column:
@@ -188,6 +200,74 @@ def source_of(state: State, link: ColumnLink) -> Column:
 
 def described_by(state: State, run: Run) -> Iterator[Column]:
     """Yield the columns described by a run's column lineage, including those without a source."""
-    for spelled, use in run.outputs.items():
-        name = state.identity.primary(spelled)
-        yield from (Column(name, field) for field in use.about.column_lineage().columns)
+    for name, lineage in _of_run(state, run):
+        yield from (Column(name, field) for field in lineage.columns)
+
+
+def vaguely_fed(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
+    """Return the datasets with a column that comes from an unnamed column of some sources."""
+    return {
+        edge.target.dataset
+        for edge in edges_of_run(state, run, run.key.job)
+        if edge.source.field == UNKNOWN_COLUMN and edge.source.dataset in sources
+    }
+
+
+def _edges(
+    state: State, stated: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
+) -> Iterator[ColumnEdge]:
+    for target, lineage in stated:
+        for link in lineage.links:
+            yield ColumnEdge(
+                Column(target, link.target),
+                source_of(state, link),
+                link.transformations,
+                link.is_direct,
+                link.is_masked,
+                lineage.columns.get(link.target, Legacy()),
+                job,
+            )
+
+
+def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    """Yield the column lineage of each dataset that a run wrote.
+
+    Where explicit lineage states the columns of a dataset, the columnLineage facet does not count;
+    where it states only its sources, the facet counts for these.
+    """
+    outputs = ((state.identity.primary(n), use.about) for n, use in run.outputs.items())
+    if not run.lineage:
+        yield from ((target, about.column_lineage()) for target, about in outputs)
+        return
+    entries = [entry for held in run.lineage for entry in entries_of(held)]
+    explicit = list(_of_entries(state, entries))
+    yield from explicit
+    described = {target for target, _ in explicit}
+    edges = run_edges(state, run)
+    for target, about in outputs:
+        if target not in described:
+            columns, links = about.column_lineage()
+            sources = edges.sources_of(target)
+            kept = (link for link in links if source_of(state, link).dataset in sources)
+            yield target, ColumnLineage(columns, tuple(kept))
+
+
+def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    """Yield the column lineage that is declared without a run."""
+    if (name := derived_by(ref)) is not None:
+        for spelled in state.identity.names(name):
+            record = state.datasets.get(spelled)
+            if record is not None and record.derivation is not None:
+                yield name, derivation_of(record.derivation[1], DatasetId(*spelled)).columns
+        return
+    declared = state.jobs[ref].declared
+    if declared is not None and declared.lineage:
+        yield from _of_entries(state, entries_of(declared.lineage))
+
+
+def _of_entries(
+    state: State, entries: Iterable[Entry]
+) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    for entry in entries:
+        if isinstance(entry.target, DatasetId) and any(entry.columns):
+            yield state.identity.primary(canonical_name(*entry.target)), entry.columns

@@ -127,7 +127,7 @@ class _Walk:
                 Step(
                     edge.source if is_up else edge.target,
                     edge.label,
-                    edge.job.name,
+                    edge.job.name if edge.job.namespace else "",  # a view has no job
                     edge.is_direct,
                 )
                 for edge in edges

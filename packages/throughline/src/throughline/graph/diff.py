@@ -26,7 +26,7 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[
     `failed` are the runs that failed in between and have none below them that did, the newest
     first. `nodes` has every node that is named, by its id; the `kind` of a job is null.
     """
-    old_edges, new_edges = _edges(old), _edges(new)
+    old_edges, new_edges = set(old.edges()), set(new.edges())
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
@@ -74,15 +74,6 @@ def _had_failed(state: State, run: Run) -> bool:
 
 def _has_failed(state: State, run: Run) -> bool:
     return outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
-
-
-def _edges(graph: LevelGraph) -> set[tuple[Node, Node]]:
-    found: set[tuple[Node, Node]] = set()
-    for ref, edges in graph.jobs.items():
-        job = Node.of_job(ref)
-        found |= {(Node.of_dataset(name), job) for name in edges.reads}
-        found |= {(job, Node.of_dataset(name)) for name in edges.writes}
-    return found
 
 
 def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:

@@ -8,16 +8,22 @@ Of the two runs that Spark reports for one CREATE TABLE AS SELECT, the outer one
 queries are shown.
 
 Without a level each job shows what its own events said, which is Marquez's graph.
+
+What a job passes to another without a dataset, and what a dataset is derived from without a job,
+is a direct link between two jobs or two datasets.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
-from throughline.graph.generations import Edges, Generation, Generations
-from throughline.graph.levels import Level
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level, Levels
+from throughline.graph.nodes import Node
+from throughline.graph.run_edges import Edges, derived_by, handed_by
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
@@ -33,16 +39,29 @@ class LevelGraph:
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """Of each job the newest run that its edges come from, a completed one if there is any."""
+    _from_jobs: list[tuple[DatasetName, Node]] = field(default_factory=list)
+    _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
 
     @classmethod
     def build(
-        cls, known: Generations, level: Level | None, counting: Iterable[Generation]
+        cls,
+        known: Generations,
+        level: Level | None,
+        counting: Iterable[Generation] | Mapping[Generation, Edges],
     ) -> LevelGraph:
-        """Build the graph at a level, or of what each job said itself."""
+        """Build the graph at a level, or of what each job said itself.
+
+        Of a mapping, the edges of each generation are limited to its value.
+        """
         graph = cls()
+        owners: dict[RunKey | JobRef, tuple[Run | JobRef, Edges]] = {}
         for owner, edges in _rolled_up(known, level, counting):
             if edges.reads or edges.writes:
-                graph._add(known.state, owner, edges)
+                key = owner.key if isinstance(owner, Run) else owner
+                owners.setdefault(key, (owner, Edges()))[1].add(edges)
+        for owner, edges in owners.values():
+            graph._add(known.state, owner, edges)
+        graph._link()
         return graph
 
     def edges_of(self, ref: JobRef) -> Edges:
@@ -57,9 +76,52 @@ class LevelGraph:
         """The jobs that write a dataset."""
         return self.writers.get(name) or set()
 
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """The nodes that a direct link leads to, one step up or down."""
+        return self._links[way].get(node, set())
+
+    def links(self) -> Iterator[tuple[Node, Node]]:
+        """Every direct link between two jobs or two datasets, in the direction of the data."""
+        yield from ((above, node) for node, found in self._links["up"].items() for above in found)
+
+    def edges(self) -> Iterator[tuple[Node, Node]]:
+        """Every edge, in the direction of the data."""
+        for ref, edges in self.jobs.items():
+            job = Node.of_job(ref)
+            yield from ((Node.of_dataset(name), job) for name in edges.reads)
+            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
+        yield from self.links()
+
+    def _connect(self, above: Node, below: Node) -> None:
+        self._links["up"].setdefault(below, set()).add(above)
+        self._links["down"].setdefault(above, set()).add(below)
+
+    def _link(self) -> None:
+        """Turn the handoffs between jobs into links."""
+        for name, end in self._from_jobs:
+            for ref in self.writers_of(name):
+                self._connect(Node.of_job(ref), end)
+        handoffs = [name for name in (*self.readers, *self.writers) if handed_by(name)]
+        for name in handoffs:
+            readers, writers = self.readers.pop(name, set()), self.writers.pop(name, set())
+            for ref in readers:
+                self.jobs[ref].reads.discard(name)
+            for ref in writers:
+                self.jobs[ref].writes.discard(name)
+            for above, below in product(writers, readers - writers):
+                self._connect(Node.of_job(above), Node.of_job(below))
+
     def _add(self, state: State, owner: Run | JobRef, edges: Edges) -> None:
         ref = owner if isinstance(owner, JobRef) else owner.key.job
-        self.jobs.setdefault(ref, Edges()).add(edges)
+        if (derived := derived_by(ref)) is not None:
+            end = Node.of_dataset(derived)
+            for name in edges.reads:
+                if handed_by(name):
+                    self._from_jobs.append((name, end))
+                else:
+                    self._connect(Node.of_dataset(name), end)
+            return
+        self.jobs.setdefault(ref, Edges()).add_apart(edges)
         for name in edges.reads:
             self.readers.setdefault(name, set()).add(ref)
         for name in edges.writes:
@@ -71,7 +133,11 @@ class LevelGraph:
 
 
 class Latest:
-    """What the events of each job said last, which is Marquez's graph; found as it is asked for."""
+    """What the events of each job said last, and of each dataset the last that wrote it.
+
+    This is Marquez's graph, in which a job's newest run alone would leave what the job wrote before
+    without a producer. It is found as it is asked for, and has no direct links.
+    """
 
     def __init__(self, known: Generations) -> None:
         self._known = known
@@ -94,9 +160,13 @@ class Latest:
         owners = self._known.writers(name)
         return {ref for owner in owners for ref in self._of(owner).writers_of(name)}
 
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """None: Marquez knows no edges between two jobs or two datasets."""
+        return set()
+
     def _of(self, owner: JobRef) -> LevelGraph:
         def build(_: list[Generation]) -> LevelGraph:
-            return LevelGraph.build(self._known, None, self._known.counting(owner))
+            return LevelGraph.build(self._known, None, self._known.effective(owner))
 
         return self._known.derived(owner, "latest", build)
 
@@ -106,24 +176,43 @@ def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
 
 
 def _rolled_up(
-    known: Generations, level: Level | None, counting: Iterable[Generation]
+    known: Generations,
+    level: Level | None,
+    counting: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
-    counting = list(counting)
-    current = [run for generation in counting for run in generation.runs]
-    yield from ((g.job, g.edges) for g in counting if not g.runs)
+    parts = counting if isinstance(counting, Mapping) else {g: g.edges for g in counting}
+    current = [run for generation in parts for run in generation.runs]
+    own = _Own(known, parts)
+    yield from ((g.job, part) for g, part in parts.items() if not g.runs)
     levels = known.levels
     if level is None:
-        yield from ((run, known.own(run)) for run in current)
+        yield from ((run, own.of(run)) for run in current)
         return
     if level is Level.QUERY:
         current = _without_shells(known.state, current)
-    below = _accounted_below(known, current)
+    below = _accounted_below(own, levels, current)
     for run in current:
-        edges = known.own(run)
+        edges = own.of(run)
         owner = levels.owner(run, level)
         if levels.of(owner.key.job) > level and run.key in below:
             edges = _left_over(edges, below[run.key])
         yield owner, edges
+
+
+class _Own:
+    """The edges that each run itself told, within those of its generation that are asked for."""
+
+    def __init__(self, known: Generations, parts: Mapping[Generation, Edges]) -> None:
+        self._known = known
+        self._limited = {
+            run.key: known.own(run).within(part)
+            for generation, part in parts.items()
+            if part is not generation.edges
+            for run in generation.runs
+        }
+
+    def of(self, run: Run) -> Edges:
+        return self._limited.get(run.key) or self._known.own(run)
 
 
 def _left_over(edges: Edges, lower: Edges) -> Edges:
@@ -133,15 +222,16 @@ def _left_over(edges: Edges, lower: Edges) -> Edges:
     query and writes an artifact itself would otherwise end the walk between the two.
     """
     reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
-    return Edges(edges.reads if writes else reads, edges.writes if reads else writes)
+    left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
+    return edges.within(left)
 
 
-def _accounted_below(known: Generations, current: list[Run]) -> dict[RunKey, Edges]:
+def _accounted_below(own: _Own, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
     """For every run with runs below it, the edges of those."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run in current:
-        for above in known.levels.lineage(run)[1:]:
-            below[above.key].add(known.own(run))
+        for above in levels.lineage(run)[1:]:
+            below[above.key].add(own.of(run))
     return below
 
 

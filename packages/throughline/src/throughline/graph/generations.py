@@ -22,15 +22,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from throughline import deadline
+from throughline.graph.generation import Generation, counting, kept_datasets, living, static
 from throughline.graph.levels import Level, Levels
+from throughline.graph.run_edges import (
+    Edges,
+    declared_edges,
+    derivation,
+    derived_by,
+    derived_edges,
+    handed_by,
+    run_edges,
+)
 from throughline.identity import DatasetName
 from throughline.projection import (
-    Job,
     Run,
     RunKey,
     RunState,
@@ -45,34 +54,10 @@ from throughline.spec import JobRef
 Answer = TypeVar("Answer")
 
 
-@dataclass(slots=True)
-class Edges:
-    """What one job reads and writes; datasets under their shown names."""
+__all__ = ["Generation", "Generations", "Walked"]
 
-    reads: set[DatasetName] = field(default_factory=set)
-    writes: set[DatasetName] = field(default_factory=set)
-
-    def add(self, other: Edges) -> None:
-        """Unite with the edges of another run."""
-        self.reads |= other.reads
-        self.writes |= other.writes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Generation:
-    """Runs of one task that belong together; none, for what a JobEvent declares."""
-
-    job: JobRef
-    order: tuple[int, RunKey | None]
-    is_complete: bool
-    edges: Edges
-    kept: frozenset[DatasetName]
-    runs: tuple[Run, ...]
-
-    @property
-    def started(self) -> int:
-        """When the first of its runs began."""
-        return self.order[0]
+Walked = dict[Generation, Edges]
+"""The generations that a walk came by, each with those of its edges that belong to the walk."""
 
 
 @dataclass(slots=True)
@@ -131,7 +116,7 @@ class Generations:
             for above in self.levels.lineage(each):
                 self._described.pop((above.key.job, self._unit_of(above)), None)
                 self._of.pop(above.key.job, None)
-        if not (run.inputs or run.outputs):
+        if not self._has_data(run):
             return
         owner = self.levels.owner(run, Level.TASK)
         ref = owner.key.job
@@ -152,7 +137,7 @@ class Generations:
         """What the events of a run itself said."""
         edges = self._own.get(run.key)
         if edges is None:
-            edges = self._own[run.key] = own_edges(self.state, run)
+            edges = self._own[run.key] = run_edges(self.state, run)
         return edges
 
     def owners(self, ref: JobRef) -> set[JobRef]:
@@ -161,9 +146,12 @@ class Generations:
             self._owners[ref] = {
                 self.levels.owner(run, Level.TASK).key.job
                 for run in map(self.state.runs.__getitem__, self.state.jobs[ref].runs)
-                if run.inputs or run.outputs
+                if self._has_data(run)
             }
         return self._owners[ref]
+
+    def _has_data(self, run: Run) -> bool:
+        return run.has_data or (run.is_known and run.key.job in self.state.handoffs)
 
     def reading(self, run: Run) -> set[DatasetName]:
         """What a run read; of what only the column lineage names, more than it read perhaps."""
@@ -176,11 +164,19 @@ class Generations:
             found: dict[JobRef, None] = {}  # not kept unless it is whole: a check may end it
             for run in self.state.runs.values():
                 deadline.check()
-                if run.inputs or run.outputs:
+                if self._has_data(run):
                     found[self.levels.owner(run, Level.TASK).key.job] = None
-            told = (job.ref for job in self.state.jobs.values() if job.declared is not None)
-            self._jobs = found | dict.fromkeys(told)
+            self._jobs = found | dict.fromkeys(self._static_refs())
         return self._jobs
+
+    def _static_refs(self) -> Iterator[JobRef]:
+        """The jobs, and derivations of datasets, of which something is known without a run."""
+        state = self.state
+        for job in state.jobs.values():
+            if job.declared is not None or job.stated_by or job.ref in state.handoffs:
+                yield job.ref
+        derived = (each.name for each in state.datasets.values() if each.derivation is not None)
+        yield from (derivation(state.identity.primary(name)) for name in derived)
 
     def readers(self, name: DatasetName) -> list[JobRef]:
         """The tasks that may have read a dataset at some time."""
@@ -192,7 +188,7 @@ class Generations:
 
     def counting(self, ref: JobRef) -> list[Generation]:
         """What a job did last: its newest finished generation, and the unfinished ones after it."""
-        return self.derived(ref, "counting", _counting)
+        return self.derived(ref, "counting", counting)
 
     def derived(
         self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
@@ -204,16 +200,16 @@ class Generations:
         answer: Answer = of_job.derived[name]
         return answer
 
-    def current(self) -> list[Generation]:
-        """What every job did last: Marquez's view."""
-        return [g for ref in self.jobs() for g in self.counting(ref)]
+    def effective(self, ref: JobRef) -> list[Generation]:
+        """What a job did last, and whatever else it wrote that was not replaced."""
+        return list(dict.fromkeys((*self.counting(ref), *self.derived(ref, "living", living))))
 
     @property
     def present(self) -> list[Generation]:
         """What every job did last, and all that the present contents of any dataset come from."""
         if self._present is None:
-            living = [g for ref in self.jobs() for g in self.derived(ref, "living", _living)]
-            self._present = self.behind([*self.current(), *living])
+            effective = [g for ref in self.jobs() for g in self.effective(ref)]
+            self._present = list(self.behind(effective))
         return self._present
 
     def generation_of(self, run: Run) -> Generation | None:
@@ -248,37 +244,77 @@ class Generations:
             found += self._writing(name, generation, is_cut=True)
         return found
 
-    def behind(self, roots: Iterable[Generation]) -> list[Generation]:
-        """The roots and all that led to them."""
-        found: dict[Generation, None] = {}
-        open_ = list(roots)
-        while open_:
-            generation = open_.pop()
-            if generation not in found:
-                deadline.check()
-                found[generation] = None
-                open_ += self.sources(generation)
-        return list(found)
+    def behind(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
+        """Return the roots and all that led to them, or to one dataset that the roots wrote.
 
-    def after(self, roots: Iterable[Generation], living: list[Generation]) -> list[Generation]:
-        """The roots and those of the living that they led to."""
-        led: dict[Generation, list[Generation]] = defaultdict(list)
+        Where events state which input feeds which output, only the edges that led there count.
+        """
+        found: Walked = {}
+        open_ = [(root, target) for root in roots]
+        while open_:
+            generation, name = open_.pop()
+            part = found.get(generation)
+            if part is generation.edges:
+                continue
+            deadline.check()
+            edges, kept = generation.edges, generation.kept
+            if name is None or edges.is_product:
+                found[generation] = edges
+                reads = edges.reads - part.reads if part else edges.reads
+            else:
+                part = found.setdefault(generation, Edges(stated=edges.stated, free=edges.free))
+                if name in part.writes:
+                    continue
+                reads, kept = edges.sources_of(name) - part.reads, kept & {name}
+                part.reads |= reads
+                part.writes.add(name)
+            open_ += ((each, read) for read in reads for each in self._writing(read, generation))
+            for name in kept:
+                kept_by = self._writing(name, generation, is_cut=True)
+                open_ += ((each, name) for each in kept_by)
+        return found
+
+    def after(
+        self,
+        roots: Iterable[Generation],
+        living: Iterable[Generation],
+        source: DatasetName | None = None,
+    ) -> Walked:
+        """Return the roots, and those of the living that they, or one dataset they read, led to."""
+        led: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
         for generation in living:
             deadline.check()
-            for source in self.sources(generation):
-                led[source].append(generation)
-        found: dict[Generation, None] = {}
-        open_ = list(roots)
+            for name in generation.edges.reads:
+                for each in self._writing(name, generation):
+                    led[each].append((generation, name, False))
+            for name in generation.kept:
+                for each in self._writing(name, generation, is_cut=True):
+                    led[each].append((generation, name, True))
+        found: Walked = {}
+        open_ = [(root, source, False) for root in roots]
         while open_:
-            generation = open_.pop()
-            if generation not in found:
-                found[generation] = None
-                open_ += led[generation]
-        return list(found)
+            generation, via, is_kept = open_.pop()
+            part = found.get(generation)
+            if part is generation.edges:
+                continue
+            edges = generation.edges
+            if via is None or edges.is_product:
+                found[generation] = edges
+                writes = edges.writes - part.writes if part else edges.writes
+            else:
+                part = found.setdefault(generation, Edges(stated=edges.stated, free=edges.free))
+                writes = ({via} if is_kept else edges.targets_of(via)) - part.writes
+                part.reads |= set() if is_kept else {via}
+                part.writes |= writes
+            open_ += (step for step in led[generation] if step[1] in writes)
+        return found
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
         if (side, name) not in self._using:
             state, found = self.state, set[JobRef]()
+            if (job := handed_by(name)) is not None:
+                named = {job} if side == "writing" else state.handoffs.get(job, set())
+                found |= {owner for ref in named for owner in self.owners(ref) or (ref,)}
             for spelled in state.identity.names(name):
                 record = state.datasets.get(spelled)
                 keys: set[RunKey] = set()
@@ -287,6 +323,10 @@ class Generations:
                     found |= record.declaring or set()
                 if side == "reading":
                     keys = keys | state.in_columns.get(spelled, set())
+                    derived = state.derived_from.get(spelled, ())
+                    found |= {derivation(state.identity.primary(each)) for each in derived}
+                elif record is not None and record.derivation is not None:
+                    found.add(derivation(name))
                 runs = map(state.runs.__getitem__, keys)
                 found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
             self._using[side, name] = found
@@ -325,14 +365,22 @@ class Generations:
         """The generations of a task, oldest first."""
         held = self._of.get(ref)
         if held is None:
-            members = self._members(ref)
-            found = [self._describe(ref, unit, runs) for unit, runs in members.items()]
-            job = self.state.jobs[ref]
-            if not found and job.declared is not None and not self.owners(ref):
-                found = [_declared(self.state, job)]
+            found = self._without_runs(ref) or [
+                self._describe(ref, unit, runs) for unit, runs in self._members(ref).items()
+            ]
             found.sort(key=lambda g: g.order)
             held = self._of[ref] = _OfJob(found)
         return held
+
+    def _without_runs(self, ref: JobRef) -> list[Generation]:
+        """What holds of a derivation, or of a job of which no run tells what it really does."""
+        derived = derived_by(ref)
+        if derived is not None:
+            return [static(ref, derived_edges(self.state, derived))]
+        if self.owners(ref) or self._members(ref):
+            return []
+        edges = declared_edges(self.state, self.state.jobs[ref])
+        return [static(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
         """The runs that a task answers for and that read or wrote something, unit by unit."""
@@ -342,7 +390,7 @@ class Generations:
             for key in self.state.jobs[ref].runs:
                 run = self.state.runs[key]
                 for each in [run] if is_above else [run, *descendants_of(self.state, run)]:
-                    if not (each.inputs or each.outputs):
+                    if not self._has_data(each):
                         continue
                     owner = self.levels.owner(each, Level.TASK)
                     if owner.key.job == ref:
@@ -361,9 +409,12 @@ class Generations:
         runs = list(members.values())
         heads = {head.key: head for run in runs if (head := self.levels.owner(run, Level.TASK))}
         outcomes = [outcome(self.state, head) for head in heads.values()]
-        edges = Edges()
+        by_head: dict[RunKey, Edges] = defaultdict(Edges)
         for run in runs:
-            edges.add(self.own(run))
+            by_head[self.levels.owner(run, Level.TASK).key].add(self.own(run))
+        edges = Edges()
+        for each in by_head.values():
+            edges.add_apart(each)
         times = map(start_of, (*heads.values(), *runs))
         started = min(moment for moment in times if moment is not None)
         generation = self._described[ref, unit] = Generation(
@@ -372,66 +423,7 @@ class Generations:
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
             edges=edges,
-            kept=_kept(self.state, runs),
+            kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
         )
         return generation
-
-
-def own_edges(state: State, run: Run) -> Edges:
-    """What the events of a run itself said."""
-    primary = state.identity.primary
-    return Edges({primary(name) for name in run.inputs}, {primary(name) for name in run.outputs})
-
-
-def _declared(state: State, job: Job) -> Generation:
-    """What a JobEvent declares, which holds as long as no run says what the job really does."""
-    primary = state.identity.primary
-    inputs, outputs = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
-    edges = Edges({primary(name) for name in inputs}, {primary(name) for name in outputs})
-    return Generation(job.ref, (0, None), True, edges, frozenset(), ())
-
-
-def _counting(oldest_first: list[Generation]) -> list[Generation]:
-    complete = [g for g in reversed(oldest_first) if g.is_complete]
-    base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
-    if base is None:
-        return oldest_first
-    newer = oldest_first[oldest_first.index(base) + 1 :]
-    return [base, *(g for g in newer if not g.is_complete)]
-
-
-def _living(oldest_first: list[Generation]) -> list[Generation]:
-    """Those that wrote a dataset which no later finished one has written again.
-
-    One job can serve many datasets, a run each (a flow that is started for one service, then for
-    another): the last run alone would leave the others without an origin.
-    """
-    settled: set[DatasetName] = set()
-    found = []
-    for generation in reversed(oldest_first):
-        if generation.edges.writes - settled:
-            found.append(generation)
-        if generation.is_complete:
-            settled |= generation.edges.writes
-    return found
-
-
-def _kept(state: State, runs: list[Run]) -> frozenset[DatasetName]:
-    """The datasets that hold more rows after the last commit of the runs than the runs added."""
-    added: dict[DatasetName, float] = defaultdict(float)
-    total: dict[DatasetName, tuple[int, float]] = {}
-    for run in runs:
-        for spelled, use in run.outputs.items():
-            metrics = use.facets.get("icebergCommitReport").get("commitMetrics")
-            if not isinstance(metrics, dict):
-                continue
-            name = state.identity.primary(spelled)
-            added[name] += _count(metrics.get("addedRecords"))
-            last = (start_of(run) or 0, _count(metrics.get("totalRecords")))
-            total[name] = max(last, total.get(name, last))
-    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])
-
-
-def _count(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

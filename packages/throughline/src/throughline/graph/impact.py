@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.column_graph import described_by
+from throughline.graph.column_graph import described_by, vaguely_fed
 from throughline.graph.columns import Step, columns_below
 from throughline.graph.edges import LevelGraph
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, kind_of, node_id, owners_of
 from throughline.graph.tags import Tags, around
@@ -81,17 +81,19 @@ def column_impact(known: Generations, root: Node, field: str, depth: int) -> Col
 
 
 def _untold(
-    known: Generations, graph: LevelGraph, led: list[Generation], holding: set[DatasetName]
+    known: Generations, graph: LevelGraph, led: Walked, holding: set[DatasetName]
 ) -> set[Node]:
     """Jobs that read some datasets and told no columns of what they wrote, and what follows."""
     found: set[Node] = set()
     open_: list[Node] = []
-    for generation in deadline.watched(led):
-        edges = generation.edges
+    for generation, edges in led.items():
+        deadline.check()
         if not edges.reads & holding:
             continue
         columns = (column for run in generation.runs for column in described_by(known.state, run))
         described = {column.dataset for column in columns}
+        for run in generation.runs:
+            described -= vaguely_fed(known.state, run, holding)
         if bare := edges.writes - described - holding:
             open_ += map(Node.of_dataset, bare)
         if bare or not edges.writes:

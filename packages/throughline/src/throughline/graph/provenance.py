@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from throughline.errors import NotFoundError
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, kind_of, node_id, owners_of
+from throughline.graph.run_edges import Edges, derived_by, only_datasets
 from throughline.graph.tags import Tags, shown
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
@@ -28,7 +29,7 @@ def code_of(run: Run) -> dict[str, Any]:
     return {key: location.get(key) for key in ("repoUrl", "path", "version") if location}
 
 
-def origin(known: Generations, root: Node, version: str | None = None) -> list[Generation]:
+def origin(known: Generations, root: Node, version: str | None = None) -> Walked:
     """All that led to the present contents of a dataset, or to one version of it.
 
     Raises:
@@ -36,20 +37,19 @@ def origin(known: Generations, root: Node, version: str | None = None) -> list[G
     """
     name = DatasetName(root.namespace, root.name)
     if version is None:
-        return known.behind(known.writing(name))
+        return known.behind(known.writing(name), name)
     found = known.writing_version(name, version)
     if not found:
         raise NotFoundError(f"no run is known to have written version {version!r} of {root.name}")
-    return known.behind(found)
+    return known.behind(found, name)
 
 
-def sources_of(generations: Iterable[Generation], root: Node) -> set[DatasetName]:
+def sources_of(generations: Walked, root: Node) -> set[DatasetName]:
     """The datasets that generations read and none of them wrote; the root, if nothing did."""
-    generations = list(generations)
     if not generations:
         return {DatasetName(root.namespace, root.name)}
-    written = {name for g in generations for name in g.edges.writes}
-    return {name for g in generations for name in g.edges.reads} - written
+    written = {name for edges in generations.values() for name in edges.writes}
+    return only_datasets(name for edges in generations.values() for name in edges.reads) - written
 
 
 def provenance(known: Generations, root: Node, version: str | None, level: Level) -> dict[str, Any]:
@@ -68,9 +68,10 @@ def provenance(known: Generations, root: Node, version: str | None, level: Level
     for entry in entries:
         for name, versions in entry.reads.items():
             met[name] |= versions
-    names = sorted({DatasetName(root.namespace, root.name), *met, *sources}.union(
-        *(entry.writes for entry in entries)
-    ))  # fmt: skip
+    names = sorted(
+        only_datasets(name for each in generations.values() for name in (*each.reads, *each.writes))
+        | {DatasetName(root.namespace, root.name)}
+    )
     tags = Tags(known, generations)
     return {
         "node": node_id(root),
@@ -100,43 +101,53 @@ class _Entry:
     job: JobRef
     started: int
     run: Run | None = None
-    members: list[Run] = field(default_factory=list)
+    members: list[tuple[Run, Edges]] = field(default_factory=list)
     reads: Versions = field(default_factory=lambda: defaultdict(set))
     writes: Versions = field(default_factory=lambda: defaultdict(set))
 
 
-def _entries(known: Generations, generations: list[Generation], level: Level) -> list[_Entry]:
+def _entries(known: Generations, generations: Walked, level: Level) -> list[_Entry]:
     state = known.state
     found: dict[RunKey, _Entry] = {}
     declared = []
-    for generation in generations:
+    for generation, edges in generations.items():
         if not generation.runs:
-            entry = _Entry(generation.job, 0)
-            entry.reads |= {name: set() for name in generation.edges.reads}
-            entry.writes |= {name: set() for name in generation.edges.writes}
-            declared.append(entry)
+            if derived_by(generation.job) is None:
+                declared.append(_declared(generation, edges))
             continue
-        left = _written(state, [run for g in known.sources(generation) for run in g.runs])
+        left = _written(state, ((run, None) for g in known.sources(generation) for run in g.runs))
         for run in generation.runs:
             owner = known.levels.owner(run, level)
             begun = begin_of(state, owner) or start_of(run) or 0
             entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
             for spelled, use in run.inputs.items():
-                name = state.identity.primary(spelled)
-                entry.reads[name] |= {use.version[1]} if use.version else left.get(name, set())
-            entry.members.append(run)
+                if (name := state.identity.primary(spelled)) in edges.reads:
+                    entry.reads[name] |= {use.version[1]} if use.version else left.get(name, set())
+            entry.members.append((run, edges))
     for entry in found.values():
         entry.writes = _written(state, entry.members)
     return [*found.values(), *declared]
 
 
-def _written(state: State, runs: Iterable[Run]) -> Versions:
-    """The versions that some runs stated of what they wrote; where none did, those runs."""
+def _declared(generation: Generation, edges: Edges) -> _Entry:
+    entry = _Entry(generation.job, 0)
+    entry.reads |= {name: set() for name in only_datasets(edges.reads)}
+    entry.writes |= {name: set() for name in only_datasets(edges.writes)}
+    return entry
+
+
+def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
+    """The versions that some runs stated of what they wrote; where none did, those runs.
+
+    With edges, only of the datasets that these write.
+    """
     stated: Versions = defaultdict(set)
     runs_of: Versions = defaultdict(set)
-    for run in runs:
+    for run, edges in runs:
         for spelled, use in run.outputs.items():
             name = state.identity.primary(spelled)
+            if edges is not None and name not in edges.writes:
+                continue
             runs_of[name].add(version_of(run, use))
             stated[name] |= {use.version[1]} if use.version else set()
     return {name: stated[name] or runs_of[name] for name in runs_of}

@@ -115,7 +115,7 @@ class Tags:
             for generation in self._writing[name]:
                 told = [self._note(made, name, run) for run in generation.runs]
                 if not any(told):
-                    made.bare |= generation.edges.reads
+                    made.bare |= generation.edges.sources_of(name)
         return made
 
     def _note(self, made: _Made, name: DatasetName, run: Run) -> bool:
@@ -164,8 +164,10 @@ class Tags:
     def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
         """What a column is made of, and whether its value was masked on the way."""
         made = self._made_of(column.dataset)
-        yield from ((above, False) for above in made.above.get(column.field, ()))
-        yield from ((above, True) for above in made.masked.get(column.field, ()))
+        for sources, is_masked in ((made.above, False), (made.masked, True)):
+            for above in sources.get(column.field, ()):
+                fields = self._all_of(above.dataset) if above.field == _WHOLE else (above.field,)
+                yield from ((above._replace(field=field), is_masked) for field in fields)
         if column.field != _WHOLE:
             yield Column(column.dataset, _WHOLE), False
             return

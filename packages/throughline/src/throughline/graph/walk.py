@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
@@ -23,12 +23,15 @@ MOST_STEPS = 100
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
     """The nodes one step up or down."""
     deadline.check()
+    found = set(graph.linked(node, direction))
     if node.type == "job":
         edges = graph.edges_of(JobRef(node.namespace, node.name))
         names = edges.reads if direction == "up" else edges.writes
-        return sorted(Node.of_dataset(name) for name in names)
-    users = graph.writers_of if direction == "up" else graph.readers_of
-    return sorted(Node.of_job(ref) for ref in users(DatasetName(node.namespace, node.name)))
+        found |= {Node.of_dataset(name) for name in names}
+    else:
+        users = graph.writers_of if direction == "up" else graph.readers_of
+        found |= {Node.of_job(ref) for ref in users(DatasetName(node.namespace, node.name))}
+    return sorted(found)
 
 
 def tree(
@@ -50,28 +53,33 @@ def tree(
     }
     for way in ("up", "down"):
         if direction in (way, "both"):
-            found = reached(known, root, way, level)
-            graph = LevelGraph.build(known, level, found)
-            if level is Level.PIPELINE:
-                leave_out_inner(graph, found, root)
+            graph = walked_from(known, root, way, level)
             parts = parts_of(known, graph, root, level) if root.type == "job" else []
             answer[way] = _grow(known.state, graph, root, way, depth, parts)
     return answer
 
 
-def reached(known: Generations, root: Node, way: str, level: Level) -> list[Generation]:
-    """The generations that the tree of a node is made of."""
+def walked_from(known: Generations, root: Node, way: str, level: Level) -> LevelGraph:
+    """The graph of all that led to a node (`up`), or that it led to (`down`)."""
+    found = reached(known, root, way, level)
+    graph = LevelGraph.build(known, level, found)
+    if level is Level.PIPELINE:
+        leave_out_inner(graph, found, root)
+    return graph
+
+
+def reached(known: Generations, root: Node, way: str, level: Level) -> Walked:
+    """The generations that the tree of a node is made of, with the edges that belong to it."""
     candidates = known.present
     if root.type == "job":
         ref = JobRef(root.namespace, root.name)
         roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
         roots = roots or [g for g in candidates if any(_is_below(known, r, ref) for r in g.runs)]
-    elif way == "up":
-        roots = known.writing(DatasetName(root.namespace, root.name))
-    else:
-        name = DatasetName(root.namespace, root.name)
-        roots = [g for g in candidates if name in g.edges.reads]
-    return known.behind(roots) if way == "up" else known.after(roots, candidates)
+        return known.behind(roots) if way == "up" else known.after(roots, candidates)
+    name = DatasetName(root.namespace, root.name)
+    if way == "up":
+        return known.behind(known.writing(name), name)
+    return known.after([g for g in candidates if name in g.edges.reads], candidates, name)
 
 
 def _jobs_of(known: Generations, generation: Generation, level: Level) -> set[JobRef]:
@@ -93,7 +101,7 @@ def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) ->
     return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
 
 
-def leave_out_inner(graph: LevelGraph, reached: list[Generation], root: Node) -> None:
+def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
     """Take from each job the datasets that it alone both writes and reads.
 
     One from which no task made anything else (a table that a MERGE reads to write it) is what the

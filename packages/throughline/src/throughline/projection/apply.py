@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from throughline.identity import DatasetName, canonical_name, symlinks_of
-from throughline.projection.facets import Stamp
+from throughline.projection.facets import Stamp, pack
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
@@ -21,12 +21,15 @@ from throughline.spec import (
     AliasEvent,
     Dataset,
     DatasetEvent,
+    DatasetId,
     EventType,
     Facets,
     JobEvent,
     JobRef,
     Logged,
     RunEvent,
+    parse_derivation,
+    parse_entries,
     run_id_of,
     source_datasets,
 )
@@ -51,6 +54,7 @@ def apply(state: State, event: Logged) -> None:
         _alias(state, event, stamp)
     elif isinstance(event, DatasetEvent):
         _tell(state, event.dataset, stamp)
+        _derive(state, event.dataset, stamp)
     elif isinstance(event, JobEvent):
         _declare(state, event, stamp)
     else:
@@ -75,8 +79,10 @@ def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
         record = state.datasets[name]
         record.declaring = {event.job, *(record.declaring or ())}
     if job.declared is None or stamp > job.declared.stamp:
-        job.declared = Declared(stamp, inputs, outputs)
+        lineage = event.job_facets.get("lineage")
+        job.declared = Declared(stamp, inputs, outputs, pack(lineage) if lineage else None)
         state.moves += 1
+    _connect(state, event, stamp)
 
 
 def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
@@ -99,6 +105,9 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
         run.code.put({"sourceCodeLocation": location}, stamp)
     _place(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
     _depend(run, event.run_facets.get("jobDependencies", {}))
+    if lineage := event.job_facets.get("lineage"):
+        run.lineage = {pack(lineage), *(run.lineage or ())}
+        _connect(state, event, stamp)
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says
     # of a table it writes is truer than what it says of the same table as an input.
     for item in event.outputs:
@@ -110,6 +119,49 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
         run.in_columns = run.in_columns or set()
         run.in_columns.add(name)
         state.in_columns.setdefault(name, set()).add(run.key)
+
+
+def _connect(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:
+    """Note the other jobs that explicit lineage names: by where it says that data comes or goes."""
+    for entry in parse_entries(event.job_facets.get("lineage", {})):
+        reader = entry.target if isinstance(entry.target, JobRef) else event.job
+        for source in entry.jobs - {reader}:
+            _named_job(state, source)
+            state.moves += _is_new(state.handoffs.setdefault(source, set()), reader)
+        if reader == event.job:
+            continue
+        target = _named_job(state, reader)
+        target.stated_by = target.stated_by or set()
+        state.moves += _is_new(target.stated_by, event.job)
+        for each in entry.datasets:
+            record = state.datasets[_dataset(state, Dataset(*each), stamp)]
+            record.declaring = {reader, *(record.declaring or ())}
+
+
+def _derive(state: State, item: Dataset, stamp: Stamp) -> None:
+    """Note from which datasets one is derived without a job, such as a view."""
+    if not (facet := item.facets.get("lineage")):
+        return
+    target = canonical_name(item.namespace, item.name)
+    record = state.datasets[target]
+    entry = parse_derivation(facet, DatasetId(*target))
+    for ref in entry.jobs:
+        _named_job(state, ref)
+        state.moves += ref not in state.handoffs
+        state.handoffs.setdefault(ref, set())
+    for source in entry.datasets:
+        name = _dataset(state, Dataset(*source), stamp)
+        state.derived_from.setdefault(name, set()).add(target)
+    if record.derivation is None or stamp > record.derivation[0]:
+        record.derivation = (stamp, pack(facet))
+        state.moves += 1
+
+
+def _is_new(held: set[JobRef], ref: JobRef) -> bool:
+    """Add a job to a set; return whether it was not in it."""
+    size = len(held)
+    held.add(ref)
+    return len(held) > size
 
 
 def _named_in_columns(event: RunEvent) -> set[DatasetName]:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from throughline.spec import ColumnLineage, Facets, parse_columns
+from throughline.spec import (
+    ColumnLineage,
+    DatasetId,
+    Entry,
+    Facets,
+    parse_columns,
+    parse_derivation,
+    parse_entries,
+)
 
 _LONG = 400  # bytes from which packing pays
 
@@ -45,6 +53,18 @@ def unpack(held: bytes) -> dict[str, Any]:
 @lru_cache(maxsize=2_048)
 def _parsed_columns(held: bytes) -> ColumnLineage:
     return parse_columns(unpack(held))
+
+
+@lru_cache(maxsize=2_048)
+def entries_of(held: bytes) -> tuple[Entry, ...]:
+    """Return the entries of a packed explicit lineage facet of a job."""
+    return parse_entries(unpack(held))
+
+
+@lru_cache(maxsize=2_048)
+def derivation_of(held: bytes, target: DatasetId) -> Entry:
+    """Return the entry of a packed explicit lineage facet of a dataset."""
+    return parse_derivation(unpack(held), target)
 
 
 class FacetBook:

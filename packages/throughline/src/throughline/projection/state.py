@@ -64,6 +64,7 @@ class Run:
     code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
+    lineage: set[bytes] | None = None  # explicit lineage facets, packed; their entries are united
     in_columns: set[DatasetName] | None = field(default=None, compare=False)
     """Datasets that perhaps only the column lineage of its outputs names: where to look for them,
     and no more, as the order of events decides."""
@@ -73,6 +74,11 @@ class Run:
         """Whether the run has sent an event of its own."""
         return self.first is not None
 
+    @property
+    def has_data(self) -> bool:
+        """True if the run read or wrote something, or states lineage."""
+        return bool(self.inputs or self.outputs or self.lineage)
+
 
 @dataclass(slots=True)
 class Declared:
@@ -81,6 +87,7 @@ class Declared:
     stamp: Stamp
     inputs: frozenset[DatasetName]
     outputs: frozenset[DatasetName]
+    lineage: bytes | None = None  # its explicit lineage facet, packed
 
 
 @dataclass(slots=True)
@@ -96,6 +103,7 @@ class Job:
     parents: set[JobRef] = field(default_factory=set)
     hints: set[JobRef] | None = None
     children: set[JobRef] | None = None
+    stated_by: set[JobRef] | None = None  # jobs whose explicit lineage has an entry for this one
 
 
 @dataclass(slots=True)
@@ -110,6 +118,7 @@ class DatasetRecord:
     writers: set[RunKey] = field(default_factory=set)
     declaring: set[JobRef] | None = None
     told: dict[Stamp, Facets] | None = None  # without a run: schema, dataQuality
+    derivation: tuple[Stamp, bytes] | None = None  # the lineage facet of a DatasetEvent, packed
 
 
 @dataclass(slots=True)
@@ -121,6 +130,10 @@ class State:
     runs_by_id: dict[str, tuple[RunKey, ...]] = field(default_factory=dict)
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     in_columns: dict[DatasetName, set[RunKey]] = field(default_factory=dict, compare=False)
+    handoffs: dict[JobRef, set[JobRef]] = field(default_factory=dict)
+    """Jobs that pass data on without a dataset, with those whose facets say so; only candidates."""
+    derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
+    """Datasets from which others are derived without a job; only candidates."""
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     now: int = 0  # when it is looked at, in microseconds

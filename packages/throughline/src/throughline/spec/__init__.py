@@ -3,6 +3,7 @@
 from throughline.spec.canonical import canonical, dump, identity_of
 from throughline.spec.column_lineage import (
     EVERY_ROW,
+    UNKNOWN_COLUMN,
     ColumnLineage,
     ColumnLink,
     Legacy,
@@ -22,6 +23,12 @@ from throughline.spec.event import (
     Logged,
     RunEvent,
 )
+from throughline.spec.explicit_lineage import (
+    DatasetId,
+    Entry,
+    parse_derivation,
+    parse_entries,
+)
 from throughline.spec.limits import check_limits
 from throughline.spec.odd import Oddity, oddities
 from throughline.spec.parse import (
@@ -36,11 +43,14 @@ from throughline.spec.times import from_micros, parse_time, shown_time, to_micro
 
 __all__ = [
     "EVERY_ROW",
+    "UNKNOWN_COLUMN",
     "AliasEvent",
     "ColumnLineage",
     "ColumnLink",
     "Dataset",
     "DatasetEvent",
+    "DatasetId",
+    "Entry",
     "Event",
     "EventType",
     "Facets",
@@ -61,6 +71,8 @@ __all__ = [
     "oddities",
     "parse_alias",
     "parse_columns",
+    "parse_derivation",
+    "parse_entries",
     "parse_event",
     "parse_time",
     "run_id_of",

@@ -17,12 +17,16 @@ __all__ = [
     "ColumnLink",
     "Legacy",
     "Transformation",
+    "UNKNOWN_COLUMN",
     "parse_columns",
     "source_datasets",
 ]
 
 EVERY_ROW = ""
 """The target field of a link that affects the dataset as a whole rather than one column."""
+
+UNKNOWN_COLUMN = ""
+"""The source field of a link of which only the source dataset is known."""
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 
@@ -100,24 +104,24 @@ def source_datasets(facet: dict[str, Any]) -> set[tuple[str, str]]:
     """
     fields = facet.get("fields")
     stated = (
-        [item.get("inputFields") for item in _objects(list(fields.values()))]
+        [item.get("inputFields") for item in objects(list(fields.values()))]
         if isinstance(fields, dict)
         else []
     )
     return {
         (item["namespace"], item["name"])
         for inputs in (*stated, facet.get("dataset"))
-        for item in _objects(inputs)
-        if _is_name(item.get("namespace")) and _is_name(item.get("name"))
+        for item in objects(inputs)
+        if is_name(item.get("namespace")) and is_name(item.get("name"))
     }
 
 
 def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
-    for item in _objects(inputs):
+    for item in objects(inputs):
         namespace, name, field = (item.get(key) for key in ("namespace", "name", "field"))
-        if not (_is_name(namespace) and _is_name(name) and _is_name(field)):
+        if not (is_name(namespace) and is_name(name) and is_name(field)):
             continue
-        kinds = tuple(_transformation(kind) for kind in _objects(item.get("transformations")))
+        kinds = transformations_of(item)
         if target == EVERY_ROW:
             kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_UNSTATED,))
         direct = [kind for kind in kinds if kind.is_direct]
@@ -130,6 +134,11 @@ def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
 _UNSTATED = Transformation(INDIRECT)
 
 
+def transformations_of(item: dict[str, Any]) -> tuple[Transformation, ...]:
+    """Return the transformations that an input of a facet states."""
+    return tuple(_transformation(kind) for kind in objects(item.get("transformations")))
+
+
 def _transformation(stated: dict[str, Any]) -> Transformation:
     return Transformation(
         str(stated.get("type") or DIRECT),
@@ -139,11 +148,13 @@ def _transformation(stated: dict[str, Any]) -> Transformation:
     )
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
+    """Return whether a value can be the name of something."""
     return isinstance(value, str) and value != ""
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a value that should be a list of them."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

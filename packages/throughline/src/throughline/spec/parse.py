@@ -26,6 +26,7 @@ from throughline.spec.event import (
     JobRef,
     RunEvent,
 )
+from throughline.spec.explicit_lineage import with_stated
 from throughline.spec.times import parse_time, to_micros
 
 
@@ -63,6 +64,8 @@ def parse_event(body: Any, digest: str) -> Event:
     facets = _facets(job.get("facets"))
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
+    if "lineage" in facets:
+        inputs, outputs = with_stated(facets["lineage"], inputs, outputs)
     if kind == "job":
         return JobEvent(time, digest, ref, facets, inputs, outputs)
     run = _object(event.get("run"), "run")

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Any
 
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.provenance import origin, sources_of
 from throughline.graph.quality import Check, checks_of
+from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.graph.tags import Tags
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
@@ -59,7 +60,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
 
 
 def _unknown_sources(
-    state: State, generations: list[Generation], root: Node, policy: Policy
+    state: State, generations: Walked, root: Node, policy: Policy
 ) -> Iterator[Violation]:
     for name in sorted(sources_of(generations, root)):
         names = [f"{each.namespace}:{each.name}" for each in state.identity.names(name)]
@@ -67,9 +68,7 @@ def _unknown_sources(
             yield _violation("sources", f"{names[0]} is no known source", dataset=name)
 
 
-def _failed_runs(
-    known: Generations, generations: list[Generation], root: Node
-) -> Iterator[Violation]:
+def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
     state = known.state
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(known, generations, root)
@@ -85,7 +84,7 @@ def _failed_runs(
         yield _violation("no_failed_runs", message, run=run)
 
 
-def _newest_runs(known: Generations, generations: list[Generation], root: Node) -> Iterator[Run]:
+def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
     """The newest run of each job behind, with its siblings, even if they named no data.
 
     A run that failed before it touched anything is in no generation. One that began after the last
@@ -95,9 +94,11 @@ def _newest_runs(known: Generations, generations: list[Generation], root: Node) 
     until: dict[JobRef, float] = {}
     for generation in generations:
         for source in known.sources(generation):
+            if source not in generations or derived_by(source.job) is not None:
+                continue
             until[source.job] = max(generation.started, until.get(source.job, 0))
     writing = known.writing(DatasetName(root.namespace, root.name))
-    until |= {generation.job: inf for generation in writing}
+    until |= {each.job: inf for each in writing if derived_by(each.job) is None}
     for ref, last in until.items():
         runs = [state.runs[key] for key in state.jobs[ref].runs]
         begun = [run for run in runs if run.is_known and (begin_of(state, run) or 0) <= last]
@@ -108,7 +109,7 @@ def _newest_runs(known: Generations, generations: list[Generation], root: Node) 
         )
 
 
-def _late(known: Generations, generations: list[Generation]) -> Iterator[Violation]:
+def _late(known: Generations, generations: Walked) -> Iterator[Violation]:
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
     for each in late(known.state, sorted(roots)):
         what = "has stopped" if each["isStopped"] else "is late"
@@ -116,7 +117,7 @@ def _late(known: Generations, generations: list[Generation]) -> Iterator[Violati
         yield _violation("fresh", message, job=each["job"])
 
 
-def _failed_checks(state: State, generations: list[Generation], root: Node) -> Iterator[Violation]:
+def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Violation]:
     for name, versions in sorted(_met(state, generations, root).items()):
         newest: dict[str | None, Check] = {}
         for check in checks_of(state, name):
@@ -133,7 +134,7 @@ def _failed_checks(state: State, generations: list[Generation], root: Node) -> I
                 )
 
 
-def _met(state: State, generations: list[Generation], root: Node) -> dict[DatasetName, set[str]]:
+def _met(state: State, generations: Walked, root: Node) -> dict[DatasetName, set[str]]:
     """Every dataset behind, with the versions that producers stated of it."""
     found: dict[DatasetName, set[str]] = {DatasetName(root.namespace, root.name): set()}
     for run in _runs(generations):
@@ -144,9 +145,7 @@ def _met(state: State, generations: list[Generation], root: Node) -> dict[Datase
     return found
 
 
-def _incomplete(
-    known: Generations, generations: list[Generation], policy: Policy
-) -> Iterator[Violation]:
+def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Violation]:
     if not policy.completeness:
         return
     told = measured(known, units_of(known, _runs(generations)))
@@ -163,13 +162,13 @@ def _incomplete(
             yield _violation("completeness", message, job=told[measure]["lost"][0]["job"])
 
 
-def _pii(known: Generations, generations: list[Generation], root: Node) -> Iterator[Violation]:
+def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
     """Neither the dataset asked about nor what goes into a model behind it may hold PII."""
     tags = Tags(known, generations)
     looked_at = {DatasetName(root.namespace, root.name)}
-    for generation in generations:
-        if any(_is_model(known.state, name) for name in generation.edges.writes):
-            looked_at |= generation.edges.reads
+    for edges in generations.values():
+        if any(_is_model(known.state, name) for name in edges.writes):
+            looked_at |= only_datasets(edges.reads)
     for held in (held for name in sorted(looked_at) for held in tags.of(name)):
         if held.tag.is_pii:
             came = ".".join(filter(None, (held.origin.dataset.name, held.origin.field)))

@@ -175,7 +175,7 @@ def _own() -> Asked:
         "/api/v2/drift": [{}],
         "/api/v2/tags": [{}],
         "/api/v2/nodes": [{}],
-        "/api/v2/edges": [{}, {"kind": "control"}],
+        "/api/v2/edges": [{}, {"kind": "control"}, {"kind": "direct"}],
         "/api/v2/timeline": [
             {"node": _TABLE, "up": 3, "down": 3},
             *({**each, "level": level} for each in nodes for level in ("task", "pipeline")),

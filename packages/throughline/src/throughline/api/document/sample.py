@@ -239,7 +239,8 @@ def _declared() -> list[dict[str, Any]]:
     spec = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
     head = {"producer": _PRODUCER, "eventTime": "2025-11-21T01:00:00Z"}
     job = {**_job("shop_export"), "facets": {"documentation": _facet(description="planned")}}
-    table = _dataset(("postgres://db:5432", "shop.public.customers"), ("id", "name"))
+    table_name = ("postgres://db:5432", "shop.public.customers")
+    table = _dataset(table_name, ("id", "name"))
     unused = _dataset(("postgres://db:5432", "shop.public.unused"), ("id",))
     return [
         {
@@ -256,6 +257,15 @@ def _declared() -> list[dict[str, Any]]:
             "eventTime": "2025-11-21T01:30:00Z",
             "schemaURL": f"{spec}DatasetEvent",
             "dataset": _dataset(("postgres://db:5432", "shop.public.unused"), ("id", "name")),
+        },
+        {
+            **head,
+            "schemaURL": f"{spec}DatasetEvent",
+            "dataset": _dataset(
+                ("postgres://db:5432", "shop.public.customers_view"),
+                ("id",),
+                lineage=_facet(inputs=[{**_named(table_name), "type": "DATASET"}]),
+            ),
         },
     ]
 

@@ -1,0 +1,216 @@
+"""The edges of one run or declaration: what it reads and writes, and what feeds what.
+
+Precedence (OpenLineage, proposals/explicit_lineage_facet, "Precedence rules for consumers"): an
+explicit lineage facet states the sources of each output. Without one, an output of several whose
+columns have lineage depends on the inputs that its columns name, and on those that no column of
+any output names. Otherwise every output depends on every input.
+
+Explicit lineage also connects jobs that share no dataset, and datasets that no job connects. Two
+names stand for these inside a generation: a handoff is what a job passes on directly, and a
+derivation is the job in the place of none. LevelGraph turns both into direct links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import Job, Run, State, start_of
+from throughline.projection.facets import derivation_of, entries_of
+from throughline.spec import DatasetId, Entry, JobRef, source_datasets
+
+Stated = dict[DatasetName, set[DatasetName]]
+"""The sources of each dataset whose sources the events state."""
+
+
+@dataclass(slots=True)
+class Edges:
+    """What one job reads and writes; datasets under their shown names."""
+
+    reads: set[DatasetName] = field(default_factory=set)
+    writes: set[DatasetName] = field(default_factory=set)
+    stated: Stated | None = None
+    free: set[DatasetName] | None = None
+    """The inputs of what is written and not in `stated`; None means all that is read."""
+
+    def add(self, other: Edges) -> None:
+        """Unite with the edges of another run."""
+        if self.free is not None or other.free is not None:
+            self.free = self._free() | other._free()
+        self.reads |= other.reads
+        self.writes |= other.writes
+        if other.stated is not None:
+            self.stated = self.stated or {}
+            for target, sources in other.stated.items():
+                self.stated[target] = self.stated.get(target, set()) | sources
+
+    def add_apart(self, other: Edges) -> None:
+        """Unite with the edges of a run on its own: what it read did not feed what others wrote."""
+        if not (self.reads or self.writes):
+            self.add(other)
+            return
+        if not (self.is_product and other.is_product and self.reads == other.reads):
+            self._state()
+            for target in other.writes:
+                held = self.stated.setdefault(target, set()) if self.stated is not None else set()
+                held |= other.sources_of(target)
+        self.reads |= other.reads
+        self.writes |= other.writes
+
+    @property
+    def is_product(self) -> bool:
+        """True if everything that is written depends on everything that is read."""
+        return self.stated is None and self.free is None
+
+    def sources_of(self, target: DatasetName) -> set[DatasetName]:
+        """Return the datasets that one written dataset depends on."""
+        found = (self.stated or {}).get(target)
+        return self._free() if found is None else found
+
+    def targets_of(self, source: DatasetName) -> set[DatasetName]:
+        """Return the written datasets that depend on a dataset."""
+        if self.is_product:
+            return self.writes
+        return {target for target in self.writes if source in self.sources_of(target)}
+
+    def within(self, part: Edges) -> Edges:
+        """Return the edges that are also in a part of the generation."""
+        stated = {t: s & part.reads for t, s in (self.stated or {}).items() if t in part.writes}
+        return Edges(
+            self.reads & part.reads,
+            self.writes & part.writes,
+            stated or None,
+            None if self.free is None else self.free & part.reads,
+        )
+
+    def _state(self) -> None:
+        """Keep the sources of each output by itself."""
+        if self.free != set():
+            self.stated = {target: set(self.sources_of(target)) for target in self.writes}
+            self.free = set()
+
+    def _free(self) -> set[DatasetName]:
+        return self.reads if self.free is None else self.free
+
+
+def run_edges(state: State, run: Run) -> Edges:
+    """Return what the events of a run itself say."""
+    edges = _of_names(state, run.inputs, run.outputs)
+    if run.lineage:
+        entries = [entry for held in run.lineage for entry in entries_of(held)]
+        _take_entries(state, edges, run.key.job, entries)
+    elif len(edges.writes) > 1:
+        edges.stated = _stated_by_columns(state, run, edges)
+    if run.key.job in state.handoffs:
+        edges.writes.add(handoff(run.key.job))
+    return edges
+
+
+def declared_edges(state: State, job: Job) -> Edges:
+    """Return what JobEvents, and the explicit lineage of other jobs, declare for a job."""
+    declared = job.declared
+    edges = Edges()
+    if declared is not None:
+        edges = _of_names(state, declared.inputs, declared.outputs)
+        if declared.lineage:
+            _take_entries(state, edges, job.ref, entries_of(declared.lineage))
+    for ref in job.stated_by or ():
+        for entry in _said_by(state, ref):
+            if entry.target == job.ref:
+                edges.reads |= _sources(state, entry, job.ref)
+    if job.ref in state.handoffs:
+        edges.writes.add(handoff(job.ref))
+    return edges
+
+
+def derived_edges(state: State, name: DatasetName) -> Edges:
+    """Return the datasets that one is derived from without a job, such as a view."""
+    edges = Edges(set(), {name})
+    for spelled in state.identity.names(name):
+        record = state.datasets.get(spelled)
+        if record is not None and record.derivation is not None:
+            entry = derivation_of(record.derivation[1], DatasetId(*spelled))
+            edges.reads |= _sources(state, entry, None) - {name}
+    return edges
+
+
+def handoff(job: JobRef) -> DatasetName:
+    """Return the name of what a job passes on without a dataset."""
+    return DatasetName("", "\0".join(job))
+
+
+def handed_by(name: DatasetName) -> JobRef | None:
+    """Return the job that passes on a handoff; None for a real dataset."""
+    if name.namespace:
+        return None
+    namespace, _, job = name.name.partition("\0")
+    return JobRef(namespace, job)
+
+
+def only_datasets(names: Iterable[DatasetName]) -> set[DatasetName]:
+    """Return the names without handoffs."""
+    return {name for name in names if name.namespace}
+
+
+def derivation(name: DatasetName) -> JobRef:
+    """Return the name in the place of the job that a derived dataset does not have."""
+    return JobRef("", "\0".join(name))
+
+
+def derived_by(ref: JobRef) -> DatasetName | None:
+    """Return the dataset of a derivation; None for a real job."""
+    if ref.namespace:
+        return None
+    namespace, _, name = ref.name.partition("\0")
+    return DatasetName(namespace, name)
+
+
+def _of_names(state: State, inputs: Iterable[DatasetName], outputs: Iterable[DatasetName]) -> Edges:
+    primary = state.identity.primary
+    return Edges({primary(name) for name in inputs}, {primary(name) for name in outputs})
+
+
+def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Entry]) -> None:
+    """Take the sources of each output from explicit lineage; an output without has none."""
+    edges.free = set()
+    edges.stated = {target: set() for target in edges.writes}
+    for entry in entries:
+        if entry.is_job:
+            if entry.target in (None, own):
+                edges.reads |= _sources(state, entry, own)
+        elif entry.target is not None:
+            sources = _sources(state, entry, own)
+            edges.reads |= sources
+            target = state.identity.primary(canonical_name(*entry.target))
+            edges.stated[target] = edges.stated.get(target, set()) | sources
+
+
+def _sources(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
+    primary = state.identity.primary
+    found = {primary(canonical_name(*each)) for each in entry.datasets}
+    return found | {handoff(ref) for ref in entry.jobs if ref != own}
+
+
+def _said_by(state: State, ref: JobRef) -> Iterable[Entry]:
+    """The newest explicit lineage of a job: of its newest run that has some, and declared."""
+    job = state.jobs[ref]
+    runs = [run for run in map(state.runs.__getitem__, job.runs) if run.lineage]
+    newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+    held = set((newest.lineage if newest else None) or ())
+    if job.declared is not None and job.declared.lineage:
+        held.add(job.declared.lineage)
+    return [entry for each in held for entry in entries_of(each)]
+
+
+def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:
+    primary = state.identity.primary
+    named: Stated = {}
+    for spelled, use in run.outputs.items():
+        if facet := use.about.get("columnLineage"):
+            sources = {primary(canonical_name(*each)) for each in source_datasets(facet)}
+            named.setdefault(primary(spelled), set()).update(sources & edges.reads)
+    if not named:
+        return None
+    unnamed = edges.reads.difference(*named.values())
+    return {target: sources | unnamed for target, sources in named.items()}

@@ -1,0 +1,505 @@
+"""Explicit lineage: every example of the proposal, and where it meets other events.
+
+The examples are those of OpenLineage, proposals/explicit_lineage_facet (Examples.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from throughline.errors import NotFoundError
+from throughline.graph.answers import (
+    columns_answer,
+    edges_answer,
+    graph_answer,
+    impact_answer,
+    path_answer,
+    provenance_answer,
+    tags_answer,
+    tree_answer,
+)
+from throughline.graph.questions import moment_of
+from throughline.projection.live import Batch, Live
+
+Json = dict[str, Any]
+
+DB, ETL = "postgresql://db:5432", "etl"
+NOON = "2026-03-25T12:00:00Z"
+
+
+def dataset(name: str, **more: Any) -> Json:
+    return {"namespace": DB, "name": name, "type": "DATASET", **more}
+
+
+def job(name: str = "", **more: Any) -> Json:
+    """A job of an entry; without a name, the event's own job."""
+    return {"type": "JOB", **({"namespace": ETL, "name": name} if name else {}), **more}
+
+
+def into(target: Json, *inputs: Json, **more: Any) -> Json:
+    return {**target, "inputs": list(inputs), **more}
+
+
+def how(type_: str, subtype: str, **more: str) -> list[Json]:
+    return [{"type": type_, "subtype": subtype, **more}]
+
+
+def run_event(
+    name: str,
+    *entries: Json,
+    reads: str = "",
+    writes: str = "",
+    run: str = "1",
+    time: str = NOON,
+    facets: Json | None = None,
+) -> Json:
+    """A COMPLETE event; `reads` and `writes` are names with spaces between them."""
+    lineage = {"lineage": {"entries": list(entries)}} if entries else {}
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": time,
+        "run": {"runId": run},
+        "job": {"namespace": ETL, "name": name, "facets": {**lineage, **(facets or {})}},
+        "inputs": [{"namespace": DB, "name": each} for each in reads.split()],
+        "outputs": [{"namespace": DB, "name": each} for each in writes.split()],
+    }
+
+
+def job_event(name: str, *entries: Json, **more: Any) -> Json:
+    event = run_event(name, *entries, **more)
+    return {key: event[key] for key in ("eventTime", "job", "inputs", "outputs")}
+
+
+def dataset_event(name: str, *inputs: Json, time: str = NOON, **more: Any) -> Json:
+    facets = {"lineage": {"inputs": list(inputs), **more}}
+    return {"eventTime": time, "dataset": {"namespace": DB, "name": name, "facets": facets}}
+
+
+@dataclass
+class Example:
+    """Events, and what the answers about them are."""
+
+    events: list[Json]
+    edges: str
+    """Every edge of the graph, as `a > b`."""
+    up: dict[str, str] = field(default_factory=dict)
+    """Of each node, what its tree has upstream."""
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    """Of each dataset, its columns and what they are made of; a dot alone is all rows."""
+
+
+EXAMPLES = {
+    "1 dataset-level lineage": Example(
+        [
+            run_event(
+                "bulk_etl",
+                into(dataset("c"), dataset("a")),
+                into(dataset("d"), dataset("b")),
+                reads="a b",
+                writes="c d",
+            )
+        ],
+        "a > bulk_etl, b > bulk_etl, bulk_etl > c, bulk_etl > d",
+        {"c": "a bulk_etl", "d": "b bulk_etl"},
+    ),
+    "2 column-level lineage": Example(
+        [
+            run_event(
+                "analytics_etl",
+                {
+                    **dataset("output"),
+                    "fields": {
+                        "total": {
+                            "inputs": [
+                                dataset(
+                                    "input",
+                                    field="amount",
+                                    transformations=how("DIRECT", "AGGREGATION"),
+                                )
+                            ]
+                        }
+                    },
+                },
+            )
+        ],
+        "input > analytics_etl, analytics_etl > output",
+        {"output": "analytics_etl input"},
+        {"output": ["total < input.amount AGGREGATION"]},
+    ),
+    "3 mixed granularity": Example(
+        [
+            run_event(
+                "mixed",
+                into(
+                    dataset("x"),
+                    dataset("a"),
+                    dataset("a", field="g", transformations=how("INDIRECT", "GROUP_BY")),
+                    fields={
+                        "col1": {"inputs": [dataset("a", field="col_a")]},
+                        "col2": {"inputs": [dataset("a")]},
+                    },
+                ),
+                reads="a",
+                writes="x",
+            )
+        ],
+        "a > mixed, mixed > x",
+        {"x": "a mixed"},
+        {
+            "x": [
+                "col1 < a.col_a ",
+                "col1 < a.g (indirect) GROUP_BY",
+                "col2 < a. ",
+                "col2 < a.g (indirect) GROUP_BY",
+            ]
+        },
+    ),
+    "4 dataset to dataset": Example(
+        [dataset_event("view", dataset("customers"), dataset("orders"))],
+        "customers > view, orders > view",
+        {"view": "customers orders"},
+    ),
+    "5 static job lineage": Example(
+        [job_event("daily", into(dataset("out"), dataset("in")), reads="in", writes="out")],
+        "in > daily, daily > out",
+        {"out": "daily in"},
+    ),
+    "6 data sink": Example(
+        [run_event("fraud_detector", reads="transactions")],
+        "transactions > fraud_detector",
+        {"job:etl:fraud_detector": "transactions"},
+    ),
+    "7 data generator": Example(
+        [run_event("extract", writes="extracted")],
+        "extract > extracted",
+        {"extracted": "extract"},
+    ),
+    "8 enriched generator": Example(
+        [
+            run_event(
+                "extract",
+                into(
+                    dataset("extracted"),
+                    fields={
+                        "total": {
+                            "inputs": [
+                                job(
+                                    transformations=how(
+                                        "DIRECT", "AGGREGATION", description="sum()"
+                                    )
+                                )
+                            ]
+                        }
+                    },
+                ),
+                writes="extracted",
+            )
+        ],
+        "extract > extracted",
+        {"extracted": "extract"},
+        {"extracted": []},
+    ),
+    "9 job to job, declared": Example(
+        [job_event("dag_b", into(job("dag_b.task_1"), job("dag_a.task_3")))],
+        "dag_a.task_3 > dag_b.task_1",
+        {"job:etl:dag_b.task_1": "dag_a.task_3"},
+    ),
+    "10 job to job, observed": Example(
+        [
+            run_event("dag_a.task_3", run="a42", reads="a", time="2026-03-25T11:00:00Z"),
+            run_event(
+                "dag_b.task_1",
+                into(job("dag_b.task_1", runId="b1"), job("dag_a.task_3", runId="a42")),
+                run="b1",
+            ),
+        ],
+        "a > dag_a.task_3, dag_a.task_3 > dag_b.task_1",
+        {"job:etl:dag_b.task_1": "a dag_a.task_3"},
+    ),
+    "11 job to job, across namespaces": Example(
+        [
+            run_event(
+                "enrichment",
+                into(
+                    job("enrichment", runId="1"),
+                    {"type": "JOB", "namespace": "flink://ingest", "name": "normalizer"},
+                ),
+            )
+        ],
+        "normalizer > enrichment",
+        {"job:etl:enrichment": "normalizer"},
+    ),
+    "12 structured to unstructured": Example(
+        [
+            run_event(
+                "export",
+                into(dataset("r.pdf"), dataset("x", field="A"), dataset("x", field="B")),
+                reads="x",
+                writes="r.pdf",
+            )
+        ],
+        "x > export, export > r.pdf",
+        {"r.pdf": "export x"},
+        {"r.pdf": [". < x.A ", ". < x.B "]},
+    ),
+}
+
+
+def edges(state: Any) -> set[str]:
+    found = set()
+    for edge in edges_answer(state, "task", "data")["items"]:
+        names = edge["dataset"]["name"], edge["job"]["name"]
+        found.add(" > ".join(names if edge["direction"] == "reads" else reversed(names)))
+    for edge in edges_answer(state, "task", "direct")["items"]:
+        found.add(f"{edge['upstream']['name']} > {edge['downstream']['name']}")
+    return found
+
+
+def drawn(state: Any, node: str) -> set[str]:
+    """The edges that the page draws around a node."""
+    found = graph_answer(state, node, up=9, down=9)["edges"]
+    ends = [[edge[end].rpartition(":")[2] for end in ("from", "to")] for edge in found]
+    return {" > ".join(names) for names in ends}
+
+
+def above(state: Any, node: str) -> set[str]:
+    return below_leaf(tree_answer(state, node, "up")["up"])
+
+
+def below(state: Any, node: str) -> set[str]:
+    return below_leaf(tree_answer(state, node, "down")["down"])
+
+
+def below_leaf(leaf: Json) -> set[str]:
+    return {name for child in leaf["children"] for name in {child["name"], *below_leaf(child)}}
+
+
+def columns(state: Any, node: str) -> list[str]:
+    found = []
+    for leaf in columns_answer(state, node, indirect=True)["up"]["children"]:
+        for child in leaf["children"]:
+            kind = "" if child["isDirect"] else " (indirect)"
+            source = f"{child['name']}.{child['field'] or ''}{kind}"
+            found.append(f"{leaf['field'] or '.'} < {source} {child['transformation']}")
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_example_of_the_proposal_is_understood(name: str, live: Live, build: Any) -> None:
+    example = EXAMPLES[name]
+    live.take(Batch([build.entry(event) for event in example.events]))
+    expected = set(example.edges.split(", "))
+    with live.reading() as state:
+        assert edges(state) == expected
+        for node, names in example.up.items():
+            assert above(state, node) == set(names.split())
+            assert drawn(state, node) <= expected
+        for node, told in example.columns.items():
+            assert columns(state, node) == told
+        before = moment_of(state, "2026-03-25T10:59:59Z")
+        then = moment_of(state, NOON)
+    with live.reading(before) as state:
+        assert edges(state) == set()
+    with live.reading(then) as state:
+        assert edges(state) == expected
+
+
+def test_the_page_draws_only_what_feeds_a_node(build: Any) -> None:
+    state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
+    assert drawn(state, "c") == {"a > bulk_etl", "bulk_etl > c"}
+    assert drawn(state, "b") == {"b > bulk_etl", "bulk_etl > d"}
+    assert below(state, "a") == {"bulk_etl", "c"}
+    alone = graph_answer(state, "job:etl:bulk_etl", up=9, down=9)
+    assert len(alone["nodes"]) == 5
+    over = graph_answer(state, "c", up=9, down=9, datasets=True)
+    assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
+
+
+def test_impact_path_and_provenance_keep_to_stated_edges(build: Any) -> None:
+    state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
+    assert [each["name"] for each in impact_answer(state, "a")["affected"]] == ["bulk_etl", "c"]
+    assert [each["name"] for each in path_answer(state, "a", "c")["path"]] == ["a", "bulk_etl", "c"]
+    with pytest.raises(NotFoundError, match="no data leads from"):
+        path_answer(state, "a", "d")
+    told = provenance_answer(state, "c")
+    assert [each["name"] for each in told["sources"]] == ["a"]
+    (run,) = told["runs"]
+    assert [each["name"] for each in (*run["inputs"], *run["outputs"])] == ["a", "c"]
+
+
+def test_an_input_in_no_entry_stays_an_input_without_an_edge(build: Any) -> None:
+    state = build.state(
+        run_event("j", into(dataset("c"), dataset("a")), reads="a lookup", writes="c extra")
+    )
+    assert edges(state) == {"a > j", "lookup > j", "j > c", "j > extra"}
+    assert above(state, "c") == {"j", "a"}
+    assert below(state, "lookup") == {"j"}
+    assert above(state, "extra") == {"j"}  # an output in no entry is produced by the job alone
+
+
+def test_entries_of_the_events_of_one_run_are_united(build: Any) -> None:
+    first = run_event("j", into(dataset("c"), dataset("a")), time="2026-03-25T11:00:00Z")
+    second = run_event("j", into(dataset("c"), dataset("b")), into(dataset("d"), dataset("b")))
+    for events in ((first, second), (second, first)):
+        state = build.state(*events)
+        assert above(state, "c") == {"j", "a", "b"}
+        assert above(state, "d") == {"j", "b"}
+
+
+def test_a_later_job_event_replaces_the_declared_lineage(build: Any) -> None:
+    events = [
+        job_event("j", into(dataset("c"), dataset("a")), time="2026-03-25T11:00:00Z"),
+        job_event("j", into(dataset("c"), dataset("b"))),
+    ]
+    for order in (events, events[::-1]):
+        assert edges(build.state(*order)) == {"b > j", "j > c"}
+
+
+def test_a_later_dataset_event_replaces_what_a_view_is_derived_from(build: Any) -> None:
+    events = [
+        dataset_event("view", dataset("a"), time="2026-03-25T11:00:00Z"),
+        dataset_event("view", dataset("b")),
+    ]
+    for order in (events, events[::-1]):
+        assert edges(build.state(*order)) == {"b > view"}
+    assert edges(build.state(*events, dataset_event("view", time="2026-03-25T13:00:00Z"))) == set()
+
+
+def test_a_view_leads_on_to_the_jobs_around_it(build: Any) -> None:
+    state = build.state(
+        run_event("load", reads="file", writes="base"),
+        run_event("load_other", reads="other_file", writes="other"),
+        dataset_event("view", dataset("base")),
+        run_event("make", reads="view", writes="report"),
+    )
+    assert above(state, "report") == {"make", "view", "base", "load", "file"}
+    assert below(state, "file") == {"load", "base", "view", "make", "report"}
+    assert drawn(state, "view") == {
+        "file > load", "load > base", "base > view", "view > make", "make > report",
+    }  # fmt: skip
+    told = provenance_answer(state, "report")
+    assert [each["name"] for each in told["sources"]] == ["file"]
+    assert [each["job"]["name"] for each in told["runs"]] == ["make", "load"]
+
+
+def test_a_dataset_may_be_derived_from_a_job(build: Any) -> None:
+    state = build.state(run_event("up", reads="a"), dataset_event("view", job("up")))
+    assert edges(state) == {"a > up", "up > view"}
+    assert above(state, "view") == {"up", "a"}
+    assert below(state, "a") == {"up", "view"}
+
+
+def test_columns_of_a_view_lead_through_it(build: Any) -> None:
+    view = {"total": {"inputs": [dataset("base", field="amount")]}}
+    state = build.state(
+        {"eventTime": NOON, "dataset": {
+            "namespace": DB, "name": "view", "facets": {"lineage": {"fields": view}}}},
+    )  # fmt: skip
+    assert columns(state, "view") == ["total < base.amount "]
+    affected = impact_answer(state, "base", "amount")["affected"]
+    assert [(each["name"], each["field"]) for each in affected] == [("view", "total")]
+
+
+def test_a_handoff_leads_from_the_inputs_of_one_job_to_the_outputs_of_the_other(
+    build: Any,
+) -> None:
+    state = build.state(
+        run_event("up", reads="a", run="u", time="2026-03-25T11:00:00Z"),
+        run_event("down", into(dataset("c"), job("up")), reads="b", writes="c", run="d"),
+    )
+    assert edges(state) == {"a > up", "up > down", "b > down", "down > c"}
+    assert above(state, "c") == {"down", "up", "a"}  # b is read, but does not feed c
+    assert below(state, "a") == {"up", "down", "c"}
+    over = graph_answer(state, "c", up=9, down=9, datasets=True)
+    assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
+
+
+def test_a_handoff_between_tasks_is_one_between_their_pipelines(build: Any) -> None:
+    def task(run: str, name: str, *entries: Json) -> Json:
+        dag = name.partition(".")[0]
+        event = run_event(name, *entries, run=run, facets={"jobType": {"jobType": "TASK"}})
+        parent = {"run": {"runId": f"{run}-dag"}, "job": {"namespace": ETL, "name": dag}}
+        event["run"]["facets"] = {"parent": parent}
+        return event
+
+    state = build.state(
+        task("1", "dag_a.t3"), task("2", "dag_b.t1", into(job("dag_b.t1"), job("dag_a.t3")))
+    )
+    direct = edges_answer(state, "pipeline", "direct")["items"]
+    assert [(e["upstream"]["name"], e["downstream"]["name"]) for e in direct] == [
+        ("dag_a", "dag_b")
+    ]
+
+
+def test_explicit_columns_win_over_the_column_lineage_facet(build: Any) -> None:
+    def told(field_: str, source: str) -> Json:
+        made_of = {"namespace": DB, "name": source, "field": field_}
+        return {"fields": {"x": {"inputFields": [made_of]}}}
+
+    event = run_event(
+        "j",
+        into(dataset("c"), fields={"x": {"inputs": [dataset("a", field="new")]}}),
+        into(dataset("d"), dataset("a")),
+        reads="a b",
+        writes="c d",
+    )
+    event["outputs"][0]["facets"] = {"columnLineage": told("old", "a")}
+    event["outputs"][1]["facets"] = {"columnLineage": told("kept", "a")}
+    state = build.state(event)
+    assert columns(state, "c") == ["x < a.new "]
+    assert columns(state, "d") == ["x < a.kept "]
+    event["outputs"][1]["facets"] = {"columnLineage": told("false", "b")}
+    assert columns(build.state(event), "d") == []  # b does not feed d
+
+
+def test_column_lineage_parts_the_inputs_of_a_job_with_several_outputs(build: Any) -> None:
+    event = run_event("split", reads="a b settings", writes="c d")
+    for output, source in zip(event["outputs"], ("a", "b"), strict=True):
+        made_of = {"namespace": DB, "name": source, "field": "x"}
+        output["facets"] = {"columnLineage": {"fields": {"x": {"inputFields": [made_of]}}}}
+    state = build.state(event)
+    assert above(state, "c") == {"split", "a", "settings"}
+    assert above(state, "d") == {"split", "b", "settings"}
+    assert below(state, "a") == {"split", "c"}
+
+
+def test_elements_of_a_mapped_task_feed_only_what_they_wrote(build: Any) -> None:
+    parent = {"parent": ("dag", "etl")}
+    state = build.state(
+        build.run("COMPLETE", "1", "map", "08:01:00", reads=("f|1",), writes=("t|1",), **parent),
+        build.run("COMPLETE", "2", "map", "08:02:00", reads=("f|2",), writes=("t|2",), **parent),
+    )
+    up = tree_answer(state, "dataset:t:1", "up")["up"]
+    (task,) = up["children"]
+    assert [each["namespace"] + each["name"] for each in task["children"]] == ["f1"]
+
+
+def test_a_tag_flows_along_stated_edges_only(build: Any) -> None:
+    tagged = {"namespace": DB, "name": "a", "facets": {
+        "tags": {"tags": [{"key": "pii", "value": "true", "field": "mail"}]}}}  # fmt: skip
+    event = run_event(
+        "j", into(dataset("c"), dataset("a")), into(dataset("d"), dataset("b")), writes="c d"
+    )
+    state = build.state({"eventTime": NOON, "dataset": tagged}, event)
+    assert [each["name"] for each in tags_answer(state)["items"]] == ["a", "c"]
+
+
+def test_what_is_no_lineage_in_a_facet_is_passed_over(build: Any) -> None:
+    state = build.state(
+        run_event(
+            "j",
+            "no entry",  # type: ignore[arg-type]
+            {"type": "DATASET", "name": "half a name"},
+            {"type": "MODEL", "namespace": DB, "name": "m", "inputs": []},
+            {**dataset("c"), "inputs": "none", "fields": {"x": 7, "y": {"inputs": [None, 3]}}},
+            into(dataset("c"), dataset("a"), {"type": "DATASET", "name": "half"}, {"type": 4}),
+            reads="a",
+            writes="c",
+        ),
+        dataset_event("v", {"type": "JOB"}),
+        job_event("declared", into(job(), dataset("a"))),
+    )
+    assert edges(state) == {"a > j", "j > c", "a > declared"}
