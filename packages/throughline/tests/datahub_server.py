@@ -44,6 +44,18 @@ def endpoint_error(body: Json) -> str | None:
     return "is null" if ": null" in json.dumps(facets) else None
 
 
+def converter_urn(dataset: Json) -> str:
+    """The URN that DataHub's converter makes of a dataset: the last TABLE symlink decides."""
+    namespace, name = dataset["namespace"], dataset["name"]
+    for link in dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ()):
+        if link["type"] == "TABLE":
+            is_glue = link["namespace"].startswith(("aws:glue:", "arn:aws:glue:"))
+            namespace, name = "glue" if is_glue else "hive", link["name"]
+            if name.startswith("table/"):
+                name = name.removeprefix("table/").replace("/", ".")
+    return dataset_urn({"namespace": namespace, "name": name})
+
+
 class Store:
     """DataHub as far as it matters here: a map of aspects, of which each new one replaces the old.
 
@@ -64,7 +76,7 @@ class Store:
             return Said(500, {"message": reason})
         engine = body["run"]["facets"]["processing_engine"]["name"].lower()
         self.aspects[job_urn(engine, body["job"]), "dataJobInputOutput"] = {
-            f"{side[:-1]}DatasetEdges": [{"destinationUrn": dataset_urn(d)} for d in body[side]]
+            f"{side[:-1]}DatasetEdges": [{"destinationUrn": converter_urn(d)} for d in body[side]]
             for side in ("inputs", "outputs")
         }
         text = body["job"]["facets"].get("documentation", {}).get("description")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -15,25 +16,31 @@ from throughline.deliver import Forwarder, standings_answer
 from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.http import HttpConfig
+from throughline.deliver.rewrite.marquez import MARQUEZ
 from throughline.errors import EventError, UnavailableError
 from throughline.projection.live import Batch, Live
 from throughline.spec import parse_time
 
+from .rewritten import pipeline, sent
 from .sinks import Answer, Said, Sink, serving
 
 Json = dict[str, Any]
 
+_ID = "0198a000-0000-7000-8000-00000000000"
 _QUICK = Backoff(first=0.001, most=0.01)
 
 
 class MarquezServer:
-    """The state of runs as Marquez keeps it: that of the event that came last.
+    """Runs and jobs as Marquez keeps them: the state is that of the event that came last, and a
+    job's name that of its parent and its own.
 
     Its rules are those of the recorded answers, to which a test below holds it.
     """
 
     def __init__(self) -> None:
         self.runs: dict[str, Json] = {}
+        self.jobs: dict[str, tuple[str, str]] = {}
+        """The namespace and full name of each run's job, also of the parents that it invents."""
 
     def answer(self, body: Json, _nth: int) -> Answer:
         """Take an event, or refuse it as Marquez does."""
@@ -46,12 +53,26 @@ class MarquezServer:
             "_producer" not in each or "_schemaURL" not in each for each in facets
         ):
             return 422
+        namespace, name = body["job"]["namespace"], body["job"]["name"]
+        if parent := (body["run"].get("facets") or {}).get("parent"):
+            above = self._parent(namespace, name, parent)
+            name = f"{above}.{name.removeprefix(f'{above}.')}"
+        self.jobs.setdefault(body["run"]["runId"], (namespace, name))
         run = self.runs.setdefault(body["run"]["runId"], {"startedAt": None, "endedAt": None})
         state = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
         kind = body["eventType"].upper()
         run["state"] = state.get(kind, "RUNNING")
         run["endedAt" if kind in state else "startedAt"] = _second(body["eventTime"])
         return 201
+
+    def _parent(self, namespace: str, child: str, facet: Json) -> str:
+        """The full name of the parent's job, which is invented unless the facet has that name."""
+        run_id, above, name = facet["run"]["runId"], facet["job"]["namespace"], facet["job"]["name"]
+        if name == child:
+            name = name.rpartition(".")[0] or name
+        if self.jobs.get(run_id, (above, name)) != (above, name):
+            run_id = f"{run_id} of {above} {name}"
+        return self.jobs.setdefault(run_id, (namespace, name))[1]
 
 
 def _second(text: str) -> datetime:
@@ -140,6 +161,66 @@ def test_the_stand_in_answers_as_marquez_was_recorded_to(
             assert run == {"state": recorded["state"], **times}, asked["path"]
             checked += 1
     assert checked > 4
+
+
+@pytest.mark.parametrize(
+    "scenario", ["02-parent-facet", "10-foreach-three-runs", "18-spark-create-table-as-select"]
+)
+def test_stand_in_has_the_jobs_and_runs_that_marquez_was_recorded_to_have(
+    scenario: str, shared: Path
+) -> None:
+    folder, server = shared / "marquez-answers" / scenario, MarquezServer()
+    for line in (folder / "events.jsonl").read_text().splitlines():
+        assert server.answer(json.loads(line), 0) == 201
+    recorded = {
+        unquote(asked["path"]): json.loads((folder / "answers" / asked["file"]).read_text())
+        for asked in json.loads((folder / "answers" / "index.json").read_text())
+        if asked["file"]
+    }
+    jobs = recorded["/api/v1/jobs?limit=100"]["jobs"]
+    assert {(job["namespace"], job["name"]) for job in jobs} == set(server.jobs.values())
+    for namespace, name in set(server.jobs.values()):
+        runs = recorded[f"/api/v1/namespaces/{namespace}/jobs/{name}/runs"]["runs"]
+        assert len(runs) == list(server.jobs.values()).count((namespace, name))
+
+
+def test_marquez_invents_no_job_and_no_run_for_the_pipeline() -> None:
+    """Events without the full name of the parent make it invent some."""
+    direct, delivered = MarquezServer(), MarquezServer()
+    for server, bodies in ((direct, pipeline()), (delivered, sent(MARQUEZ, pipeline()))):
+        for body in bodies:
+            assert server.answer(body, 0) == 201
+    run_ids = {event["run"]["runId"] for event in pipeline()}
+    assert run_ids < direct.jobs.keys()
+    assert delivered.jobs.keys() == run_ids
+    jobs = {event["job"]["name"] for event in pipeline()}
+    # weather_stage ran below its task and by itself
+    assert len(set(delivered.jobs.values())) == len(jobs) + 1 < len(set(direct.jobs.values()))
+    flow = "train_forecast_model.run_flow.TrainForecastModelFlow"
+    assert ("nyc_taxi", f"{flow}.TrainForecastModelFlow.train") in delivered.jobs.values()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_marquez_finds_a_silent_parent_and_a_late_one(
+    order: tuple[int, ...], live: Live, build: Any
+) -> None:
+    events = [
+        build.run("START", _ID + "1", "dag.task", "08:00:00", parent=(_ID + "0", "dag")),
+        build.run("START", _ID + "2", "app", "08:01:00", parent=(_ID + "1", "dag.task")),
+        build.run("START", _ID + "3", "app.query", "08:02:00", parent=(_ID + "2", "app")),
+    ]
+    server = MarquezServer()
+    with _marquez(live, server.answer) as forwarder:
+        _take(live, build, *(events[at] for at in order))
+        forwarder.drain()
+        assert not forwarder.refused
+    names = {run[-1]: name for run, (_, name) in server.jobs.items()}
+    assert names == {
+        "0": "dag",
+        "1": "dag.task",
+        "2": "dag.task.app",
+        "3": "dag.task.app.app.query",
+    }
 
 
 @pytest.mark.parametrize("order", ["in order", "start last", "running last", "backwards"])

@@ -18,7 +18,7 @@ from throughline.errors import UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
 
-from .datahub_server import Json, Store, delivering, endpoint_error, fill
+from .datahub_server import Json, Store, converter_urn, delivering, endpoint_error, fill
 from .rewritten import pipeline, sent
 from .sinks import Answer
 
@@ -55,7 +55,7 @@ def _edges_of(answer: Any) -> tuple[set[str], set[str]]:
     return reads, writes
 
 
-def test_names_become_the_urns_of_the_recorded_answers(shared: Path) -> None:
+def test_stand_in_names_jobs_and_datasets_like_the_recorded_answers(shared: Path) -> None:
     checked = 0
     for name, event, answer in _recorded(shared):
         if isinstance(answer, dict) or name.startswith("50-"):  # 50: two clusters are one dataset
@@ -71,9 +71,51 @@ def test_names_become_the_urns_of_the_recorded_answers(shared: Path) -> None:
                 or "://" not in each["namespace"]
                 or "symlinks" in each.get("facets", {})
             ]
-            assert {dataset_urn(each) for each in kept} == edges, name
+            assert {converter_urn(each) for each in kept} == edges, name
         checked += 1
     assert checked > 40
+
+
+_GLUE = "arn:aws:glue:eu-west-1:123456789012"
+_INTENDED = {
+    ("hive", "/staging/weather"): ("hive", "staging/weather"),
+    (_GLUE, "table/taxi/trips"): ("glue", "taxi.trips"),
+    ("file", "/data/my trips.csv"): ("file", "/data/my%20trips.csv"),
+    ("s3", "lake/raw/my trips"): ("s3", "lake/raw/my%20trips"),
+    ("postgres", "taxi.public.my trips"): ("postgres", "taxi.public.my%20trips"),
+    ("file", "/data/a,b.csv"): ("file", "/data/a%2Cb.csv"),
+    ("s3", "lake/raw/a,b(c)"): ("s3", "lake/raw/a%2Cb%28c%29"),
+}
+"""Platform and name by DataHub's converter, and ours where it is another on purpose."""
+
+
+def test_delivered_datasets_have_the_urns_of_the_recorded_answers(shared: Path) -> None:
+    intended = {_urn(*theirs): _urn(*ours) for theirs, ours in _INTENDED.items()}
+    dropped = {_urn("s3", "lake/raw/my trips"), _urn("postgres", "taxi.public.my trips")}
+    found: set[str] = set()
+    for name, event, answer in _recorded(shared):
+        if isinstance(answer, dict):
+            continue
+        edges = set[str]().union(*_edges_of(answer))
+        edges |= dropped if name.startswith("48-") else set()
+        urns = {
+            converter_urn(dataset)
+            for body in sent(DATAHUB, [event])
+            for dataset in (*body["inputs"], *body["outputs"])
+        }
+        assert urns == {intended.get(urn, urn) for urn in edges}, name
+        found |= edges
+    assert intended.keys() <= found
+
+
+def test_intended_differences_from_datahubs_converter_are_in_docs() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "backends.md").read_text()
+    for (platform, name), (own_platform, own_name) in _INTENDED.items():
+        assert f"| `{platform}` `{name}` | `{own_platform}` `{own_name}` |" in page
+
+
+def _urn(platform: str, name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
 def test_what_the_endpoint_fails_on_is_in_no_event(shared: Path) -> None:
@@ -179,6 +221,18 @@ def test_a_run_that_is_told_late_does_not_stand_for_its_job(build: Any) -> None:
                 forwarder.drain()
         assert store.edges() == {"f.j": ({"new"}, set())}
         fresh.log.close()
+
+
+def test_late_event_of_an_old_run_brings_back_no_input(live: Live, build: Any) -> None:
+    store = Store()
+    with delivering(live, store.answer, emitter=False) as forwarder:
+        for event in (
+            build.run("COMPLETE", "new", "f.j", "09:00:00", writes=("x|out",)),
+            build.run("COMPLETE", "old", "f.j", "08:00:00", reads=("x|in",)),
+        ):
+            fill(live, build, [event])
+            forwarder.drain()
+    assert store.edges() == {"f.j": (set(), {"out"})}
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -304,13 +358,65 @@ def test_when_either_endpoint_has_no_time_both_parts_come_again(
     assert store.of("browsePathsV2")
 
 
+@pytest.mark.parametrize(
+    ("place", "catalog"),
+    [
+        ("s3://lake|wh/shop/t", "http://catalog:8181"),
+        ("file|/data/wh/shop/t", "file:/data/wh"),
+        ("file|/data/wh/shop/t", "file:///data/wh"),
+        ("s3://lake|wh/shop/t", "s3://lake/wh"),
+        ("s3://lake|wh/shop/t", "jdbc:postgresql://db:5432/catalog"),
+        ("hdfs://nn:8020|/wh/shop/t", "hive://metastore:9083"),
+    ],
+)
+def test_table_of_any_catalog_has_the_platform_that_the_converter_gives_it(
+    place: str, catalog: str, build: Any
+) -> None:
+    written = build.dataset(place, symlinks=[(catalog, "shop.t", "TABLE")])
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
+    spark["outputs"] = [written]
+    flow = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=(f"{catalog}|shop.t",))
+    flow["outputs"] = [build.dataset("x|out")]
+    source = {"namespace": catalog, "name": "shop.t", "field": "a"}
+    lineage = {"fields": {"b": {"inputFields": [source]}}}
+    flow["outputs"][0]["facets"]["columnLineage"] = lineage
+    first, second = sent(DATAHUB, [spark, flow])
+    assert converter_urn(written) == _urn("hive", "shop.t")
+    for dataset in (*first["outputs"], *second["inputs"]):
+        assert converter_urn(dataset) == dataset_urn(dataset) == _urn("hive", "shop.t")
+    made = second["outputs"][0]["facets"]["columnLineage"]["fields"]["b"]["inputFields"]
+    assert [converter_urn(each) for each in made] == [_urn("hive", "shop.t")]
+
+
+def test_dataset_that_only_a_location_symlink_names_keeps_its_platform(build: Any) -> None:
+    event = build.run("COMPLETE", "a", "f.a", "08:00:00")
+    link = ("s3://lake", "wh/t", "LOCATION")
+    event["inputs"] = [build.dataset("postgres://db:5432|shop.public.t", symlinks=[link])]
+    (body,) = sent(DATAHUB, [event])
+    assert [converter_urn(each) for each in body["inputs"]] == [_urn("postgres", "shop.public.t")]
+
+
+@pytest.mark.parametrize("old", ["table/shop/t", "shop.t"])
+def test_glue_tables_of_old_producers_are_the_same_tables(old: str, build: Any) -> None:
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00")
+    link = (_GLUE.removeprefix("arn:"), old, "TABLE")
+    spark["outputs"] = [build.dataset("s3://b|wh/t", symlinks=[link])]
+    flow = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=(f"{_GLUE}|table/shop/t",))
+    assert converter_urn(spark["outputs"][0]) == _urn("glue", "shop.t")
+    for events in ([spark, flow], [flow, spark]):
+        datasets = [
+            each for body in sent(DATAHUB, events) for each in (*body["inputs"], *body["outputs"])
+        ]
+        assert {converter_urn(each) for each in datasets} == {_urn("glue", "shop.t")}
+
+
 def test_a_glue_table_is_one_whatever_names_it(build: Any) -> None:
-    arn = "arn:aws:glue:eu-west-1:123456789012"
+    arn = _GLUE
     spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
     spark["outputs"] = [build.dataset("s3://b|wh/t", symlinks=[(arn, "table/shop/t", "TABLE")])]
     flow = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=(f"{arn}|table/shop/t",))
     urns = {
-        dataset_urn(each)
+        converter_urn(each)
         for events in ([spark, flow], [flow, spark])
         for body in sent(DATAHUB, events)
         for each in (*body["inputs"], *body["outputs"])

@@ -20,6 +20,15 @@ from throughline.spec import Dataset
         (("file:///", "a/b/"), ("file", "/a/b")),
         (("file://localhost", "/a/b"), ("file", "/a/b")),
         (("file://nas", "/a/b"), ("file://nas", "/a/b")),
+        (
+            ("aws:glue:eu-west-1:123456789012", "db.t"),
+            ("arn:aws:glue:eu-west-1:123456789012", "table/db/t"),
+        ),
+        (
+            ("arn:aws-cn:glue:cn-north-1:123456789012/", "table/db/t.x"),
+            ("arn:aws-cn:glue:cn-north-1:123456789012", "table/db/t.x"),
+        ),
+        (("aws:glue:x:123456789012", "a/b/c/d"), ("aws:glue:x:123456789012", "a/b/c/d")),
         (("arn:aws:glue:eu-west-1:1", "table/db/t"), ("arn:aws:glue:eu-west-1:1", "table/db/t")),
         (("postgres://db:5432", "a.b.C"), ("postgres://db:5432", "a.b.C")),
     ],

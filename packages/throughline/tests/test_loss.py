@@ -34,8 +34,9 @@ _NOTES = """
   Neither DataHub, DataZone nor OpenMetadata was run.
 - `datahub` is told what a job waits for; a *jobDependencies* that only says what waits for the job,
   as of a flow's first step, is lost.
-- `openmetadata` makes edges of runs that both read and write tables which it has. That it has them
-  all is assumed here: of files and artifacts it has none.
+- `openmetadata` makes edges only between tables that it has, of a run that reads one and writes
+  one, and takes a column's sources only from tables that the run reads. It is assumed to have every
+  table and nothing else: no file, URL or artifact.
 - `marquez` shows facets as they are, but does nothing with `root`, `jobDependencies` and versions.
 - `datazone` keeps every event as it was posted, for its history; what is counted is what its graph
   and its forms show.
@@ -111,8 +112,33 @@ def test_what_does_not_fit_is_counted_as_lost(build: Any) -> None:
     )
     (runs, edges, *_) = losses(map(build.entry, [wide, odd]))
     assert (runs.kind, runs.told, edges.kind, edges.told) == ("runs", 2, "data edges", 3_002)
-    assert edges.arrived == {"datahub": 3_002, "datazone": 2, "marquez": 3_002, "openmetadata": 2}
+    assert edges.arrived == {"datahub": 3_002, "datazone": 2, "marquez": 3_002, "openmetadata": 0}
     assert runs.arrived == {"datahub": 2, "datazone": 1, "marquez": 2, "openmetadata": 0}
+
+
+def test_openmetadata_has_edges_between_tables_only(build: Any) -> None:
+    def source(name: str) -> Any:
+        return {"namespace": "hive://h", "name": name, "field": "a"}
+
+    tables = "hive://h|shop.a", "hive://h|shop.b"
+    files = "file|/in.csv", "metaflow://m|F/model", "s3://lake|in.csv"
+    mixed = build.run(
+        "COMPLETE", "m", "f.mixed", "08:00:00", reads=(tables[0], *files), writes=(tables[1],)
+    )
+    sources = [source("shop.a"), source("shop.elsewhere"), source("/in.csv")]
+    lineage = {"fields": {"b": {"inputFields": sources}}}
+    mixed["outputs"][0]["facets"] = {"columnLineage": lineage}
+    mixed["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
+    loaded = build.run("COMPLETE", "l", "f.loaded", "08:00:00", reads=files, writes=tables)
+    loaded["outputs"][0]["facets"] = {"columnLineage": lineage}
+    loaded["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
+    found = {
+        each.kind: (each.told, each.arrived["openmetadata"])
+        for each in losses(map(build.entry, [mixed, loaded]))
+    }
+    assert found["data edges"] == (10, 2)
+    assert found["column edges"] == (6, 1)
+    assert found["job sql"] == (2, 1)
 
 
 def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:

@@ -164,6 +164,22 @@ def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: An
     assert {name for _, _, name in _edges(bodies)} == {"in", "shop.orders", "out"}
 
 
+def test_events_of_jobs_and_datasets_have_the_one_name_too(build: Any) -> None:
+    link = build.dataset("s3://lake|wh/t", symlinks=[("hive://h", "shop.t", "TABLE")])
+    spark = build.run("COMPLETE", "a", "app.a", "08:00:00")
+    spark["outputs"] = [link]
+    head = {"eventTime": "2025-11-21T08:00:00Z", "producer": "https://example.org/x"}
+    dataset = {**head, "dataset": build.dataset("s3://lake|wh/t")}
+    job = {
+        **head,
+        "job": {"namespace": "d", "name": "j"},
+        "inputs": [build.dataset("s3a://lake|/wh/t")],
+    }
+    _, described, declared = sent(REWRITINGS["marquez"], [spark, dataset, job])
+    for body in (described["dataset"], *declared["inputs"]):
+        assert (body["namespace"], body["name"]) == ("hive://h", "shop.t")
+
+
 def test_what_is_told_of_a_dataset_comes_along_and_what_another_run_did_with_it_does_not(
     rewriting: Rewriting, build: Any
 ) -> None:

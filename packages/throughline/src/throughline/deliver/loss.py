@@ -21,7 +21,7 @@ from throughline.deliver.rewrite import REWRITINGS, Rewriting
 from throughline.deliver.rewrite.rewriting import Kept, is_run, uuid_of
 from throughline.deliver.rewritten import rewritten
 from throughline.errors import DeliveryError
-from throughline.identity import canonical_name
+from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
 from throughline.spec import EVERY_ROW, parse_columns, with_parent
@@ -54,15 +54,15 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
         live = Live(log)
         live.take(Batch(list(entries)))
         with live.reading() as state:
-            shown = state.identity.primary
+            identity = state.identity  # nothing else writes to this log
 
-            def primary(namespace: str, name: str) -> Pair:
-                return shown(canonical_name(namespace, name))
+        def primary(namespace: str, name: str) -> Pair:
+            return identity.primary(canonical_name(namespace, name))
 
-            told: Told = defaultdict(set)
-            for _, body in log.read():
-                _add(told, _things(orjson.loads(body), primary, _same))
-            names = {name: _told_there(live, each, primary) for name, each in REWRITINGS.items()}
+        told: Told = defaultdict(set)
+        for _, body in log.read():
+            _add(told, _things(orjson.loads(body), primary, _same))
+        names = {name: _told_there(live, each, identity) for name, each in REWRITINGS.items()}
     finally:
         log.close()
     kinds = [*_KINDS, *sorted(told.keys() - set(_KINDS))]
@@ -83,7 +83,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 _There = tuple[Told, Callable[[Any], Any]]
 
 
-def _told_there(live: Live, rewriting: Rewriting, primary: Name) -> _There:
+def _told_there(live: Live, rewriting: Rewriting, identity: Identity) -> _There:
     """What a backend keeps of all that it is sent, and what it calls a thing."""
     found: Told = defaultdict(set)
     done: Done = {}
@@ -94,14 +94,18 @@ def _told_there(live: Live, rewriting: Rewriting, primary: Name) -> _There:
             continue
         for body, known in sent:
             if rewriting.emitted is None or is_run(body):
-                _add(found, _kept(_things(body, rewriting.dataset_name, _same), rewriting.kept))
+                read = rewriting.readable(body) if rewriting.readable else body
+                _add(found, _kept(_things(read, rewriting.dataset_name, _same), rewriting.kept))
             for kind, thing in rewriting.emitted(body, known) if rewriting.emitted else ():
                 found[kind].add(thing)
+
+    def dataset_name(*name: str) -> Pair:
+        return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
 
     def called(thing: Any) -> Any:
         if not (isinstance(thing, tuple) and thing):
             return thing
-        name = {"dataset": rewriting.dataset_name, "job": rewriting.job_name}.get(thing[0])
+        name = {"dataset": dataset_name, "job": rewriting.job_name}.get(thing[0])
         if name is not None:
             rest = (str(rewriting.job_name("", each)[1]) for each in thing[3:])
             return (thing[0], *name(thing[1], thing[2]), *rest)

@@ -7,13 +7,18 @@ stays ended, and the last word of it is whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Done, Known, declared_of, ends_before, known_of
 from throughline.deliver.rewrite import Rewriting
-from throughline.projection import RunKey
+from throughline.deliver.rewrite.rewriting import renamed, renamed_dataset
+from throughline.identity import Identity, canonical_name
+from throughline.projection import RunKey, State
 from throughline.spec import RunEvent
 
 
@@ -40,12 +45,32 @@ def rewritten(
     event, raw = delivery.event, orjson.loads(delivery.body)
     if not isinstance(event, RunEvent):
         with delivery.known() as state:
-            known = declared_of(state, event, noted)
+            known = _named(declared_of(state, event, noted), state, rewriting)
+            raw = renamed(raw, _name(state, rewriting))
         return [(body, known) for body in rewriting.rewrite(raw, known)]
     with delivery.known() as state:
-        told = [(raw, known_of(state, RunKey(event.run_id, event.job), noted))]
+        key = RunKey(event.run_id, event.job)
+        told = [(raw, _named(known_of(state, key, noted), state, rewriting))]
         ends = ends_before(state, event)
     if again := [end for end in ends if delivery.was_told(end.hash)]:
         with delivery.known() as state:
-            told += [(end.body(raw), known_of(state, end.key, noted)) for end in again]
+            known_ends = [
+                _named(known_of(state, end.key, noted), state, rewriting) for end in again
+            ]
+        told += [(end.body(raw), known) for end, known in zip(again, known_ends, strict=True)]
     return [(body, known) for each, known in told for body in rewriting.rewrite(each, known)]
+
+
+def _name(state: State, rewriting: Rewriting) -> Callable[[str, str], tuple[str, str]]:
+    return lambda *name: rewriting.name(state.identity, canonical_name(*name))
+
+
+def _named(known: Known, state: State, rewriting: Rewriting) -> Known:
+    """What is known, with the datasets under the names that the backend is sent."""
+    if rewriting.name is Identity.primary:
+        return known
+    name = _name(state, rewriting)
+    sides = (known.inputs, known.outputs)
+    inputs, outputs = (tuple(renamed_dataset(each, name) for each in side) for side in sides)
+    others = tuple(renamed(body, name) for body in known.others)
+    return replace(known, inputs=inputs, outputs=outputs, others=others)

@@ -1,6 +1,6 @@
 """Many names, one dataset."""
 
 from throughline.identity.classes import Identity, symlinks_of
-from throughline.identity.names import DatasetName, canonical_name, is_location
+from throughline.identity.names import DatasetName, canonical_name, glue_table, is_location
 
-__all__ = ["DatasetName", "Identity", "canonical_name", "is_location", "symlinks_of"]
+__all__ = ["DatasetName", "Identity", "canonical_name", "glue_table", "is_location", "symlinks_of"]

@@ -68,6 +68,11 @@ class Identity:
         """The name under which a dataset is shown."""
         return self._primary[self._find(name)] if name in self._parent else name
 
+    def table_name(self, name: DatasetName) -> DatasetName | None:
+        """Return the name that a TABLE symlink gives a dataset, if any does."""
+        shown = self.primary(name)
+        return shown if self._rank.get(shown) == _TABLE else None
+
     def names(self, name: DatasetName) -> list[DatasetName]:
         """All names of a dataset, the shown one first."""
         if name not in self._parent:

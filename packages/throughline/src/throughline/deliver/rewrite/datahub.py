@@ -4,7 +4,7 @@
 - It knows a job's orchestrator by the run's engine, and must know the producer of a parent too.
 - An event of the type OTHER is invalid there; events without a run, nulls and fields without a name
   are errors; a name with a space is dropped, one with a comma makes an invalid URN.
-- A Glue table is one only by a TABLE symlink; any other TABLE symlink would make it one of Hive.
+- A dataset with a TABLE symlink is a table of Glue or else of Hive, whatever its catalog.
 
 What it has no place for goes by `datahub_extras`, events without a run by `datahub_declared`.
 """
@@ -17,7 +17,8 @@ from urllib.parse import quote
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known, engine_of
-from throughline.deliver.rewrite.rewriting import glue_table, is_run, renamed, valid, whole
+from throughline.deliver.rewrite.rewriting import is_run, renamed, symlinks, valid, whole
+from throughline.identity import DatasetName, Identity, glue_table
 
 _RESERVED = re.compile(r"[\s,()␟]")
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
@@ -72,8 +73,25 @@ def _named_job(job: Body) -> Body:
 
 def under_its_names(body: Body) -> Body:
     """A body with datasets as DataHub takes them."""
-    sides = {side: [_dataset(each) for each in body[side]] for side in ("inputs", "outputs")}
-    return renamed(body | sides, dataset_name)
+    body = renamed(body, dataset_name)
+    return body | {side: list(map(_dataset, body[side])) for side in ("inputs", "outputs")}
+
+
+def name_of(identity: Identity, name: DatasetName) -> DatasetName:
+    """What a dataset is called there: a table by its platform, like DataHub's converter does.
+
+    A Glue table is one by any of its names, and not only by a TABLE symlink.
+    """
+    names = identity.names(name)
+    if glue := next(filter(None, map(glue_table, names)), None):
+        return DatasetName("glue", glue)
+    table = identity.table_name(name)
+    return DatasetName("hive", _table(table.name)) if table else names[0]
+
+
+def _table(name: str) -> str:
+    prefix = "table/"
+    return name.removeprefix(prefix).replace("/", ".") if name.startswith(prefix) else name
 
 
 def job_name(namespace: str, name: str) -> tuple[str, str]:
@@ -82,9 +100,8 @@ def job_name(namespace: str, name: str) -> tuple[str, str]:
 
 
 def dataset_name(namespace: str, name: str) -> tuple[str, str]:
-    """What a dataset is called there: a Glue table by platform and name, others as they are."""
-    table = glue_table(namespace, name)
-    return ("glue", escaped(table)) if table else (escaped(namespace), escaped(name))
+    """A name of a dataset without what a URN cannot hold."""
+    return escaped(namespace), escaped(name)
 
 
 def escaped(text: str) -> str:
@@ -113,11 +130,10 @@ def _set_orchestrator(body: Body) -> None:
 
 def _dataset(dataset: Body) -> Body:
     facets = dict(dataset.get("facets", {}))
-    links = facets.pop("symlinks", {}).get("identifiers", ())
-    names = [dataset, *links]
-    if glue := [each for each in names if glue_table(each["namespace"], each["name"])]:
-        link = {"namespace": glue[0]["namespace"], "name": glue[0]["name"], "type": "TABLE"}
-        facets["symlinks"] = {"identifiers": [link]}
+    names = [DatasetName(link["namespace"], link["name"]) for link in symlinks(facets)]
+    facets.pop("symlinks", None)
+    if glue := [name for name in names if glue_table(name)]:
+        facets["symlinks"] = {"identifiers": [{**glue[0]._asdict(), "type": "TABLE"}]}
     if "schema" in facets:
         facets["schema"] = {**facets["schema"], "fields": _fields(facets["schema"].get("fields"))}
     if "columnLineage" in facets:

@@ -9,7 +9,7 @@ from typing import Any
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
-from throughline.deliver.rewrite.datahub import dataset_name, job_name, rewrite
+from throughline.deliver.rewrite.datahub import dataset_name, job_name, name_of, rewrite
 from throughline.deliver.rewrite.datahub_extras import proposals
 from throughline.deliver.rewrite.datahub_urns import platform_name
 from throughline.deliver.rewrite.rewriting import Kept, Rewriting, is_run
@@ -126,6 +126,7 @@ DATAHUB = Rewriting(
             }
         )
     ),
+    name=name_of,
     dataset_name=lambda namespace, name: platform_name(*dataset_name(namespace, name)),
     job_name=job_name,
     emitted=emitted,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from throughline.deliver.datasets import Body
-from throughline.deliver.rewrite.rewriting import glue_table
 
 _STORES = {
     "s3": "s3",
@@ -15,8 +14,10 @@ _STORES = {
     "abfss": "abs",
     "wasb": "abs",
     "wasbs": "abs",
+    "dbfs": "dbfs",
+    "file": "file",
 }
-"""Schemes of stores: the bucket is a part of the name."""
+"""Schemes of stores: the bucket or host is a part of the name."""
 _RENAMED = {"sqlserver": "mssql", "awsathena": "athena"}
 
 
@@ -37,14 +38,8 @@ def run_urn(run_id: str) -> str:
 
 
 def dataset_urn(dataset: Body) -> str:
-    """The URN of a dataset; a TABLE symlink is its name, of Glue or else of Hive."""
-    links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
-    table = next((each for each in links if each.get("type") == "TABLE"), None)
-    if table is not None:
-        glue = glue_table(table["namespace"], table["name"])
-        platform, name = ("glue", glue) if glue else ("hive", table["name"])
-    else:
-        platform, name = platform_name(dataset["namespace"], dataset["name"])
+    """The URN of a dataset under the name that DataHub is sent it."""
+    platform, name = platform_name(dataset["namespace"], dataset["name"])
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
@@ -58,8 +53,9 @@ def platform_name(namespace: str, name: str) -> tuple[str, str]:
     scheme, found, authority = namespace.partition("://")
     if not found:
         return namespace, name
-    if scheme == "file":
-        return "file", f"{authority.rstrip('/')}/{name.lstrip('/')}"
     if scheme in _STORES:
-        return _STORES[scheme], f"{authority}/{name.strip('/')}"
+        is_joined = authority.endswith("/") or name.startswith("/")
+        path = f"{authority}{name}" if is_joined else f"{authority}/{name}"
+        path = path.rstrip("/")
+        return _STORES[scheme], path if scheme == "file" else path.removeprefix("/")
     return _RENAMED.get(scheme, scheme), name

@@ -17,12 +17,13 @@ from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import (
     Kept,
     Rewriting,
-    glue_table,
     is_run,
     renamed,
+    symlinks,
     whole,
 )
 from throughline.errors import DeliveryError
+from throughline.identity import DatasetName, glue_table
 
 MOST_BYTES = 300_000
 
@@ -57,17 +58,11 @@ def client_token(body: Body) -> str:
 
 def _under_aws_names(body: Body) -> Body:
     aws: dict[tuple[str, str], tuple[str, str]] = {}
-    datasets = [*body["inputs"], *body["outputs"]]
-    for dataset in datasets:
-        own = dataset["namespace"], dataset["name"]
-        links = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
-        names = [own, *((each["namespace"], each["name"]) for each in links)]
-        glue = next((name for name in names if glue_table(*name)), None)
-        if glue is not None and glue != own:
+    for dataset in (*body["inputs"], *body["outputs"]):
+        each = [dataset, *symlinks(dataset.get("facets", {}))]
+        own, *others = (DatasetName(name["namespace"], name["name"]) for name in each)
+        if not glue_table(own) and (glue := next(filter(glue_table, others), None)):
             aws[own] = glue
-            for link in links:
-                if (link["namespace"], link["name"]) == glue:
-                    link |= {"namespace": own[0], "name": own[1], "type": "LOCATION"}
     return renamed(body, lambda *name: aws.get(name, name)) if aws else body
 
 

@@ -6,23 +6,22 @@ among the output facets only.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
-from throughline.deliver.rewrite.rewriting import (
-    Kept,
-    Rewriting,
-    glue_table,
-    is_run,
-    renamed,
-    whole,
-)
+from throughline.deliver.rewrite.rewriting import Kept, Rewriting, is_run, whole
+from throughline.identity import DatasetName, Identity, glue_table, is_location
+
+_TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
     """The COMPLETE event with all that is known; no other leaves a trace there."""
     if not is_run(event) or event.get("eventType") != "COMPLETE":
         return []
-    body = renamed(whole(event, known), _dotted)
+    body = whole(event, known)
     if not (body["inputs"] and body["outputs"]):
         return []
     for dataset in body["outputs"]:
@@ -31,12 +30,52 @@ def rewrite(event: Body, known: Known) -> list[Body]:
     return [body]
 
 
-def _dotted(namespace: str, name: str) -> tuple[str, str]:
-    return namespace, glue_table(namespace, name) or name
+def _name_of(identity: Identity, name: DatasetName) -> DatasetName:
+    shown = identity.primary(name)
+    return DatasetName(shown.namespace, glue_table(shown) or shown.name)
+
+
+def _readable(body: Body) -> Body:
+    """The tables of a body and the columns that are made of its input tables.
+
+    OpenMetadata makes nothing of a dataset that it does not have, and files, artifacts and URLs are
+    no tables; nor does it take a column's source from a table that is not among the inputs.
+    """
+    inputs = [dataset for dataset in body["inputs"] if _is_table(dataset)]
+    outputs = [dataset for dataset in body["outputs"] if _is_table(dataset)]
+    if not (inputs and outputs):
+        return {**body, "job": {**body["job"], "facets": {}}, "inputs": [], "outputs": []}
+    sources = {(dataset["namespace"], dataset["name"]) for dataset in inputs}
+    return {**body, "inputs": inputs, "outputs": [_from(each, sources) for each in outputs]}
+
+
+def _is_table(dataset: Body) -> bool:
+    name = DatasetName(dataset["namespace"], dataset["name"])
+    return not is_location(name) and _TABLE.fullmatch(name.name) is not None
+
+
+def _from(dataset: Body, sources: set[tuple[str, str]]) -> Body:
+    facets = dict(dataset.get("facets", {}))
+    lineage: Any = facets.pop("columnLineage", {})
+    fields = {
+        field: {**made, "inputFields": found}
+        for field, made in (lineage.get("fields") or {}).items()
+        if (
+            found := [
+                source
+                for source in made.get("inputFields") or ()
+                if (source.get("namespace"), source.get("name")) in sources
+            ]
+        )
+    }
+    if fields:
+        facets["columnLineage"] = {"fields": fields}
+    return {**dataset, "facets": facets, "outputFacets": {}}
 
 
 OPENMETADATA = Rewriting(
     rewrite,
     Kept(facets=frozenset({"dataset columnLineage", "dataset symlinks", "job sql"}), runs=False),
-    dataset_name=_dotted,
+    name=_name_of,
+    readable=_readable,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,11 +9,11 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from throughline.deliver.datasets import Body, named
 from throughline.deliver.known import PLACING, Known
+from throughline.identity import DatasetName, Identity, is_location
 from throughline.spec import with_parent
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
-_GLUE = re.compile(r"arn:aws[\w-]*:glue:[^:/]+:\d{12}/?")
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
 
@@ -54,12 +53,16 @@ class Rewriting:
 
     rewrite: Rewrite
     kept: Kept
+    name: Callable[[Identity, DatasetName], DatasetName] = Identity.primary
+    """The name under which it is sent a dataset, from any of its names."""
     dataset_name: Callable[[str, str], tuple[str, str]] = _same
-    """What it calls a dataset, by its shown name."""
+    """What it calls a dataset that it is sent under a name."""
     job_name: Callable[[str, str], tuple[str, str]] = _same
     emitted: Callable[[Body, Known], Iterable[tuple[str, Any]]] | None = None
     """What it is told besides a body, and instead of one that is of no run: each thing with its
     kind, both as in `deliver.loss`."""
+    readable: Callable[[Body], Body] | None = None
+    """The part of a body that it can use; None: all of it."""
     of_job: bool = False
     """Whether the backend keeps what a job reads and writes, rather than each run of it."""
 
@@ -74,6 +77,7 @@ def whole(event: Body, known: Known) -> Body:
 
     The end of a run carries every facet of it, another event those that place it.
     """
+    told = event if known.started is None else {"inputs": known.inputs, "outputs": known.outputs}
     is_end = event.get("eventType") in ENDS
     run_facets = {
         name: facet for name, facet in known.run_facets.items() if is_end or name in PLACING
@@ -87,8 +91,8 @@ def whole(event: Body, known: Known) -> Body:
             "facets": run_facets | with_parent(_facets(event["run"])),
         },
         "job": job,
-        "inputs": list(known.inputs) or event.get("inputs") or [],
-        "outputs": list(known.outputs) or event.get("outputs") or [],
+        "inputs": list(told.get("inputs") or ()),
+        "outputs": list(told.get("outputs") or ()),
     }
     return valid(body, "RunEvent")
 
@@ -130,26 +134,43 @@ def without_nulls(part: Any) -> Any:
     return part
 
 
-def glue_table(namespace: str, name: str) -> str | None:
-    """`database.table` of a dataset that is called as OpenLineage calls a Glue table."""
-    parts = name.split("/")
-    if _GLUE.fullmatch(namespace) and len(parts) == 3 and parts[0] == "table":
-        return ".".join(parts[1:])
-    return None
-
-
 def renamed(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
     """An event whose datasets are called otherwise, in its column lineage too."""
-    sides = ("inputs", "outputs")
-    return body | {side: [_renamed(each, name) for each in body.get(side, ())] for side in sides}
+    changed: Body = {
+        side: [renamed_dataset(dataset, name) for dataset in body[side]]
+        for side in ("inputs", "outputs")
+        if body.get(side)
+    }
+    if "dataset" in body:
+        changed["dataset"] = renamed_dataset(body["dataset"], name)
+    return body | changed
 
 
-def _renamed(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
-    namespace, own = name(dataset["namespace"], dataset["name"])
-    facets = dataset.get("facets", {})
+def renamed_dataset(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+    """A dataset that is called otherwise; the name that it had becomes a symlink."""
+    old = DatasetName(dataset["namespace"], dataset["name"])
+    new = DatasetName(*name(*old))
+    facets = dict(dataset.get("facets") or {})
     if "columnLineage" in facets:
-        facets = facets | {"columnLineage": named(facets["columnLineage"], name)}
-    return {**dataset, "namespace": namespace, "name": own, "facets": facets}
+        facets["columnLineage"] = named(facets["columnLineage"], name)
+    if new != old:
+        links = [link for link in symlinks(facets) if (link["namespace"], link["name"]) != new]
+        links.append({**old._asdict(), "type": "LOCATION" if is_location(old) else "TABLE"})
+        facets["symlinks"] = {"identifiers": links}
+    return {**dataset, **new._asdict(), "facets": facets}
+
+
+def symlinks(facets: Body) -> list[Body]:
+    """The other names of a dataset, without those that are no names."""
+    facet = facets.get("symlinks")
+    links = facet.get("identifiers") if isinstance(facet, dict) else None
+    return [
+        link
+        for link in (links if isinstance(links, list) else ())
+        if isinstance(link, dict)
+        and isinstance(link.get("namespace"), str)
+        and isinstance(link.get("name"), str)
+    ]
 
 
 def _facets(part: Body) -> Body:
