@@ -268,6 +268,17 @@ def test_a_query_is_a_child_run_and_its_repetition_another_one(shapes):
     assert failed["message"] == "LookupError: no such table"
 
 
+def test_a_step_states_what_feeds_what_a_query_wrote_and_what_does_not(shapes):
+    stated = shapes.one("ShapesFlow.end", "COMPLETE")["job"]["facets"]["lineage"]["entries"]
+    assert {e["name"]: {each["name"] for each in e["inputs"]} for e in stated} == {
+        "/q.out": {"/q.csv"},
+        "/warehouse/forecast": {"/in.csv", "/warehouse/t"},
+        "ShapesFlow/report": {"/in.csv", "/warehouse/t"},
+    }
+    others = [e for e in shapes.events if "lineage" in e["job"]["facets"]]
+    assert {event["job"]["name"] for event in others} == {"ShapesFlow.end"}
+
+
 def test_spark_and_subprocesses_of_a_step_get_it_as_their_parent(shapes):
     (line,) = [line for line in shapes.process.stdout.splitlines() if "REPORT" in line]
     report = ast.literal_eval(line.partition("REPORT ")[2])

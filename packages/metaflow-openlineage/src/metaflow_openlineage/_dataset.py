@@ -16,7 +16,8 @@ class Dataset:
 
     `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
     are (name, type) pairs, `facets` any further OpenLineage dataset facets by their key, `commit`
-    what Iceberg reports of the commit that wrote it.
+    what Iceberg reports of the commit that wrote it. `sources` are the inputs of the step that feed
+    an output; None means that nobody stated them.
     """
 
     namespace: str
@@ -30,6 +31,7 @@ class Dataset:
     column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] = field(default_factory=dict)
     facets: Mapping[str, Any] = field(default_factory=dict)
     commit: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[Dataset, ...] | None = None
 
 
 def merge(datasets: Iterable[Dataset]) -> list[Dataset]:

@@ -204,6 +204,18 @@ def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFac
     return facets
 
 
+def lineage(stated: Mapping[tuple[str, str], Iterable[tuple[str, str]]]) -> JobFacets:
+    """The inputs that feed each output (explicit lineage, which is experimental)."""
+    m = fv.lineage
+    entries = [
+        m.LineageDatasetEntry(
+            *target, "DATASET", [m.LineageDatasetInput(*source, "DATASET") for source in sources]
+        )
+        for target, sources in stated.items()
+    ]
+    return {"lineage": _ours(m.LineageJobFacet, entries)} if entries else {}
+
+
 def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
     facets: dict[str, Any] = dict(dataset.facets)
     if dataset.version:

@@ -37,10 +37,17 @@ def writes(
     dataset: Dataset,
     *,
     column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+    sources: Iterable[Dataset] | None = None,
 ) -> Dataset:
-    """Declare that this step writes a dataset; `column_lineage` maps a column to its sources."""
+    """Declare that this step writes a dataset.
+
+    `column_lineage` maps a column to its sources. `sources` are the inputs of the step that feed
+    the dataset; by default all of them do.
+    """
     if column_lineage:
         dataset = replace(dataset, column_lineage=column_lineage)
+    if sources is not None:
+        dataset = replace(dataset, sources=tuple(sources))
     if _task:
         _task.outputs.append(dataset)
     return dataset
@@ -74,10 +81,11 @@ def table_written(
     dataset: Dataset,
     *,
     column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+    sources: Iterable[Dataset] | None = None,
 ) -> Dataset:
     """Declare that this step has committed to an Iceberg table: call it after the commit."""
     known = _described(table, dataset, written=True) or dataset
-    return writes(known, column_lineage=column_lineage)
+    return writes(known, column_lineage=column_lineage, sources=sources)
 
 
 @harmless

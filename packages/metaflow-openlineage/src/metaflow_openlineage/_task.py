@@ -33,6 +33,7 @@ from ._helpers import Query
 from ._names import FlowNames, RunRef, instant_of
 from ._report import harmless
 from ._settings import Settings
+from ._stated import stated_sources
 
 ENDED = "openlineage-ended-{attempt}"  # the task metadata that says an attempt's end was emitted
 LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # hands the launcher's git location to its tasks
@@ -67,6 +68,7 @@ class TaskRun:
         self._loads: dict[tuple[str, str], Seen] = {}
         self._assigned: dict[str, Seen] = {}
         self._queries: dict[str, int] = {}
+        self._consumed: list[Dataset] = []  # read by queries that wrote their results themselves
         self._run_facets: facets.RunFacets = {}
         self._job_facets: facets.JobFacets = {}
 
@@ -142,7 +144,9 @@ class TaskRun:
         read, written = self._artifacts() or ([], [])
         run_facets = {**self._run_facets, **facets.error(error)}
         inputs, outputs = [*read, *self.inputs], [*(written if ok else ()), *self.outputs]
-        self._emit(state, self.ref, run_facets, self._job_facets, inputs, outputs)
+        stated = facets.lineage(stated_sources(inputs, outputs, self._consumed))
+        job_facets = {**self._job_facets, **stated}
+        self._emit(state, self.ref, run_facets, job_facets, [*inputs, *self._consumed], outputs)
         self._emitter.close()
         mark = MetaDatum(
             ENDED.format(attempt=self.attempt),
@@ -195,13 +199,24 @@ class TaskRun:
         def end(error: BaseException | None) -> None:
             state = facets.failure(error) if error else "COMPLETE"
             if not error:
-                self.inputs += query.inputs
-                self.outputs += query.outputs
+                self._count_query(query)
             facets_at_end = {**run_facets, **facets.error(error)}
             self._emit(state, ref, facets_at_end, job_facets, query.inputs, query.outputs)
 
         self._emit("START", ref, run_facets, job_facets, query.inputs, query.outputs)
         return end
+
+    def _count_query(self, query: Query) -> None:
+        """Count what a query read and wrote as the step's; what it wrote depends on it alone."""
+        if not query.outputs:
+            self.inputs += query.inputs
+            return
+        self._consumed += query.inputs
+        sources = tuple(query.inputs)
+        self.outputs += [
+            each if each.sources is not None or not sources else replace(each, sources=sources)
+            for each in query.outputs
+        ]
 
 
 def metadata_of(metadata: Any, flow: str, run_id: str, step: str, task_id: str) -> dict[str, str]:

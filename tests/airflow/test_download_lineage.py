@@ -1,0 +1,52 @@
+"""The lineage of the download task: each landing file has one source."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from commands.environment import child_environ
+from lakehouse.settings import REPOSITORY, load_settings
+
+pytestmark = pytest.mark.airflow
+
+TELL = """
+import json, sys
+from openlineage.client.serde import Serde
+from pipeline_tasks import DownloadOperator
+from lakehouse.download import LandedFile
+from lakehouse.ingest import Landing
+from lakehouse.sources import YELLOW
+
+task = DownloadOperator(task_id="download", source=YELLOW)
+files = [
+    LandedFile(f"/landing/{month}", f"https://tlc.example/{month}", month, "etag", 1, "sha")
+    for month in ("2025-03", "2025-04")
+]
+task.landing = Landing((), tuple(files), ())
+told = task.get_openlineage_facets_on_complete(None)
+print("TOLD" + Serde.to_json(told.job_facets["lineage"]))
+"""
+
+
+def test_a_download_of_two_months_gives_each_file_its_own_url(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    settings = load_settings(state_dir=tmp_path_factory.mktemp("download"))
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.append('airflow/plugins')\n{TELL}"],
+        cwd=REPOSITORY,
+        env=child_environ(settings),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "TOLD" in done.stdout, done.stderr[-3000:]
+    entries = json.loads(done.stdout.rpartition("TOLD")[2])["entries"]
+    assert {e["name"]: [each["name"] for each in e["inputs"]] for e in entries} == {
+        "/landing/2025-03": ["2025-03"],
+        "/landing/2025-04": ["2025-04"],
+    }
