@@ -23,7 +23,7 @@ from itertools import product
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node
-from throughline.graph.run_edges import Edges, derived_by, handed_by
+from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_side, united
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
@@ -54,13 +54,24 @@ class LevelGraph:
         Of a mapping, the edges of each generation are limited to its value.
         """
         graph = cls()
-        owners: dict[RunKey | JobRef, tuple[Run | JobRef, Edges]] = {}
+        owners: dict[RunKey | JobRef, Run | JobRef] = {}
+        found: dict[RunKey | JobRef, Edges] = {}
         for owner, edges in _rolled_up(known, level, counting):
             if edges.reads or edges.writes:
                 key = owner.key if isinstance(owner, Run) else owner
-                owners.setdefault(key, (owner, Edges()))[1].add(edges)
-        for owner, edges in owners.values():
-            graph._add(known.state, owner, edges)
+                owners[key] = owner
+                found[key] = united(found.get(key), edges)
+        parts: dict[JobRef, list[Edges]] = defaultdict(list)
+        for key, owner in owners.items():
+            ref = owner.key.job if isinstance(owner, Run) else owner
+            if derived_by(ref) is None:
+                parts[ref].append(found[key])
+            else:
+                graph._derive(found[key])
+            if isinstance(owner, Run):
+                graph._note_run(known.state, owner)
+        for ref, edges_of_runs in parts.items():
+            graph._add(ref, united(Edges(), side_by_side(edges_of_runs)))
         graph._link()
         return graph
 
@@ -111,25 +122,26 @@ class LevelGraph:
             for above, below in product(writers, readers - writers):
                 self._connect(Node.of_job(above), Node.of_job(below))
 
-    def _add(self, state: State, owner: Run | JobRef, edges: Edges) -> None:
-        ref = owner if isinstance(owner, JobRef) else owner.key.job
-        if (derived := derived_by(ref)) is not None:
-            end = Node.of_dataset(derived)
+    def _derive(self, edges: Edges) -> None:
+        """Connect a derived dataset with what it comes from."""
+        for end in map(Node.of_dataset, edges.writes):
             for name in edges.reads:
                 if handed_by(name):
                     self._from_jobs.append((name, end))
                 else:
                     self._connect(Node.of_dataset(name), end)
-            return
-        self.jobs.setdefault(ref, Edges()).add_apart(edges)
+
+    def _add(self, ref: JobRef, edges: Edges) -> None:
+        self.jobs[ref] = edges
         for name in edges.reads:
             self.readers.setdefault(name, set()).add(ref)
         for name in edges.writes:
             self.writers.setdefault(name, set()).add(ref)
-        if isinstance(owner, Run):
-            held = self.runs.get(ref)
-            if held is None or _rank(state, owner) > _rank(state, held):
-                self.runs[ref] = owner
+
+    def _note_run(self, state: State, run: Run) -> None:
+        held = self.runs.get(run.key.job)
+        if held is None or _rank(state, run) > _rank(state, held):
+            self.runs[run.key.job] = run
 
 
 class Latest:

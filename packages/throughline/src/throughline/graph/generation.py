@@ -60,6 +60,11 @@ def living(oldest_first: list[Generation]) -> list[Generation]:
     return found
 
 
+def effective(oldest_first: list[Generation]) -> list[Generation]:
+    """Return those that count, and those whose writing is still there."""
+    return list(dict.fromkeys((*counting(oldest_first), *living(oldest_first))))
+
+
 def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
     """The datasets that hold more rows after the last commit of the runs than the runs added."""
     added: dict[DatasetName, float] = defaultdict(float)

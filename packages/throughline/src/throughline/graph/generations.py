@@ -27,7 +27,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from throughline import deadline
-from throughline.graph.generation import Generation, counting, kept_datasets, living, static
+from throughline.graph.generation import (
+    Generation,
+    counting,
+    effective,
+    kept_datasets,
+    static,
+)
 from throughline.graph.levels import Level, Levels
 from throughline.graph.run_edges import (
     Edges,
@@ -37,6 +43,8 @@ from throughline.graph.run_edges import (
     derived_edges,
     handed_by,
     run_edges,
+    side_by_side,
+    united,
 )
 from throughline.identity import DatasetName
 from throughline.projection import (
@@ -202,7 +210,7 @@ class Generations:
 
     def effective(self, ref: JobRef) -> list[Generation]:
         """What a job did last, and whatever else it wrote that was not replaced."""
-        return list(dict.fromkeys((*self.counting(ref), *self.derived(ref, "living", living))))
+        return self.derived(ref, "effective", effective)
 
     @property
     def present(self) -> list[Generation]:
@@ -407,14 +415,13 @@ class Generations:
         if (ref, unit) in self._described:
             return self._described[ref, unit]
         runs = list(members.values())
-        heads = {head.key: head for run in runs if (head := self.levels.owner(run, Level.TASK))}
-        outcomes = [outcome(self.state, head) for head in heads.values()]
-        by_head: dict[RunKey, Edges] = defaultdict(Edges)
+        heads: dict[RunKey, Run] = {}
+        by_head: dict[RunKey, Edges] = {}
         for run in runs:
-            by_head[self.levels.owner(run, Level.TASK).key].add(self.own(run))
-        edges = Edges()
-        for each in by_head.values():
-            edges.add_apart(each)
+            head = self.levels.owner(run, Level.TASK)
+            heads[head.key] = head
+            by_head[head.key] = united(by_head.get(head.key), self.own(run))
+        outcomes = [outcome(self.state, head) for head in heads.values()]
         times = map(start_of, (*heads.values(), *runs))
         started = min(moment for moment in times if moment is not None)
         generation = self._described[ref, unit] = Generation(
@@ -422,7 +429,7 @@ class Generations:
             order=(started, min(run.key for run in runs)),
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
-            edges=edges,
+            edges=side_by_side(list(by_head.values())),
             kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
         )

@@ -45,19 +45,6 @@ class Edges:
             for target, sources in other.stated.items():
                 self.stated[target] = self.stated.get(target, set()) | sources
 
-    def add_apart(self, other: Edges) -> None:
-        """Unite with the edges of a run on its own: what it read did not feed what others wrote."""
-        if not (self.reads or self.writes):
-            self.add(other)
-            return
-        if not (self.is_product and other.is_product and self.reads == other.reads):
-            self._state()
-            for target in other.writes:
-                held = self.stated.setdefault(target, set()) if self.stated is not None else set()
-                held |= other.sources_of(target)
-        self.reads |= other.reads
-        self.writes |= other.writes
-
     @property
     def is_product(self) -> bool:
         """True if everything that is written depends on everything that is read."""
@@ -84,14 +71,33 @@ class Edges:
             None if self.free is None else self.free & part.reads,
         )
 
-    def _state(self) -> None:
-        """Keep the sources of each output by itself."""
-        if self.free != set():
-            self.stated = {target: set(self.sources_of(target)) for target in self.writes}
-            self.free = set()
-
     def _free(self) -> set[DatasetName]:
         return self.reads if self.free is None else self.free
+
+
+def united(one: Edges | None, other: Edges) -> Edges:
+    """Return the edges of two runs under one task; neither is changed."""
+    if one is None:
+        return other
+    both = Edges()
+    both.add(one)
+    both.add(other)
+    return both
+
+
+def side_by_side(parts: list[Edges]) -> Edges:
+    """Return the edges of several runs, where what one read did not feed what another wrote."""
+    if len(parts) == 1:
+        return parts[0]
+    reads = {name for each in parts for name in each.reads}
+    writes = {name for each in parts for name in each.writes}
+    if all(each.is_product and each.reads == reads for each in parts):
+        return Edges(reads, writes)
+    stated: Stated = {}
+    for each in parts:
+        for name in each.writes:
+            stated.setdefault(name, set()).update(each.sources_of(name))
+    return Edges(reads, writes, stated, set())
 
 
 def run_edges(state: State, run: Run) -> Edges:
