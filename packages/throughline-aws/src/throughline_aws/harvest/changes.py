@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -19,12 +19,29 @@ from throughline_aws.harvest.session import Session
 
 
 def read_update(parsed: exp.Update, session: Session) -> Statement | None:
-    given = {each.this.name: [each.expression] for each in parsed.expressions}
+    given = {
+        name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
+    }
     from_ = parsed.args.get("from_")
     select = exp.select().from_(parsed.this.copy())
     for table in _flattened([from_.this] if from_ else []):
         select = _joined(select, table)
     return _change("update", parsed, given, select, parsed.args.get("where"), session)
+
+
+def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the columns and values of `a = x`, `(a, b) = (x, y)` and `(a, b) = (SELECT x, y …)`."""
+    target, value = equation.this, equation.expression
+    if not isinstance(target, exp.Tuple):
+        yield target.name, value
+        return
+    for index, column in enumerate(target.expressions):
+        if isinstance(value, exp.Tuple):
+            yield column.name, value.expressions[index]
+        else:
+            one = value.copy()
+            one.unnest().set("expressions", [one.unnest().expressions[index]])
+            yield column.name, one
 
 
 def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:

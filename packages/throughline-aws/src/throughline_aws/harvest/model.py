@@ -95,7 +95,7 @@ def read_query(
                 statement.unknown.append(found.name)
         return session.relation(found)
 
-    found = Reader(relation).query(query)
+    found = Reader(relation, session.dialect).query(query)
     statement.tables = list(dict.fromkeys(statement.tables))
     statement.files = list(dict.fromkeys(statement.files))
     statement.indirect = found.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -32,8 +33,9 @@ from throughline_aws.harvest.relations import (
 class Reader:
     """Interpreter of queries; `table` returns what a name that is no CTE stands for."""
 
-    def __init__(self, table: Callable[[exp.Table], Relation]) -> None:
+    def __init__(self, table: Callable[[exp.Table], Relation], dialect: str) -> None:
         self._table = table
+        self._dialect = dialect
 
     def query(
         self,
@@ -122,7 +124,7 @@ class Reader:
                 stars.append(frame.star(*_star(projection)))
                 columns += stars[-1].columns
                 continue
-            name, origins = projection.output_name, self._origins(projection, frame)
+            name, origins = self._name(projection), self._origins(projection, frame)
             columns.append((name, origins))
             if isinstance(projection, exp.Alias):
                 frame.aliases[name] = origins
@@ -132,6 +134,16 @@ class Reader:
         unknown = [star for star in stars if not star.is_whole]
         other = unknown[0].other if len(unknown) == 1 else None
         return Relation(tuple(columns), rows, not unknown, other)
+
+    def _name(self, projection: exp.Expr) -> str:
+        """Return the name that PostgreSQL and Redshift give a column; mostly the function's."""
+        inner = projection
+        while isinstance(inner, exp.Window | exp.WithinGroup | exp.Filter | exp.Paren):
+            inner = inner.this
+        if name := inner.output_name:
+            return name
+        function = _FUNCTION.match(inner.sql(self._dialect))
+        return (function[1] or function[2]).lower() if function else "?column?"
 
     def _add(self, item: exp.Expr, frame: Frame) -> Origins:
         """Add an item of FROM to a frame; return the origins that it adds to the rows."""
@@ -250,6 +262,9 @@ class Reader:
                     window = frame.windows[part.alias]
                     stack += [(child, kind.over(way)) for child, way in parts_of(window)]
         return frozenset(found)
+
+
+_FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
 
 
 def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
