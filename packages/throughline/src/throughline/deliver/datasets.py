@@ -80,13 +80,13 @@ def _columns(state: State, told: list[Body]) -> Body:
 
 
 def named(part: Any, name: Callable[[str, str], tuple[str, str]]) -> Any:
-    """JSON in which every object with a namespace and a name is called as a function says."""
+    """JSON in which every dataset, by its namespace and name, is called as a function says."""
     if isinstance(part, list):
         return [named(each, name) for each in part]
     if not isinstance(part, dict):
         return part
     shown = {key: named(value, name) for key, value in part.items()}
     namespace, own = part.get("namespace"), part.get("name")
-    if isinstance(namespace, str) and isinstance(own, str):
+    if isinstance(namespace, str) and isinstance(own, str) and part.get("type") != "JOB":
         shown["namespace"], shown["name"] = name(namespace, own)
     return shown

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from throughline.deliver.datasets import Body, dataset_of, datasets_of
+from throughline.deliver.explicit import stated_of
 from throughline.graph.answers import generations_of
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name
@@ -104,7 +105,7 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
         inputs=datasets_of(state, [run.inputs for run in members], "inputFacets"),
         outputs=datasets_of(state, [run.outputs for run in members], "outputFacets"),
         run_facets=run.facets.plain(),
-        job_facets=state.jobs[key.job].facets.plain() | run.code.plain(),
+        job_facets=_job_facets(state, run, members),
         flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
         others=() if done is None else _others_of(state, run, members, done),
@@ -140,6 +141,14 @@ def declared_of(state: State, event: JobEvent | DatasetEvent, done: Done | None 
         others=() if done is None else tuple(_others(state, event.job, outputs, done)),
         started=_began(run) if run else None,
     )
+
+
+def _job_facets(state: State, run: Run, members: list[Run]) -> Facets:
+    """The facets of a run's job, with the code and the stated lineage of this very run."""
+    facets = state.jobs[run.key.job].facets.plain() | run.code.plain()
+    facets.pop("lineage", None)
+    stated = stated_of(state, run, members)
+    return facets | ({"lineage": stated} if stated else {})
 
 
 def _flow_of(state: State, ref: JobRef) -> Job | None:

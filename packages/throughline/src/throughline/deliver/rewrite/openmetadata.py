@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from throughline.deliver.datasets import Body
+from throughline.deliver.explicit import parted
 from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import Kept, Rewriting, is_run, whole
 from throughline.identity import DatasetName, Identity, glue_table, is_location
@@ -18,16 +19,17 @@ _TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")
 
 
 def rewrite(event: Body, known: Known) -> list[Body]:
-    """The COMPLETE event with all that is known; no other leaves a trace there."""
+    """The COMPLETE event with all that is known; no other leaves a trace there.
+
+    Where a run states which input feeds which output, it is an event for each output.
+    """
     if not is_run(event) or event.get("eventType") != "COMPLETE":
         return []
     body = whole(event, known)
-    if not (body["inputs"] and body["outputs"]):
-        return []
     for dataset in body["outputs"]:
         if lineage := dataset.get("facets", {}).get("columnLineage"):
             dataset["outputFacets"] = {**dataset.get("outputFacets", {}), "columnLineage": lineage}
-    return [body]
+    return [each for each in parted(body) if each["inputs"] and each["outputs"]]
 
 
 def _name_of(identity: Identity, name: DatasetName) -> DatasetName:

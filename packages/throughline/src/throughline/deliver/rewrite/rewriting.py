@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from throughline.deliver.datasets import Body, named
+from throughline.deliver.explicit import with_columns
 from throughline.deliver.known import PLACING, Known
 from throughline.identity import DatasetName, Identity, is_location
 from throughline.spec import with_parent
@@ -82,7 +83,10 @@ def whole(event: Body, known: Known) -> Body:
     run_facets = {
         name: facet for name, facet in known.run_facets.items() if is_end or name in PLACING
     }
-    job = {**event["job"], "facets": known.job_facets | _facets(event["job"])}
+    facets = known.job_facets | _facets(event["job"])
+    if stated := known.job_facets.get("lineage"):
+        facets["lineage"] = stated
+    job = {**event["job"], "facets": facets}
     body = {
         **event,
         "eventType": event.get("eventType") or "OTHER",
@@ -94,7 +98,7 @@ def whole(event: Body, known: Known) -> Body:
         "inputs": list(told.get("inputs") or ()),
         "outputs": list(told.get("outputs") or ()),
     }
-    return valid(body, "RunEvent")
+    return valid(with_columns(body), "RunEvent")
 
 
 def valid(body: Body, kind: str) -> Body:
@@ -141,6 +145,9 @@ def renamed(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
         for side in ("inputs", "outputs")
         if body.get(side)
     }
+    if stated := (body.get("job", {}).get("facets") or {}).get("lineage"):
+        facets = {**body["job"]["facets"], "lineage": named(stated, name)}
+        changed["job"] = {**body["job"], "facets": facets}
     if "dataset" in body:
         changed["dataset"] = renamed_dataset(body["dataset"], name)
     return body | changed

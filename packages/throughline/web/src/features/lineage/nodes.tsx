@@ -131,7 +131,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
         </span>
       )}
-      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : <span title="No run is known to have written it">Source</span>}</span>
+      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title="No run is known to have written it">Source</span>}</span>
     </Frame>
   );
 }

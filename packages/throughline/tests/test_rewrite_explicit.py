@@ -1,0 +1,71 @@
+"""Explicit lineage in what is sent to backends that do not read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from throughline.deliver.rewrite import REWRITINGS
+
+from .rewritten import sent
+from .test_explicit_lineage import dataset, how, into, run_event
+
+Json = dict[str, Any]
+
+
+def event(**more: Any) -> Json:
+    amount = dataset("public.a", field="amount", transformations=how("DIRECT", "AGGREGATION"))
+    return run_event(
+        "bulk_etl",
+        into(dataset("public.c"), dataset("public.a"), fields={"total": {"inputs": [amount]}}),
+        into(dataset("public.d"), dataset("public.b")),
+        reads="public.a public.b",
+        writes="public.c public.d",
+        run="00000000-0000-4000-8000-000000000001",
+        **more,
+    )
+
+
+def names(body: Json, side: str) -> list[str]:
+    return [each["name"] for each in body[side]]
+
+
+def test_openmetadata_is_sent_an_event_for_each_output_with_its_own_inputs() -> None:
+    bodies = sent(REWRITINGS["openmetadata"], [event()])
+    assert [(names(each, "inputs"), names(each, "outputs")) for each in bodies] == [
+        (["public.a"], ["public.c"]),
+        (["public.b"], ["public.d"]),
+    ]
+
+
+def test_stated_columns_are_sent_as_the_column_lineage_facet() -> None:
+    for kind in ("marquez", "openmetadata"):
+        bodies = sent(REWRITINGS[kind], [event()])
+        (made,) = [o for body in bodies for o in body["outputs"] if o["name"] == "public.c"]
+        (source,) = made["facets"]["columnLineage"]["fields"]["total"]["inputFields"]
+        assert (source["name"], source["field"]) == ("public.a", "amount")
+
+
+def test_an_earlier_run_is_sent_with_its_own_statement_and_not_the_newest_of_its_job() -> None:
+    other = run_event(
+        "bulk_etl",
+        into(dataset("public.c"), dataset("public.b")),
+        reads="public.b",
+        writes="public.c",
+        run="00000000-0000-4000-8000-000000000002",
+        time="2026-03-26T12:00:00Z",
+    )
+    for body in sent(REWRITINGS["marquez"], [event(), other], at_once=True):
+        own = event() if body["run"]["runId"][-1] == "1" else other
+        stated = body["job"]["facets"]["lineage"]["entries"]
+        assert stated == own["job"]["facets"]["lineage"]["entries"]
+
+
+def test_entries_have_the_names_that_the_datasets_are_sent_under(build: Any) -> None:
+    linked = run_event(
+        "copy", into({**dataset("x"), "namespace": "s3a://lake"}, dataset("public.a")),
+        reads="public.a", run="00000000-0000-4000-8000-000000000003",
+    )  # fmt: skip
+    linked["outputs"] = [build.dataset("s3a://lake|x", symlinks=[("hive://h", "db.x", "TABLE")])]
+    (body,) = sent(REWRITINGS["openmetadata"], [linked])
+    (entry,) = body["job"]["facets"]["lineage"]["entries"]
+    assert entry["name"] == body["outputs"][0]["name"] == "db.x"
