@@ -37,8 +37,8 @@ _NOTES = """
 - `openmetadata` makes edges only between tables that it has, of a run that reads one and writes
   one, and takes a column's sources only from tables that the run reads. It is assumed to have every
   table and nothing else: no file, URL or artifact.
-- explicit lineage separates the outputs of a job at `openmetadata` only; at the others every input of
-  a job leads to every output, and edges between two jobs or two datasets reach none of the four.
+- explicit lineage separates the outputs of a job at `openmetadata` only; at the others every input
+  of a job leads to every output. Edges between two jobs or two datasets reach none of the four.
 - `marquez` shows facets as they are, but does nothing with `root`, `jobDependencies` and versions.
 - `datazone` keeps every event as it was posted, for its history; what is counted is what its graph
   and its forms show.
