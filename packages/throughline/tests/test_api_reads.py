@@ -14,6 +14,9 @@ from throughline.api.stats import intervals
 from throughline.projection.live import Batch, Live
 from throughline.spec import from_micros
 
+from .test_around import two_services
+from .test_explicit_lineage import DB, EXAMPLES
+
 
 @pytest.fixture
 def client(live: Live) -> Iterator[TestClient]:
@@ -310,3 +313,35 @@ def test_column_lineage_of_an_unknown_column_is_404(
     answer = get("db:u:mode")
     assert answer.status_code == 404
     assert answer.json()["message"] == "u has no column 'mode'; it has alone, made"
+
+
+def _producers(client: TestClient, name: str, **params: str) -> list[str]:
+    query = {"nodeId": f"dataset:db:{name}", **params}
+    graph = client.get("/api/v1/lineage", params=query).json()["graph"]
+    (node,) = [each for each in graph if each["id"] == query["nodeId"]]
+    return [edge["origin"] for edge in node["inEdges"]]
+
+
+def test_lineage_has_the_producer_of_a_dataset_that_the_newest_run_did_not_write(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(live, build, *two_services(build))
+    for params in ({}, {"level": "task"}):
+        for service in ("yellow", "green"):
+            assert _producers(client, f"{service}_forecast", **params) == ["job:demo:Flow.write"]
+
+
+def test_lineage_at_a_level_has_the_nodes_of_the_tree(
+    live: Live, client: TestClient, build: Any
+) -> None:
+    _take(live, build, *two_services(build), *EXAMPLES["4 dataset to dataset"].events)
+    params = {"nodeId": "dataset:db:yellow_forecast", "level": "task"}
+    graph = client.get("/api/v1/lineage", params=params).json()["graph"]
+    assert not [each["id"] for each in graph if "green" in each["id"]]
+    (train,) = [each for each in graph if each["id"] == "job:demo:Flow.train"]
+    assert [edge["origin"] for edge in train["inEdges"]] == ["dataset:db:yellow_raw"]
+    params = {"nodeId": f"dataset:{DB}:view", "level": "task"}
+    view = client.get("/api/v1/lineage", params=params).json()["graph"][-1]
+    assert [edge["origin"].rpartition(":")[2] for edge in view["inEdges"]] == [
+        "customers", "orders",
+    ]  # fmt: skip

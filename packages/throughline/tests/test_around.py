@@ -16,7 +16,7 @@ from throughline.graph.answers import (
 )
 from throughline.graph.runs import run_answer
 
-from .graphs import DAG, TASK, two_orchestrators
+from .graphs import DAG, STEP, TASK, two_orchestrators
 
 
 def _names(answer: dict[str, Any]) -> set[str]:
@@ -205,3 +205,47 @@ def test_a_run_whose_parent_never_spoke_is_a_root_until_it_does(build: Any) -> N
     events.append(build.run("COMPLETE", "d", "dag", "08:30:00"))
     roots = [run["runId"] for run in runs_answer(build.state(*events), roots=True)["items"]]
     assert roots == ["d"]
+
+
+def two_services(build: Any) -> list[dict[str, Any]]:
+    """One flow that trained on each service, the green one last."""
+    events = []
+    for number, service in enumerate(("yellow", "green")):
+        flow = {"parent": (f"f{number}", "Flow"), "kind": STEP}
+        hour = f"1{number}"
+        events += [
+            build.run("COMPLETE", f"l{number}", f"load_{service}", f"{hour}:01:00",
+                      reads=(f"file|/{service}",), writes=(f"db|{service}_raw",)),
+            build.run("COMPLETE", f"t{number}", "Flow.train", f"{hour}:02:00",
+                      reads=(f"db|{service}_raw",), writes=(f"mf|{service}_model",), **flow),
+            build.run("COMPLETE", f"w{number}", "Flow.write", f"{hour}:03:00",
+                      reads=(f"mf|{service}_model",), writes=(f"db|{service}_forecast",), **flow),
+        ]  # fmt: skip
+    return events
+
+
+@pytest.mark.parametrize("level", ["query", "task", "pipeline"])
+def test_one_flow_that_serves_two_services_does_not_mix_them(level: Any, build: Any) -> None:
+    state = build.state(*two_services(build))
+    for service, other in (("yellow", "green"), ("green", "yellow")):
+        for node in (f"{service}_forecast", f"/{service}"):
+            names = _names(graph_answer(state, node, up=20, down=20, level=level))
+            assert {f"/{service}", f"{service}_raw", f"{service}_forecast"} <= names
+            assert not [name for name in names if other in name]
+            over = graph_answer(state, node, up=20, down=20, level=level, datasets=True)
+            assert not [name for name in _names(over) if other in name]
+
+
+def test_lines_between_datasets_do_not_mix_what_a_job_did_in_several_runs(build: Any) -> None:
+    state = build.state(*two_services(build))
+    both = graph_answer(
+        state,
+        "job:demo:Flow.train",
+        up=20,
+        down=20,
+        datasets=True,
+        grown=["up:dataset:db:green_raw"],
+    )
+    lines = {line for line in _lines(both, "data") if "Flow.train" not in line}
+    assert "yellow_model > yellow_forecast" in lines
+    assert not [line for line in lines if "yellow" in line and "green" in line]
