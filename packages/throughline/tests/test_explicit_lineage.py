@@ -23,6 +23,7 @@ from throughline.graph.answers import (
 )
 from throughline.graph.questions import moment_of
 from throughline.projection.live import Batch, Live
+from throughline.trust.answers import completeness_answer
 
 Json = dict[str, Any]
 
@@ -485,6 +486,20 @@ def test_a_tag_flows_along_stated_edges_only(build: Any) -> None:
     )
     state = build.state({"eventTime": NOON, "dataset": tagged}, event)
     assert [each["name"] for each in tags_answer(state)["items"]] == ["a", "c"]
+
+
+def test_stated_lineage_leaves_nothing_idle_or_incomplete(build: Any) -> None:
+    generator = EXAMPLES["8 enriched generator"].events[0]
+    generator["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "total"}]}}
+    state = build.state(
+        generator,
+        run_event("up", run="u"),
+        run_event("down", into(job("down"), job("up")), run="d"),
+        dataset_event("view", dataset("base")),
+    )
+    told = completeness_answer(state)
+    assert (told["orphans"]["jobs"], told["orphans"]["datasets"]) == ([], [])
+    assert told["inputs"]["share"] == 1
 
 
 def test_what_is_no_lineage_in_a_facet_is_passed_over(build: Any) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from throughline import deadline
+from throughline.graph.column_graph import described_by
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
@@ -105,7 +106,7 @@ def _told(known: Generations, unit: Unit) -> dict[str, bool]:
         return found
     found["code"] = _has_code(known, unit.run)
     if writes:
-        found["inputs"] = reads
+        found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:
         found["outputs"] = writes
         described, covered = _columns(state, unit)
@@ -129,6 +130,7 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
             described.add(name)
         if use.about.get("columnLineage"):
             covered.add(name)
+    covered |= {column.dataset for run in unit.members for column in described_by(state, run)}
     return described, covered
 
 
@@ -146,7 +148,8 @@ def _by_job(state: State, runs: Iterable[Run]) -> list[dict[str, Any]]:
 def _orphans(state: State) -> dict[str, Any]:
     tied: set[DatasetName] = set()
     for record in state.datasets.values():
-        if record.readers or record.writers or record.declaring:
+        is_derived = record.derivation is not None or record.name in state.derived_from
+        if record.readers or record.writers or record.declaring or is_derived:
             tied.add(state.identity.primary(record.name))
     silent = {
         above.key: above
@@ -167,4 +170,6 @@ def _is_idle(state: State, job: Job) -> bool:
         return False
     if job.declared and (job.declared.inputs or job.declared.outputs):
         return False
-    return not any(state.runs[key].inputs or state.runs[key].outputs for key in job.runs)
+    if job.stated_by or job.ref in state.handoffs:
+        return False
+    return not any(state.runs[key].has_data for key in job.runs)
