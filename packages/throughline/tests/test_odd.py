@@ -48,10 +48,45 @@ def _symlinks(**fields: Any) -> list[Any]:
     return [{"namespace": "db", "name": "a", "facets": {"symlinks": _facet(**fields)}}]
 
 
+def _job(**fields: Any) -> dict[str, Any]:
+    return {"namespace": "demo", "name": "job", "facets": {"lineage": _facet(**fields)}}
+
+
+_TABLE = {"type": "DATASET", "namespace": "db", "name": "a"}
+_HALF = {"type": "JOB", "name": "half"}
+
+
 @pytest.mark.parametrize(
     ("changes", "odd"),
     [
         ({}, []),
+        ({"job": _job(entries=[{**_TABLE, "inputs": [_TABLE, {"type": "JOB"}]}])}, []),
+        ({"job": _job()}, [("job.facets.lineage.entries", "nothing")]),
+        ({"job": _job(entries=["x"])}, [("job.facets.lineage.entries[0]", "'x'")]),
+        (
+            {"job": _job(entries=[{"type": "MODEL"}])},
+            [("job.facets.lineage.entries[0].type", "'MODEL'")],
+        ),
+        (
+            {"job": _job(entries=[{**_TABLE, "inputs": 4, "fields": {"x": 7}}])},
+            [
+                ("job.facets.lineage.entries[0].inputs", "4"),
+                ("job.facets.lineage.entries[0].fields.x", "7"),
+            ],
+        ),
+        (
+            {"job": _job(entries=[{**_TABLE, "fields": {"x": {"inputs": [_HALF]}}}])},
+            [
+                (
+                    "job.facets.lineage.entries[0].fields.x.inputs[0]",
+                    "{'type': 'JOB', 'name': 'half'}",
+                )
+            ],
+        ),
+        (
+            {"outputs": [{"namespace": "db", "name": "a", "facets": {"lineage": _facet()}}]},
+            [("outputs[0].facets.lineage", "'a lineage facet'")],
+        ),
         ({"eventType": "complete"}, [("eventType", "'complete'")]),
         ({"eventType": None}, [("eventType", "nothing")]),
         ({"eventTime": "2025-11-21T08:00:00"}, [("eventTime", "'2025-11-21T08:00:00'")]),

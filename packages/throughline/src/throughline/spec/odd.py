@@ -10,6 +10,12 @@ from typing import Any, NamedTuple
 
 from throughline.errors import shown
 from throughline.spec.event import EventType
+from throughline.spec.odd_lineage import (
+    Problem,
+    misplaced,
+    problems_of_dataset,
+    problems_of_job,
+)
 from throughline.spec.parse import kind_of
 from throughline.spec.times import without_region
 
@@ -33,6 +39,7 @@ def oddities(body: dict[str, Any]) -> Iterator[Oddity]:
     """
     kind = kind_of(body)
     yield from _head(body, kind)
+    yield from _lineage(body, kind)
     if kind == "dataset":
         yield from _dataset(body.get("dataset"), "dataset", ())
         return
@@ -90,6 +97,27 @@ def _dataset(item: Any, path: str, own: tuple[str, ...]) -> Iterator[Oddity]:
             return
         for index, each in enumerate(identifiers):
             yield from _texts(each, f"{path}[{index}]", ("namespace", "name"))
+
+
+def _lineage(body: dict[str, Any], kind: str) -> Iterator[Oddity]:
+    found: list[Problem] = []
+    if kind == "dataset":
+        if facet := _lineage_of(body["dataset"]):
+            found += problems_of_dataset(facet, "dataset.facets.lineage")
+    else:
+        if facet := _lineage_of(body["job"]):
+            found += problems_of_job(facet, "job.facets.lineage")
+        for side in ("inputs", "outputs"):
+            for index, item in enumerate(body.get(side) or ()):
+                if _lineage_of(item):
+                    found.append(misplaced(f"{side}[{index}].facets.lineage"))
+    yield from (_oddity(*problem) for problem in found)
+
+
+def _lineage_of(owner: dict[str, Any]) -> dict[str, Any]:
+    facets = owner.get("facets")
+    facet = facets.get("lineage") if isinstance(facets, dict) else None
+    return facet if isinstance(facet, dict) else {}
 
 
 def _facets(owner: Any, path: str, key: str) -> Iterator[Oddity]:
