@@ -1,4 +1,8 @@
-"""What the jobs tell lineage beside what Spark's listener sees. Nothing here can break a job."""
+"""What the jobs tell lineage beside what Spark's listener sees. Nothing here can break a job.
+
+DataHub's converter refuses an event unless it finds what runs its job, by `processing_engine`, and
+knows the producer of its parent facet, as it does openlineage-python.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,9 @@ PRODUCER = "https://github.com/throughline-lineage/two-orchestrators-one-lineage
 COMMIT_REPORT = (
     "https://openlineage.io/spec/facets/1-0-0/IcebergCommitReportOutputDatasetFacet.json"
 )
+
+LAUNCHER = "spark.lakehouse.launcher"
+"""The engine of the run that started the application, if that is not Airflow."""
 
 P = ParamSpec("P")
 
@@ -60,6 +67,7 @@ def tell_checks(
 ) -> None:
     """Assertions on a dataset as one run below the task, with `dataQualityAssertions`."""
     with _client(settings) as client:
+        from openlineage.client.constants import DEFAULT_PRODUCER
         from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
         from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality
         from openlineage.client.facet_v2 import job_type_job, parent_run
@@ -70,7 +78,7 @@ def tell_checks(
         dataset = InputDataset(
             name.namespace, name.name, inputFacets={"dataQualityAssertions": facet}
         )
-        run_facets: dict[str, Any] = {}
+        run_facets = _engine("spark", spark.version)
         if parent := lineage_parent(spark):
             run_facets["parent"] = parent_run.ParentRunFacet(
                 run=parent_run.Run(parent["parentRunId"]),
@@ -81,6 +89,7 @@ def tell_checks(
                         parent["rootParentJobNamespace"], parent["rootParentJobName"]
                     ),
                 ),
+                producer=DEFAULT_PRODUCER,
             )
         kind = job_type_job.JobTypeJobFacet("BATCH", "SPARK", "QUERY")
         job = Job(settings.job_namespace, f"{spark.sparkContext.appName}.checks", {"jobType": kind})
@@ -125,16 +134,23 @@ def tell_commit(spark: SparkSession, settings: Settings, table: Table, snapshot:
             facets={"version": version.DatasetVersionDatasetFacet(str(snapshot.snapshot_id))},
             outputFacets={"icebergCommitReport": report},
         )
+        launcher = spark.sparkContext.getConf().get(LAUNCHER, "Airflow")
         client.emit(
             RunEvent(
                 eventTime=_now(),
                 producer=PRODUCER,
-                run=Run(parent["parentRunId"]),
+                run=Run(parent["parentRunId"], _engine(launcher, "unknown")),
                 job=Job(parent["parentJobNamespace"], parent["parentJobName"]),
                 eventType=RunState.RUNNING,  # DataHub refuses OTHER
                 outputs=[dataset],
             )
         )
+
+
+def _engine(name: str, version: str) -> dict[str, Any]:
+    from openlineage.client.facet_v2 import processing_engine_run
+
+    return {"processing_engine": processing_engine_run.ProcessingEngineRunFacet(version, name)}
 
 
 def _now() -> str:

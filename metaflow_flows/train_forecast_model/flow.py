@@ -157,6 +157,7 @@ class TrainForecastModelFlow(FlowSpec):
         """Count the rides of each hour and zone, in whole days around the window."""
         plan = self._plan
         if plan.recipe is None:  # else they are read as they were
+            from spark_jobs.lineage import LAUNCHER
             from spark_jobs.session import open_session
             from spark_jobs.taxi.actuals import compute_actuals
 
@@ -164,7 +165,8 @@ class TrainForecastModelFlow(FlowSpec):
             first = datetime.combine(plan.window_start, time.min)
             last = datetime.combine(plan.as_of - timedelta(microseconds=1), time.min)
             name = tables.actuals(plan.service).name
-            with open_session(settings, name, spark_conf()) as spark:
+            conf = spark_conf() | {LAUNCHER: "metaflow"}
+            with open_session(settings, name, conf) as spark:
                 compute_actuals(spark, settings, plan.service, first, last + timedelta(days=1))
         self.next(self.prepare_training_data)
 

@@ -24,6 +24,8 @@ from lakehouse.catalog import load_table
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
 from lakehouse.sources import YELLOW
+from packages.throughline.tests.datahub_server import endpoint_error
+from spark_jobs.lineage import PRODUCER
 from tests.conftest import card_of, train
 from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots
 
@@ -103,6 +105,18 @@ def test_airflow_spark_and_pyiceberg_name_one_node_for_a_table(pipeline: Pipelin
         or "yellow_taxi_raw" in dataset["name"]
     }
     assert len(named) >= 3, named
+
+
+def test_datahubs_converter_takes_every_event(pipeline: Pipeline) -> None:
+    refused = {(event["job"]["name"], endpoint_error(event)) for event in pipeline.events()}
+    assert {reason for _, reason in refused} == {None}, refused
+    commits = {
+        (event["job"]["name"], event["run"]["facets"]["processing_engine"]["name"])
+        for event in pipeline.events()
+        if event["producer"] == PRODUCER and event["eventType"] == "RUNNING"
+    }
+    assert (f"{FLOW}.compute_actuals", "metaflow") in commits
+    assert {engine for job, engine in commits if not job.startswith(FLOW)} == {"Airflow"}
 
 
 def test_every_run_hangs_on_one_root_for_each_trigger(pipeline: Pipeline) -> None:

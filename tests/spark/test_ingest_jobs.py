@@ -24,7 +24,9 @@ from lakehouse.ingest import Slice, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
+from packages.throughline.tests.datahub_server import endpoint_error
 from spark_jobs import ingest, taxi, weather
+from spark_jobs.lineage import PRODUCER
 from spark_jobs.tables import contents, replace_slice
 from spark_jobs.taxi.actuals import actuals, compute_actuals
 
@@ -340,6 +342,15 @@ def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
     metrics = told["outputFacets"]["icebergCommitReport"]["commitMetrics"]
     assert metrics == {"addedRecords": 700, "totalRecords": rows}
     assert rows >= 1_400
+    events = spooled(lake)
+    assert {event["producer"] for event in events} > {PRODUCER}
+    assert {endpoint_error(event) for event in events} == {None}
+    ours = [event for event in events if event["producer"] == PRODUCER]
+    engines = {
+        (event["job"]["name"], event["run"]["facets"]["processing_engine"]["name"])
+        for event in ours
+    }
+    assert engines == {("tests.run", "Airflow"), ("tests.checks", "spark")}
 
 
 def spooled(lake: Settings) -> list[dict[str, Any]]:

@@ -327,6 +327,9 @@ def test_what_openlineage_cannot_carry_there_is_emitted(delivered: Store) -> Non
         f"urn:li:mlModel:(urn:li:dataPlatform:metaflow,{_FLOW}/model,PROD)"
     ]
     assert model["trainingJobs"] == [f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.train)"]
+    assert model["downstreamJobs"] == [
+        f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.write_forecasts_to_table)"
+    ]
     assert model["version"]["versionTag"]
     raw = "urn:li:dataset:(urn:li:dataPlatform:hive,nyc_taxi.yellow_taxi_raw,PROD)"
     staging = raw.replace("taxi_raw", "taxi_staging")
@@ -335,6 +338,40 @@ def test_what_openlineage_cannot_carry_there_is_emitted(delivered: Store) -> Non
     runs = store.of("dataProcessInstanceRelationships")
     assert any(value.get("parentInstance") in runs for value in runs.values())
     assert download in store.of("dataJobInputOutput")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2)])
+def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build: Any) -> None:
+    def train(run: str, time: str, version: str) -> Json:
+        trained = build.run("COMPLETE", run, "f.train", time, kind="METAFLOW/STEP")
+        kind = {"datasetType": "MODEL"}
+        about = {"datasetType": kind, "version": {"datasetVersion": version}}
+        trained["outputs"] = [build.dataset("metaflow://m|f/model", **about)]
+        return trained
+
+    model = ("metaflow://m|f/model",)
+    events = [
+        train("1", "08:00:00", "one"),
+        train("2", "09:00:00", "two"),
+        build.run("COMPLETE", "3", "f.use", "08:30:00", reads=model, kind="METAFLOW/STEP"),
+        build.run("COMPLETE", "4", "dag.score", "09:30:00", reads=model, kind="AIRFLOW/TASK"),
+    ]
+    store, fresh = Store(), Live(EventLog("sqlite://"))
+    with delivering(fresh, store.answer) as forwarder:
+        for at in order:
+            fill(fresh, build, [events[at]])
+            forwarder.drain()
+        assert not forwarder.refused
+    fresh.log.close()
+    urn = "urn:li:mlModel:(urn:li:dataPlatform:metaflow,f/model,PROD)"
+    found = store.of("mlModelProperties")[urn]
+    job = "urn:li:dataJob:(urn:li:dataFlow:({},{},demo),{})"
+    assert found["trainingJobs"] == [job.format("metaflow", "f", "f.train")]
+    assert found["downstreamJobs"] == [
+        job.format("airflow", "dag", "dag.score"),
+        job.format("metaflow", "f", "f.use"),
+    ]
+    assert found["version"]["versionTag"] == "two"
 
 
 @pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from throughline.deliver.rewrite import REWRITINGS
 
 from .rewritten import sent
@@ -60,12 +62,17 @@ def test_an_earlier_run_is_sent_with_its_own_statement_and_not_the_newest_of_its
         assert stated == own["job"]["facets"]["lineage"]["entries"]
 
 
-def test_entries_have_the_names_that_the_datasets_are_sent_under(build: Any) -> None:
+@pytest.mark.parametrize("kind", ["openmetadata", "datahub"])
+def test_entries_have_the_names_that_the_datasets_are_sent_under(kind: str, build: Any) -> None:
+    amount = {"inputs": [dataset("public.a", field="amount")]}
+    place = {**dataset("x"), "namespace": "s3a://lake"}
     linked = run_event(
-        "copy", into({**dataset("x"), "namespace": "s3a://lake"}, dataset("public.a")),
+        "copy", into(place, dataset("public.a"), fields={"b": amount}),
         reads="public.a", run="00000000-0000-4000-8000-000000000003",
     )  # fmt: skip
-    linked["outputs"] = [build.dataset("s3a://lake|x", symlinks=[("hive://h", "db.x", "TABLE")])]
-    (body,) = sent(REWRITINGS["openmetadata"], [linked])
-    (entry,) = body["job"]["facets"]["lineage"]["entries"]
-    assert entry["name"] == body["outputs"][0]["name"] == "db.x"
+    linked["outputs"] = [build.dataset("s3a://lake|x", symlinks=[("http://c", "db.x", "TABLE")])]
+    (body,) = sent(REWRITINGS[kind], [linked])
+    (entry,), (output,) = body["job"]["facets"]["lineage"]["entries"], body["outputs"]
+    assert entry["name"] == output["name"] == "db.x"
+    assert entry["namespace"] == output["namespace"] == {"datahub": "hive"}.get(kind, "http://c")
+    assert output["facets"]["columnLineage"]["fields"].keys() == {"b"}

@@ -25,6 +25,8 @@ from throughline.wrap import read_declared
 from throughline.wrap.events import CommandRun, now
 from throughline.wrap.parent import parents
 
+from .datahub_server import endpoint_error
+
 _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
 _PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 _ROOT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6261"
@@ -208,6 +210,7 @@ def test_a_run_is_below_the_one_that_started_it_and_above_those_that_it_starts(
     second = inner_start["run"]["facets"]["parent"]
     assert second["run"]["runId"] == outer_start["run"]["runId"]
     assert second["root"] == first["root"]
+    assert [endpoint_error(event) for event in (outer_start, inner_start)] == [None, None]
     run_id = inner_start["run"]["runId"]
     assert told["OPENLINEAGE_PARENT_ID"] == f"nightly/export_customers/{run_id}"
     assert told["OPENLINEAGE_ROOT_PARENT_ID"] == above["OPENLINEAGE_ROOT_PARENT_ID"]

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import attr
 from openlineage.client import event_v2 as ev
 from openlineage.client import facet_v2 as fv
+from openlineage.client.constants import DEFAULT_PRODUCER
 
 from ._dataset import Dataset, merge
 from ._names import PRODUCER, VERSION, RunRef
@@ -63,12 +64,15 @@ def _ours(facet: Callable[..., T], *args: Any, **kwargs: Any) -> T:
 
 
 def parent(ref: RunRef, root: RunRef) -> RunFacets:
-    """The run that started this one, and the outermost run of all."""
+    """The run that started this one, and the outermost run of all.
+
+    The facet's producer is openlineage-python: DataHub's converter refuses an event whose parent
+    facet has a producer that it does not know.
+    """
     m = fv.parent_run
     top = m.Root(m.RootRun(root.run_id), m.RootJob(root.namespace, root.job))
-    return {
-        "parent": _ours(m.ParentRunFacet, m.Run(ref.run_id), m.Job(ref.namespace, ref.job), top)
-    }
+    above = m.Run(ref.run_id), m.Job(ref.namespace, ref.job)
+    return {"parent": m.ParentRunFacet(*above, top, producer=DEFAULT_PRODUCER)}
 
 
 def nominal_time(instant: str | None) -> RunFacets:

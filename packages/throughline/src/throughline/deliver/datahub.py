@@ -11,7 +11,7 @@ import orjson
 from throughline.deliver import http
 from throughline.deliver.backend import Delivery
 from throughline.deliver.http import Client, Http, HttpConfig, post, raise_refusal
-from throughline.deliver.known import Done
+from throughline.deliver.job_runs import Done
 from throughline.deliver.rewrite.datahub_extras import proposals
 from throughline.deliver.rewrite.datahub_kept import DATAHUB
 from throughline.deliver.rewrite.rewriting import is_run

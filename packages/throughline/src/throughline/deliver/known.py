@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from heapq import nlargest
 
 from throughline.deliver.datasets import Body, dataset_of, datasets_of
 from throughline.deliver.explicit import stated_of
+from throughline.deliver.job_runs import Done, began, generation_of, members_of, newest_of
+from throughline.deliver.models import Model, models_of
 from throughline.graph.answers import generations_of
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, RunKey, State, start_of
-from throughline.projection.derived import children_of, lineage_of
+from throughline.projection.derived import lineage_of
 from throughline.spec import (
     DatasetEvent,
-    EventType,
     Facets,
     JobEvent,
     JobRef,
@@ -25,11 +25,9 @@ from throughline.spec import (
 )
 
 _PRODUCER = re.compile(
-    r"https://github\.com/(?:OpenLineage/OpenLineage/\S*?(\w+)/?|apache/(airflow)/.*|(trino)db/trino.*)"
+    r"https://github\.com/(?:OpenLineage/OpenLineage/.*/(.*)|apache/(airflow)/.*|(trino)db/trino/.*)"
 )
 """Producers by which DataHub knows what runs a job."""
-_LOOKED_BACK = 5  # completed runs among which one is looked for that did something
-_MOST_SIBLINGS = 100  # else what is sent of a task of n elements would grow with the square of n
 PLACING = ("parent", "processing_engine", "nominalTime", "jobDependencies")
 """Facets of a run that every event of it should carry."""
 
@@ -54,8 +52,11 @@ class Known:
     others: tuple[Body, ...] = ()
     """What other jobs made the same outputs of when they last completed: for each output and job a
     body of that one output, with its columns, and of the job's inputs."""
+    models: tuple[Model, ...] = ()
+    """The models that it reads or writes."""
     engines: Mapping[JobRef, str] = field(default_factory=dict)
-    """What runs the jobs above and those that it waits for, in lower case."""
+    """What runs the jobs above, those that it waits for and those around its models, in lower
+    case."""
     started: int | None = None
     """When the run began, in microseconds."""
 
@@ -82,10 +83,6 @@ class End:
         }
 
 
-Done = dict[JobRef, RunKey | None]
-"""The newest run of each job that completed and read or wrote something, as far as was asked."""
-
-
 def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     """What is known of a run.
 
@@ -93,14 +90,17 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     those of siblings of the same job (mapped and foreach elements, the newest hundred) count as
     well; as long as the run has not completed with some of its own, those of the newest one that
     did; and those alone once that is newer. Each run that comes by is noted there, so that all are
-    looked at only once. What other jobs made of the same outputs is told too.
+    looked at only once. What other jobs made of the same outputs, and the jobs around its models,
+    are told too.
     """
     run = state.runs.get(key)
     if run is None:
         return Known()
     lineage = list(lineage_of(state, run))
     flow = _flow_of(state, key.job)
-    members = _members(state, [run]) if done is None else _generation(state, run, done)
+    members = members_of(state, [run]) if done is None else generation_of(state, run, done)
+    own = generations_of(state).levels.owner(run, Level.TASK).key.job
+    models = () if done is None else tuple(models_of(state, own, members, done))
     return Known(
         inputs=datasets_of(state, [run.inputs for run in members], "inputFacets"),
         outputs=datasets_of(state, [run.outputs for run in members], "outputFacets"),
@@ -108,8 +108,9 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
         job_facets=_job_facets(state, run, members),
         flow_facets=flow.facets.plain() if flow else {},
         above=tuple(each.key for each in lineage[1:]),
-        others=() if done is None else _others_of(state, run, members, done),
-        engines=dict(_engines(state, run, lineage[1:])),
+        others=() if done is None else _others_of(state, own, members, done),
+        models=models,
+        engines=dict(_engines(state, run, lineage, models, done or {})),
         started=start_of(run),
     )
 
@@ -139,7 +140,7 @@ def declared_of(state: State, event: JobEvent | DatasetEvent, done: Done | None 
         job_facets=job.facets.plain(),
         flow_facets=flow.facets.plain() if flow else {},
         others=() if done is None else tuple(_others(state, event.job, outputs, done)),
-        started=_began(run) if run else None,
+        started=began(run) if run else None,
     )
 
 
@@ -162,7 +163,7 @@ def ends_before(state: State, event: RunEvent) -> list[End]:
         return []
     levels = Levels(state)
     found = [] if event.type.is_end else [run]
-    if any(each.inputs or each.outputs for each in _members(state, [run])):
+    if any(each.inputs or each.outputs for each in members_of(state, [run])):
         for above in levels.lineage(run)[1:]:
             if levels.of(run.key.job) >= Level.TASK:
                 break
@@ -184,9 +185,13 @@ def engine_of(run_facets: Facets, job_facets: Facets, producer: str = "") -> str
     return next((str(each).lower() for each in told if each), None)
 
 
-def _engines(state: State, run: Run, above: list[Run]) -> Iterator[tuple[JobRef, str]]:
+def _engines(
+    state: State, run: Run, lineage: list[Run], models: Iterable[Model], done: Done
+) -> Iterator[tuple[JobRef, str]]:
     waited = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
-    for key in (*(each.key for each in above), *waited):
+    around = {ref for model in models for ref in (*model.trained_by, *model.used_by)}
+    newest = [key for ref in sorted(around) if (key := done.get(ref))]
+    for key in (*newest, *(each.key for each in lineage), *waited):
         ran, job = state.runs.get(key), state.jobs.get(key.job)
         run_facets = ran.facets.plain() if ran else {}
         job_facets = job.facets.plain() if job else {}
@@ -195,52 +200,7 @@ def _engines(state: State, run: Run, above: list[Run]) -> Iterator[tuple[JobRef,
             yield key.job, engine
 
 
-def _generation(state: State, run: Run, done: Done) -> list[Run]:
-    """The runs whose datasets are those of the job once this run has come so far."""
-    members = _members(state, [run, *_siblings(state, run)])
-    job = run.key.job
-    newest = _noted(state, job, done)
-    if newest is not None and newest.key in {each.key for each in members}:
-        newest = None
-    if newest is not None and _began(newest) > _began(run):
-        return _members(state, [newest, *_siblings(state, newest)])
-    if _is_completed(run) and any(each.inputs or each.outputs for each in members):
-        done[job] = run.key
-        return members
-    if newest is None:
-        return members
-    return members + _members(state, [newest, *_siblings(state, newest)])
-
-
-def _newest_done(state: State, job: JobRef) -> RunKey | None:
-    completed = filter(_is_completed, map(state.runs.__getitem__, state.jobs[job].runs))
-    for run in nlargest(_LOOKED_BACK, completed, key=_began):
-        if any(each.inputs or each.outputs for each in _members(state, [run])):
-            return run.key
-    return None
-
-
-def _is_completed(run: Run) -> bool:
-    return run.end is not None and run.end[1] is EventType.COMPLETE
-
-
-def _began(run: Run) -> int:
-    return start_of(run) or 0
-
-
-def _siblings(state: State, run: Run) -> list[Run]:
-    if run.parent is None:
-        return []
-    above = state.runs[run.parent[1]].children or set()
-    fewer, others = sorted((above, state.jobs[run.key.job].runs), key=len)
-    found = [state.runs[key] for key in fewer if key in others and key != run.key]
-    if len(found) > _MOST_SIBLINGS:
-        found = nlargest(_MOST_SIBLINGS, found, key=lambda each: (_began(each), each.key))
-    return found
-
-
-def _others_of(state: State, run: Run, members: list[Run], done: Done) -> tuple[Body, ...]:
-    own = generations_of(state).levels.owner(run, Level.TASK).key.job
+def _others_of(state: State, own: JobRef, members: list[Run], done: Done) -> tuple[Body, ...]:
     return tuple(_others(state, own, (name for each in members for name in each.outputs), done))
 
 
@@ -251,10 +211,7 @@ def _others(
     known = generations_of(state)
     for name in sorted({state.identity.primary(each) for each in names}):
         for ref in known.writers(name):
-            newest = None if ref == own else _noted(state, ref, done)
-            if newest is None:
-                continue
-            runs = _members(state, [newest, *_siblings(state, newest)])
+            runs = [] if ref == own else newest_of(state, ref, done)
             written = (pair for each in runs for pair in each.outputs.items())
             uses = [use for given, use in written if state.identity.primary(given) == name]
             if uses:
@@ -262,22 +219,3 @@ def _others(
                     "inputs": list(datasets_of(state, [run.inputs for run in runs], "inputFacets")),
                     "outputs": [dataset_of(state, name, uses, "outputFacets")],
                 }
-
-
-def _noted(state: State, job: JobRef, done: Done) -> Run | None:
-    if job not in done:
-        done[job] = _newest_done(state, job)
-    held = done[job]
-    return None if held is None else state.runs[held]
-
-
-def _members(state: State, runs: list[Run]) -> list[Run]:
-    """The runs and, where they are tasks or finer, what is below them up to other tasks."""
-    levels, found = Levels(state), {run.key: run for run in runs}
-    open_ = [run for run in runs if levels.of(run.key.job) <= Level.TASK]
-    while open_:
-        for each in children_of(state, open_.pop()):
-            if each.key not in found and levels.of(each.key.job) < Level.TASK:
-                found[each.key] = each
-                open_.append(each)
-    return list(found.values())

@@ -16,7 +16,7 @@ import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Done
+from throughline.deliver.job_runs import Done
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
 from throughline.deliver.rewrite.rewriting import Kept, is_run, uuid_of
 from throughline.deliver.rewritten import rewritten

@@ -13,8 +13,9 @@ from dataclasses import replace
 import orjson
 
 from throughline.deliver.backend import Delivery
-from throughline.deliver.datasets import Body
-from throughline.deliver.known import Done, Known, declared_of, ends_before, known_of
+from throughline.deliver.datasets import Body, named
+from throughline.deliver.job_runs import Done
+from throughline.deliver.known import Known, declared_of, ends_before, known_of
 from throughline.deliver.rewrite import Rewriting
 from throughline.deliver.rewrite.rewriting import renamed, renamed_dataset
 from throughline.identity import Identity, canonical_name
@@ -73,4 +74,17 @@ def _named(known: Known, state: State, rewriting: Rewriting) -> Known:
     sides = (known.inputs, known.outputs)
     inputs, outputs = (tuple(renamed_dataset(each, name) for each in side) for side in sides)
     others = tuple(renamed(body, name) for body in known.others)
-    return replace(known, inputs=inputs, outputs=outputs, others=others)
+    models = tuple(
+        replace(model, dataset=renamed_dataset(model.dataset, name)) for model in known.models
+    )
+    job_facets = dict(known.job_facets)
+    if "lineage" in job_facets:
+        job_facets["lineage"] = named(job_facets["lineage"], name)
+    return replace(
+        known,
+        inputs=inputs,
+        outputs=outputs,
+        job_facets=job_facets,
+        others=others,
+        models=models,
+    )

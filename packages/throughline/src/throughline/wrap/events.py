@@ -20,6 +20,8 @@ from throughline.wrap.parent import RunRef, parents, told_to_children
 _VERSION = version("throughline")
 PRODUCER = f"https://github.com/throughline-lineage/throughline/tree/{_VERSION}"
 _SPEC = "https://openlineage.io/spec"
+_PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/main/spec"
+"""The producer of parent facets: DataHub's converter refuses an event if it does not know that."""
 _GIT_SECONDS = 2.0
 
 
@@ -54,7 +56,7 @@ class CommandRun:
         if self._above:
             parent, root = self._above
             told = {**parent.facet(), "root": root.facet()}
-            run["parent"] = facet("1-2-0/ParentRun", **told)
+            run["parent"] = facet("1-2-0/ParentRun", **told) | {"_producer": _PARENT_PRODUCER}
         if error is not None:
             run["errorMessage"] = facet(
                 "1-0-1/ErrorMessageRun", message=error, programmingLanguage="unknown"

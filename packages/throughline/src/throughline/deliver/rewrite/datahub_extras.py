@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
+from throughline.deliver.models import Model
 from throughline.deliver.rewrite.datahub import UNKNOWN, job_name, orchestrator, under_its_names
 from throughline.deliver.rewrite.datahub_aspects import (
     input_output,
@@ -47,6 +48,7 @@ def _extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
     for dataset in body["outputs"]:
         told += lineage_of(dataset, [body, *others], millis(body))
         told += _of_output(body, dataset)
+    told += (_of_model(model, body, known) for model in known.models)
     return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in told]
 
 
@@ -110,17 +112,32 @@ def _of_output(body: Body, dataset: Body) -> Iterator[tuple[str, Any]]:
                 customProperties={"version": str(version), "runId": body["run"]["runId"]},
             ),
         )
-    if str(facets.get("datasetType", {}).get("datasetType")).upper() == "MODEL":
-        yield (
-            urn.replace(":dataset:", ":mlModel:", 1),
-            dh.MLModelPropertiesClass(
-                name=dataset["name"],
-                description=facets.get("documentation", {}).get("description"),
-                trainingJobs=[job_urn(orchestrator(body), body["job"])],
-                version=dh.VersionTagClass(versionTag=str(version)) if version else None,
-                customProperties=_plain(facets),
-            ),
-        )
+
+
+def _of_model(model: Model, body: Body, known: Known) -> tuple[str, Any]:
+    """A model between the jobs that train it and those that use it, as it is no dataset of theirs.
+
+    The aspect replaces what an event of another job said.
+    """
+    from datahub.metadata import schema_classes as dh
+
+    (dataset,) = under_its_names({"inputs": [], "outputs": [model.dataset]})["outputs"]
+    facets = dataset.get("facets", {})
+    trained_by, used_by = (
+        [_job_of(ref, body, known) for ref in refs] for refs in (model.trained_by, model.used_by)
+    )
+    version = facets.get("version", {}).get("datasetVersion")
+    return (
+        dataset_urn(dataset).replace(":dataset:", ":mlModel:", 1),
+        dh.MLModelPropertiesClass(
+            name=dataset["name"],
+            description=facets.get("documentation", {}).get("description"),
+            trainingJobs=trained_by,
+            downstreamJobs=used_by,
+            version=dh.VersionTagClass(versionTag=str(version)) if version else None,
+            customProperties=_plain(facets),
+        ),
+    )
 
 
 def _plain(facets: Body) -> dict[str, str]:
@@ -138,6 +155,13 @@ def _upstream(body: Body) -> list[Body]:
     facet = body["run"].get("facets", {}).get("jobDependencies", {})
     jobs = [each for each in facet.get("upstream") or () if isinstance(each.get("job"), dict)]
     return [each for each in jobs if {"namespace", "name"} <= each["job"].keys()]
+
+
+def _job_of(ref: JobRef, body: Body, known: Known) -> str:
+    own = body["job"]["namespace"], body["job"]["name"]
+    if job_name(*ref) == own:
+        return job_urn(orchestrator(body), body["job"])
+    return _other_job(ref._asdict(), known)
 
 
 def _other_job(job: Body, known: Known) -> str:
