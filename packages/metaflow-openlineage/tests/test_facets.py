@@ -107,11 +107,12 @@ def test_an_event_with_every_facet_is_valid():
         "/t",
         version="1",
         type="TABLE",
-        fields=(("a", "int"),),
+        fields=(("a", "int", "Count of rides."), ("b", "int")),
         rows=1,
         size=2,
         symlink=("hive://x", "a.b"),
-        column_lineage={"a": [(Dataset("file", "/s"), "b")]},
+        column_lineage={"a": [(Dataset("file", "/s"), "b"), (Dataset("file", "/s"), "c", "SORT")]},
+        row_lineage=[(Dataset("file", "/s"), "c", "FILTER")],
     )
     place = {"url": "https://h/r", "repoUrl": "https://h/r", "path": "p", "version": "c"}
     event = facets.run_event(
@@ -211,6 +212,45 @@ def test_one_dataset_said_twice_is_one_and_keeps_all_that_is_known():
         "file", "/t", version="7", rows=3, fields=(("a", "int"),), symlink=("lake", "t")
     )
     assert merged == [expected]
+
+
+def test_column_lineage_states_how_each_source_column_is_used():
+    trips, zones = Dataset("file", "/trips"), Dataset("file", "/zones")
+    written = Dataset(
+        "file",
+        "/t",
+        column_lineage={
+            "rides": [(trips, "id", "AGGREGATION"), (zones, "id", "CONDITIONAL"), (trips, "n")]
+        },
+        row_lineage=[(trips, "zone", "GROUP_BY"), (trips, "zone", "FILTER")],
+    )
+    (output,) = Serde.to_dict(facets.run_event("COMPLETE", REF, {}, {}, [], [written]))["outputs"]
+    lineage = output["facets"]["columnLineage"]
+
+    def shown(fields: list[dict[str, Any]]) -> dict[tuple[str, str], list[tuple[str, str]]]:
+        return {
+            (each["name"], each["field"]): [
+                (kind["type"], kind["subtype"]) for kind in each["transformations"]
+            ]
+            for each in fields
+        }
+
+    assert shown(lineage["fields"]["rides"]["inputFields"]) == {
+        ("/trips", "id"): [("DIRECT", "AGGREGATION")],
+        ("/zones", "id"): [("INDIRECT", "CONDITIONAL")],
+        ("/trips", "n"): [],
+    }
+    assert shown(lineage["dataset"]) == {
+        ("/trips", "zone"): [("INDIRECT", "GROUP_BY"), ("INDIRECT", "FILTER")]
+    }
+
+
+def test_row_lineage_of_two_declarations_is_joined():
+    trips = Dataset("file", "/trips")
+    one = Dataset("file", "/t", row_lineage=[(trips, "a", "FILTER")])
+    other = Dataset("file", "/t", version="7", row_lineage=[(trips, "b", "JOIN")])
+    (merged,) = merge([one, other])
+    assert [column for _, column, _ in merged.row_lineage] == ["b", "a"]
 
 
 def test_a_dataset_read_in_many_versions_is_named_in_so_many_and_no_more():

@@ -90,6 +90,9 @@ def test_a_real_iceberg_table_gives_its_snapshot_and_schema(tmp_path):
         table.append(rows)
         assert table_read(table, TABLE, snapshot_id=int(first)).version == first
         assert table_read(table, TABLE).version != first
+        with table.update_schema() as update:
+            update.update_column("hour", doc="Hour of the ride.")
+        assert table_read(table, TABLE).fields == (("hour", "long", "Hour of the ride."),)
     finally:
         catalog.engine.dispose()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._dataset import Dataset
+from ._dataset import ColumnSource, Dataset
 from ._helpers import (
     Query,
     artifact,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._decorator import openlineage
 
 __all__ = [
+    "ColumnSource",
     "Dataset",
     "Query",
     "__version__",

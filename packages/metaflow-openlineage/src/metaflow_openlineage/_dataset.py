@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 # One dataset can be read in many versions (a join over a wide foreach); an event names this many.
 MAX_VERSIONS = 20
+
+Field: TypeAlias = tuple[str, str] | tuple[str, str, str]
+"""The name and type of a column, and its description if it has one."""
+
+Direct: TypeAlias = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION"]
+"""The value of the source column goes into the target column."""
+Indirect: TypeAlias = Literal["JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"]
+"""The source column only decides which rows or values the target has."""
+
+ColumnSource: TypeAlias = "tuple[Dataset, str] | tuple[Dataset, str, Direct | Indirect]"
+"""A source column, optionally with the transformation (OpenLineage's subtypes)."""
 
 
 @dataclass(frozen=True)
@@ -15,20 +26,22 @@ class Dataset:
     """A dataset by its OpenLineage name, with what is known about it.
 
     `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
-    are (name, type) pairs, `facets` any further OpenLineage dataset facets by their key, `commit`
-    what Iceberg reports of the commit that wrote it. `sources` are the inputs of the step that feed
-    an output; None means that nobody stated them.
+    are (name, type) or (name, type, description), `facets` any further OpenLineage dataset facets
+    by their key, `commit` what Iceberg reports of the commit that wrote it. `column_lineage` maps a
+    column to its sources, `row_lineage` lists the columns that decide which rows there are.
+    `sources` are the inputs of the step that feed an output; None means that nobody stated them.
     """
 
     namespace: str
     name: str
     version: str | None = None
     type: str | None = None
-    fields: tuple[tuple[str, str], ...] = ()
+    fields: tuple[Field, ...] = ()
     rows: int | None = None
     size: int | None = None
     symlink: tuple[str, str] | None = None
-    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] = field(default_factory=dict)
+    column_lineage: Mapping[str, Iterable[ColumnSource]] = field(default_factory=dict)
+    row_lineage: Iterable[ColumnSource] = ()
     facets: Mapping[str, Any] = field(default_factory=dict)
     commit: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[Dataset, ...] | None = None
@@ -54,6 +67,7 @@ def _combine(one: Dataset, other: Dataset) -> Dataset:
     said = {key: value for key, value in vars(other).items() if value not in (None, (), {})}
     for key in ("column_lineage", "facets"):
         said[key] = {**getattr(one, key), **getattr(other, key)}
+    said["row_lineage"] = (*one.row_lineage, *other.row_lineage)
     return replace(one, **said)
 
 

@@ -8,14 +8,14 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import attr
 from openlineage.client import event_v2 as ev
 from openlineage.client import facet_v2 as fv
 from openlineage.client.constants import DEFAULT_PRODUCER
 
-from ._dataset import Dataset, merge
+from ._dataset import ColumnSource, Dataset, Direct, merge
 from ._names import PRODUCER, VERSION, RunRef
 
 T = TypeVar("T")
@@ -230,7 +230,7 @@ def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
         facets["datasetType"] = _ours(fv.dataset_type_dataset.DatasetTypeDatasetFacet, dataset.type)
     if dataset.fields:
         column = fv.schema_dataset.SchemaDatasetFacetFields
-        columns = [column(name, kind) for name, kind in dataset.fields[:MAX_FIELDS]]
+        columns = [column(*field) for field in dataset.fields[:MAX_FIELDS]]
         facets["schema"] = _ours(fv.schema_dataset.SchemaDatasetFacet, columns)
     if dataset.symlink:
         table = fv.symlinks_dataset.Identifier(*dataset.symlink, type="TABLE")
@@ -275,7 +275,23 @@ def _statistics(name: str, facet: Callable[..., Any], dataset: Dataset) -> dict[
 def _column_lineage(dataset: Dataset) -> dict[str, Any]:
     m = fv.column_lineage_dataset
     columns = {
-        column: m.Fields([m.InputField(each.namespace, each.name, name) for each, name in origins])
-        for column, origins in dataset.column_lineage.items()
+        column: m.Fields(_input_fields(sources))
+        for column, sources in dataset.column_lineage.items()
     }
-    return {"columnLineage": _ours(m.ColumnLineageDatasetFacet, columns)} if columns else {}
+    rows = _input_fields(dataset.row_lineage)
+    if not columns and not rows:
+        return {}
+    return {"columnLineage": _ours(m.ColumnLineageDatasetFacet, columns, rows)}
+
+
+def _input_fields(sources: Iterable[ColumnSource]) -> list[fv.column_lineage_dataset.InputField]:
+    """Return one entry per source column, with all its transformations."""
+    m = fv.column_lineage_dataset
+    found: dict[tuple[str, str, str], list[m.Transformation]] = {}
+    for dataset, column, *subtypes in sources:
+        known = found.setdefault((dataset.namespace, dataset.name, column), [])
+        for subtype in subtypes:
+            kind = "DIRECT" if subtype in get_args(Direct) else "INDIRECT"
+            if (transformation := m.Transformation(kind, subtype)) not in known:
+                known.append(transformation)
+    return [m.InputField(*column, kinds) for column, kinds in found.items()]

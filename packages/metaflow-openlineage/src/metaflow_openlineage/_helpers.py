@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ._dataset import Dataset
+from ._dataset import ColumnSource, Dataset, Field
 from ._names import FlowNames
 from ._report import harmless
 from ._settings import Settings
@@ -36,16 +36,21 @@ def reads(dataset: Dataset) -> Dataset:
 def writes(
     dataset: Dataset,
     *,
-    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+    column_lineage: Mapping[str, Iterable[ColumnSource]] | None = None,
+    row_lineage: Iterable[ColumnSource] = (),
     sources: Iterable[Dataset] | None = None,
 ) -> Dataset:
     """Declare that this step writes a dataset.
 
-    `column_lineage` maps a column to its sources. `sources` are the inputs of the step that feed
-    the dataset; by default all of them do.
+    `column_lineage` maps a column to its sources, each (dataset, column), or (dataset, column,
+    transformation). `row_lineage` lists the sources that decide which rows there are: filters,
+    joins, groupings and sorts. `sources` are the inputs of the step that feed the dataset; by
+    default all of them do.
     """
     if column_lineage:
         dataset = replace(dataset, column_lineage=column_lineage)
+    if row_lineage:
+        dataset = replace(dataset, row_lineage=row_lineage)
     if sources is not None:
         dataset = replace(dataset, sources=tuple(sources))
     if _task:
@@ -80,12 +85,16 @@ def table_written(
     table: Any,
     dataset: Dataset,
     *,
-    column_lineage: Mapping[str, Iterable[tuple[Dataset, str]]] | None = None,
+    column_lineage: Mapping[str, Iterable[ColumnSource]] | None = None,
+    row_lineage: Iterable[ColumnSource] = (),
     sources: Iterable[Dataset] | None = None,
 ) -> Dataset:
-    """Declare that this step has committed to an Iceberg table: call it after the commit."""
+    """Declare that this step has committed to an Iceberg table: call it after the commit.
+
+    The other arguments are those of `writes`.
+    """
     known = _described(table, dataset, written=True) or dataset
-    return writes(known, column_lineage=column_lineage, sources=sources)
+    return writes(known, column_lineage=column_lineage, row_lineage=row_lineage, sources=sources)
 
 
 @harmless
@@ -97,10 +106,16 @@ def _described(table: Any, dataset: Dataset, *, written: bool = False) -> Datase
         dataset,
         version=str(snapshot.snapshot_id) if snapshot else dataset.version,
         type=dataset.type or "TABLE",
-        fields=tuple((each.name, str(each.field_type)) for each in table.schema().fields),
+        fields=tuple(map(_field, table.schema().fields)),
         rows=int(added) if added is not None else dataset.rows,
         commit=_commit(summary) if summary else {},
     )
+
+
+def _field(column: Any) -> Field:
+    described = (column.name, str(column.field_type))
+    comment = getattr(column, "doc", None)
+    return (*described, str(comment)) if comment else described
 
 
 def _commit(summary: Any) -> dict[str, Any]:
