@@ -220,6 +220,25 @@ def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_a
     }  # fmt: skip
 
 
+def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> None:
+    assertions = {"assertions": [{"assertion": "not_null", "success": True}]}
+    table = build.dataset("db|t") | {"inputFacets": {"dataQualityAssertions": assertions}}
+    checked = _whole(build, inputs=[table], outputs=[])
+    assert completeness_answer(build.state(checked))["outputs"]["runs"] == 0
+    checked["inputs"].append(build.dataset("db|other"))
+    assert completeness_answer(build.state(checked))["outputs"]["share"] == 0
+
+
+def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> None:
+    created = build.run("COMPLETE", "2", "app.create_table", "08:00:00", parent=("1", "load"))
+    change = {"lifecycleStateChange": "CREATE"}
+    facets = {"schema": schema(id="int"), "lifecycleStateChange": change}
+    created["outputs"] = [build.dataset("db|empty", **facets)]
+    assert completeness_answer(build.state(_whole(build), created))["columns"]["share"] == 1
+    created["inputs"] = [build.dataset("db|in")]  # as CREATE TABLE ... AS SELECT does
+    assert completeness_answer(build.state(_whole(build), created))["columns"]["share"] < 1
+
+
 def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> None:
     old = [wrote(build, f"{hour:02}", None) for hour in range(3)]  # without inputs
     new = [

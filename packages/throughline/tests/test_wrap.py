@@ -21,7 +21,7 @@ import pytest
 
 from throughline.errors import ConfigError
 from throughline.log import entry_of
-from throughline.wrap import read_declared
+from throughline.wrap import git_location, read_declared
 from throughline.wrap.events import CommandRun, now
 from throughline.wrap.parent import parents
 
@@ -483,6 +483,24 @@ def test_git_says_where_the_declaration_lives_without_its_password(
     run.find_code()
     again = run.event("START", now())["job"]["facets"]["sourceCodeLocation"]
     assert again["version"] == f"{commit}-dirty"
+
+
+@pytest.mark.parametrize(
+    ("remote", "url"),
+    [
+        ("git@github.com:team/jobs.git", "https://github.com/team/jobs.git"),
+        ("ssh://git@example.org:22/team/jobs.git", "ssh://example.org:22/team/jobs.git"),
+        ("/srv/git/our jobs.git", "file:///srv/git/our%20jobs.git"),
+    ],
+)
+def test_every_address_of_a_repository_is_reported_as_a_url(
+    remote: str, url: str, repository: Path
+) -> None:
+    _git(repository, "remote", "set-url", "origin", remote)
+    found = git_location(repository / "jobs" / "lineage.yaml")
+    assert found is not None
+    assert found["repoUrl"] == url
+    assert found["url"].startswith(url.removesuffix(".git") + "/blob/")
 
 
 def test_every_event_and_facet_is_valid_by_openlineages_schemas(

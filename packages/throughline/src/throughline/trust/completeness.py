@@ -3,9 +3,10 @@
 The runs that are looked at are tasks with all that is below them, the ten newest of each job:
 
 - `inputs`: of the completed runs that wrote something, those that read something
-- `outputs`: of the completed runs that read something, those that wrote something
+- `outputs`: of the completed runs that read something, those that wrote something; runs that only
+  checked what they read (dataQualityAssertions) are left out
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
-  whose column lineage covers each of these datasets
+  whose column lineage covers each of these datasets; tables that were only created are left out
 - `code`: of the completed runs that read or wrote something, those whose code is known
   (sourceCodeLocation of the run or of one above it, or the sourceCode of the job)
 - `ends`: of the runs that are over or lost, those of which an end came
@@ -26,7 +27,7 @@ from throughline.graph.nodes import Node, node_id
 from throughline.graph.provenance import code_of
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
-from throughline.projection import Job, Run, RunKey, RunState, State, outcome
+from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import begin_of, is_lost, parent_of
 from throughline.spec import JobRef
 from throughline.trust.policy import MEASURES
@@ -102,13 +103,14 @@ def _told(known: Generations, unit: Unit) -> dict[str, bool]:
     found = {"ends": unit.run.end is not None} if unit.run.is_known else {}
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)
+    checks = not writes and _checks_all_inputs(state, unit)
     if condition is not RunState.COMPLETED or not (reads or writes):
         return found
     found["code"] = _has_code(known, unit.run)
     if writes:
         found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:
-        found["outputs"] = writes
+        found |= {} if checks else {"outputs": writes}
         described, covered = _columns(state, unit)
         if described:
             found["columns"] = described <= covered
@@ -121,16 +123,33 @@ def _has_code(known: Generations, run: Run) -> bool:
     return bool(known.state.jobs[run.key.job].facets.get("sourceCode"))
 
 
+def _checks_all_inputs(state: State, unit: Unit) -> bool:
+    """True if the runs reported assertions on everything that they read."""
+    read, checked = set(), set()
+    for spelled, use in (item for run in unit.members for item in run.inputs.items()):
+        name = state.identity.primary(spelled)
+        read.add(name)
+        if use.facets.get("dataQualityAssertions") or use.about.get("dataQualityAssertions"):
+            checked.add(name)
+    return read == checked
+
+
+def _is_created(use: Use) -> bool:
+    """True if a table was created; by a run without inputs, it was created empty."""
+    return use.about.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
+
+
 def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetName]]:
     """What the runs wrote that has a schema, and that of which they told the columns' lineage."""
     described, covered = set(), set()
-    for spelled, use in (item for run in unit.members for item in run.outputs.items()):
-        name = state.identity.primary(spelled)
-        if use.about.get("schema"):
-            described.add(name)
-        if use.about.get("columnLineage"):
-            covered.add(name)
-    covered |= {column.dataset for run in unit.members for column in described_by(state, run)}
+    for run in unit.members:
+        for spelled, use in run.outputs.items():
+            name = state.identity.primary(spelled)
+            if use.about.get("schema") and not (_is_created(use) and not run.inputs):
+                described.add(name)
+            if use.about.get("columnLineage"):
+                covered.add(name)
+        covered |= {column.dataset for column in described_by(state, run)}
     return described, covered
 
 

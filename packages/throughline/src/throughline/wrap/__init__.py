@@ -4,7 +4,8 @@ This room is a producer: it loads nothing of the server, and needs no OpenLineag
 """
 
 from throughline.wrap.declared import Declared, read_declared
+from throughline.wrap.events import git_location
 from throughline.wrap.process import run_command
 from throughline.wrap.report import Report
 
-__all__ = ["Declared", "Report", "read_declared", "run_command"]
+__all__ = ["Declared", "Report", "git_location", "read_declared", "run_command"]

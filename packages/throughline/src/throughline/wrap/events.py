@@ -102,8 +102,7 @@ def git_location(file: Path) -> dict[str, str] | None:
         commit, prefix = git("rev-parse", "HEAD"), git("rev-parse", "--show-prefix")
         if not commit:
             return None
-        remote = re.sub(r"^(\w+://)[^/@]*@", r"\1", git("remote", "get-url", "origin"))
-        repository = remote or Path(git("rev-parse", "--show-toplevel")).as_uri()
+        repository = _url(git("remote", "get-url", "origin") or git("rev-parse", "--show-toplevel"))
         dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
         path = prefix + file.name
         return {
@@ -114,6 +113,14 @@ def git_location(file: Path) -> dict[str, str] | None:
             "version": commit + dirty,
         }
     return None
+
+
+def _url(remote: str) -> str:
+    """Return git's address of a repository as a URL, without a user and password."""
+    if remote.startswith("/"):
+        return Path(remote).as_uri()
+    url = re.sub(r"^[\w.-]+@([\w.-]+):", r"https://\1/", remote)  # git@github.com:team/jobs.git
+    return re.sub(r"^(\w+://)[^/@]*@", r"\1", url)
 
 
 def _dataset(about: About) -> dict[str, Any]:
