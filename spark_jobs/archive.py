@@ -101,7 +101,7 @@ def _train(work: str, base: str, target: str) -> None:
     }
     with open_session(scratch, "archive", conf) as spark:
         schema = TableSchema(Table("scratch"), {"id": "bigint", "part": "bigint"}, ("part",))
-        ensure_table(spark, schema)
+        ensure_table(spark, scratch, schema)
         rows = spark.range(100).selectExpr("id", "id % 2 AS part")
         rows.write.parquet(f"{work}/scratch.parquet")
         read = first_of_each(spark.read.parquet(f"{work}/scratch.parquet"), "id")

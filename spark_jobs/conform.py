@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from lakehouse.errors import BadSourceFile
@@ -29,9 +27,9 @@ class Drift:
 
 
 def conform(
-    rows: DataFrame, columns: dict[str, str], required: frozenset[str], file: str
-) -> tuple[DataFrame, Drift]:
-    """Return the rows with typed `columns` and, beside them, the `RECEIVED` ones.
+    schema: T.StructType, columns: dict[str, str], required: frozenset[str], file: str
+) -> tuple[list[str], Drift]:
+    """Return what to select of a file: typed `columns` and, after them, the `RECEIVED` ones.
 
     Column names are matched case-insensitively (Airport_fee).
 
@@ -39,7 +37,7 @@ def conform(
         BadSourceFile: a required column is missing, or a column has another kind of value, such as
             text for a number.
     """
-    found = {field.name.lower(): field for field in rows.schema}
+    found = {field.name.lower(): field for field in schema}
     missing = tuple(name for name in columns if name not in found)
     unknown = tuple(field.name for name, field in found.items() if name not in columns)
     problems = [f"{name} is missing" for name in sorted(required & set(missing))]
@@ -49,7 +47,7 @@ def conform(
     if problems:
         raise BadSourceFile(
             f"{file} is not of the schema it should have: {'; '.join(problems)}. It has "
-            f"{', '.join(rows.columns)}. Get the publisher's own file, then run the task again."
+            f"{', '.join(schema.names)}. Get the publisher's own file, then run the task again."
         )
     narrowed = tuple(
         name
@@ -57,13 +55,12 @@ def conform(
         if name in found and _narrows(found[name].dataType, T._parse_datatype_string(type_))
     )
     typed = [
-        F.col(found[name].name).try_cast(type_).alias(name)
-        if name in narrowed
-        else (F.col(found[name].name) if name in found else F.lit(None)).cast(type_).alias(name)
+        f"{'TRY_CAST' if name in narrowed else 'CAST'}"
+        f"({f'`{found[name].name}`' if name in found else 'NULL'} AS {type_}) AS `{name}`"
         for name, type_ in columns.items()
     ]
-    received = [F.col(found[name].name).alias(RECEIVED + name) for name in narrowed]
-    return rows.select(*typed, *received), Drift(file, unknown, missing, narrowed)
+    received = [f"`{found[name].name}` AS `{RECEIVED}{name}`" for name in narrowed]
+    return [*typed, *received], Drift(file, unknown, missing, narrowed)
 
 
 WHOLE_NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)

@@ -45,6 +45,7 @@ from spark_jobs.tables import (
     contents,
     ensure_table,
     first_of_each,
+    literal,
     replace_slice,
     table_at,
     unique_row_id,
@@ -60,8 +61,8 @@ class Spec:
     """Column name to Spark SQL type: the one typed schema of staging."""
     required: frozenset[str]
     """Columns without which a file is not one of this source."""
-    read: Callable[[SparkSession, Slice], DataFrame]
-    """The slice's files as they are."""
+    read: Callable[[SparkSession, Slice], str]
+    """The slice's files as they are, as a query names them: a relation or a subquery."""
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Slice], None] | None = None
     """Check of a slice's landed files before Spark reads them; raises BadSourceFile."""
@@ -97,23 +98,21 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
         BadSourceFile: a file cannot be read, fails its source's check or has another schema;
             staging stays as it was.
     """
-    ensure_table(spark, spec.staging)
+    ensure_table(spark, settings, spec.staging)
     rows: DataFrame | None = None
     sifted: list[Sifted] = []
     for slice_ in slices:
         if spec.check_files:
             spec.check_files(settings, slice_)
         with _named(slice_):
-            typed, drift = conform(
-                spec.read(spark, slice_), spec.columns, spec.required, slice_.name
-            )
+            query, drift = _typed(spark, spec, slice_)
         _report(spark, settings, slice_, drift)
         if spec.rules:
             narrowed = (unchanged(name, spec.columns[name]) for name in drift.narrowed)
-            sifted.append(sift(typed, slice_, (*spec.rules(slice_), *narrowed)))
-            typed = sifted[-1].possible
-        typed = typed.select(*spec.columns)
-        typed = typed.withColumn(SLICE_COLUMN, F.lit(slice_.name))
+            sifted.append(sift(spark, query, slice_, (*spec.rules(slice_), *narrowed)))
+            typed = sifted[-1].possible.select(*spec.staging.columns)
+        else:
+            typed = spark.sql(query)
         rows = typed if rows is None else rows.unionByName(typed)
     if rows is not None:
         with _named(*slices):
@@ -122,6 +121,15 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
             writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
             if sifted:
                 write_quarantine(spark, settings, spec.quarantine, spec.staging.table, sifted)
+
+
+def _typed(spark: SparkSession, spec: Spec, slice_: Slice) -> tuple[str, Drift]:
+    """Return the query of a slice's files with typed columns, and how the files differ."""
+    files = spec.read(spark, slice_)
+    schema = spark.sql(f"SELECT * FROM {files}").schema
+    select, drift = conform(schema, spec.columns, spec.required, slice_.name)
+    select.append(f"{literal(slice_.name)} AS {SLICE_COLUMN}")
+    return "SELECT\n  " + ",\n  ".join(select) + f"\nFROM {files}", drift
 
 
 @contextmanager
@@ -176,7 +184,7 @@ def check_staging(spark: SparkSession, settings: Settings, spec: Spec, slices: l
     passed = load_table(settings, spec.staging.table)
     if passed is not None:
         _require_sources(spec, staged_sources(passed), slices)
-    staged = table_at(spark, spec.staging.table, passed)
+    staged = spark.sql(f"SELECT * FROM {table_at(spec.staging.table, passed)}")
     found = contents(staged, list(spec.columns), by=F.col(SLICE_COLUMN))
     results = run_checks(staged, SLICE_COLUMN, spec.checks, found, held)
     if spec.rules:
@@ -203,23 +211,13 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
             "never passed. Nothing was published; run check_staging again."
         )
     _require_sources(spec, passed.sources, slices)
-    ensure_table(spark, spec.raw)
-    rows_passed = table_at(spark, spec.staging.table, staging)
-    run_id = lineage_parent(spark).get("parentRunId")
-    columns = list(spec.columns)
+    ensure_table(spark, settings, spec.raw)
+    checked = table_at(spec.staging.table, staging)
     for slice_ in slices:
-        staged = rows_passed.where(F.col(SLICE_COLUMN) == slice_.name)
         made_of = passed.contents[slice_.name]
-        rows = staged.withColumn("unique_row_id", unique_row_id(columns))
+        rows = spark.sql(_published(spark, spec, checked, slice_))
         if made_of.distinct < made_of.rows:
             rows = first_of_each(rows, "unique_row_id")
-        rows = rows.select(
-            *columns,
-            "unique_row_id",
-            SLICE_COLUMN,
-            F.current_timestamp().alias("ingest_timestamp"),
-            F.lit(run_id).cast("string").alias("openlineage_run_id"),
-        )
         replace_slice(
             settings,
             rows,
@@ -229,3 +227,18 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, slices: list[Slic
             digest=made_of.digest,
             source_hash=slice_.source_hash,
         )
+
+
+def _published(spark: SparkSession, spec: Spec, checked: str, slice_: Slice) -> str:
+    """Return the query of a slice's rows in the shape of raw."""
+    columns = list(spec.columns)
+    run_id = lineage_parent(spark).get("parentRunId")
+    return (
+        f"SELECT {', '.join(columns)},\n"
+        f"  {unique_row_id(columns)} AS unique_row_id,\n"
+        f"  {SLICE_COLUMN},\n"
+        "  current_timestamp() AS ingest_timestamp,\n"
+        f"  CAST({literal(run_id) if run_id else 'NULL'} AS string) AS openlineage_run_id\n"
+        f"FROM {checked}\n"
+        f"WHERE {SLICE_COLUMN} = {literal(slice_.name)}"
+    )

@@ -100,11 +100,11 @@ class Sifted:
         return self.rows.where(IMPOSSIBLE).withColumn("reason", reasons)
 
 
-def sift(rows: DataFrame, slice_: Slice, rules: tuple[Rule, ...]) -> Sifted:
-    """Return the slice's rows with `IMPOSSIBLE` set on those that break a rule."""
-    conditions = (F.coalesce(F.expr(rule.broken), F.lit(False)) for rule in rules)
-    flagged = rows.withColumn(IMPOSSIBLE, reduce(lambda a, b: a | b, conditions, F.lit(False)))
-    return Sifted(slice_, rules, flagged, Observation())
+def sift(spark: SparkSession, query: str, slice_: Slice, rules: tuple[Rule, ...]) -> Sifted:
+    """Return the rows of the slice's query with `IMPOSSIBLE` set on those that break a rule."""
+    broken = "\n  OR ".join(f"coalesce({rule.broken}, false)" for rule in rules)
+    rows = spark.sql(f"SELECT *,\n  {broken} AS {IMPOSSIBLE}\nFROM (\n{query}\n)")
+    return Sifted(slice_, rules, rows, Observation())
 
 
 def write_quarantine(
@@ -115,7 +115,7 @@ def write_quarantine(
     sifted: list[Sifted],
 ) -> None:
     """Replace the slices' rows in the quarantine table; call it after staging is written."""
-    ensure_table(spark, schema)
+    ensure_table(spark, settings, schema)
     found = {file.slice_.name: _counts(file) for file in sifted}
     held = rows_by_slice(load_table(settings, schema.table))
     if held.keys() & found.keys() or any(count.broken for count in found.values()):
@@ -143,7 +143,6 @@ def _quarantined(
     counts = (F.count_if(F.expr(rule.broken)).alias(f"r{n}") for n, rule in enumerate(file.rules))
     rows = file.impossible.observe(by_rule, *counts)
     run_id = lineage_parent(spark).get("parentRunId")
-    rows = rows.withColumn(SLICE_COLUMN, F.lit(file.slice_.name))
     rows = rows.withColumn("quarantined_at", F.current_timestamp())
     rows = rows.withColumn("openlineage_run_id", F.lit(run_id).cast("string"))
     return rows.select(*schema.columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
@@ -23,6 +22,7 @@ from lakehouse.catalog import (
     newest_slice,
     note_source,
 )
+from lakehouse.descriptions import describe
 from lakehouse.errors import Conflict
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
@@ -53,10 +53,16 @@ class TableSchema:
     """Its rows need no shuffle then, which would bring them all to one core."""
 
 
-def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
-    """Create the table unless it exists."""
-    if spark.catalog.tableExists(schema.table.spark):
-        return
+def ensure_table(spark: SparkSession, settings: Settings, schema: TableSchema) -> None:
+    """Create the table unless it exists, and give it the descriptions that are declared."""
+    if not spark.catalog.tableExists(schema.table.spark):
+        _create(spark, schema)
+    table = load_table(settings, schema.table)
+    if table is not None and describe(table):
+        spark.catalog.refreshTable(schema.table.spark)
+
+
+def _create(spark: SparkSession, schema: TableSchema) -> None:
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in schema.columns.items())
     partitions = ", ".join(schema.partitioned_by)
     properties = {"format-version": "2", **WRITERS_AT_ONCE}
@@ -71,31 +77,32 @@ def ensure_table(spark: SparkSession, schema: TableSchema) -> None:
     )
 
 
-def table_at(spark: SparkSession, table: Table, held: IcebergTable | None) -> DataFrame:
-    """Return the rows of a table as of the snapshot in `held`."""
+def table_at(table: Table, held: IcebergTable | None) -> str:
+    """Return the table as of the snapshot in `held`, as a query names it."""
     snapshot_id = held.metadata.current_snapshot_id if held else None
-    if snapshot_id is None:
-        return spark.table(table.spark)
-    return spark.read.option("versionAsOf", str(snapshot_id)).table(table.spark)
+    return table.spark if snapshot_id is None else f"{table.spark} VERSION AS OF {snapshot_id}"
 
 
-def unique_row_id(columns: list[str]) -> Column:
+def literal(text: str) -> str:
+    """Return a text as a string literal of Spark SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def unique_row_id(columns: list[str]) -> str:
     """128-bit hex id of a row from its typed values; it stays when a later year adds a column."""
-    values = _values(columns)
-    return F.concat(
-        F.lpad(F.hex(F.xxhash64(*values)), 16, "0"),
-        F.lpad(F.hex(F.xxhash64(F.lit("second half"), *values)), 16, "0"),
+    values = ", ".join(_values(columns))
+    return (
+        f"concat(lpad(hex(xxhash64({values})), 16, '0'),\n"
+        f"    lpad(hex(xxhash64('second half', {values})), 16, '0'))"
     )
 
 
-def _values(columns: list[str]) -> list[Column]:
+def _values(columns: list[str]) -> list[str]:
     """What to hash of a row: the values, and a bit for each that is there, because a null adds
     nothing to a hash and `(null, 1)` must differ from `(1, null)`."""
-    there = [
-        F.when(F.col(name).isNotNull(), F.lit(1 << position)).otherwise(F.lit(0))
-        for position, name in enumerate(columns)
-    ]
-    return [reduce(Column.bitwiseOR, there).cast("bigint"), *map(F.col, columns)]
+    there = " | ".join(f"if({name} IS NULL, 0, {1 << n})" for n, name in enumerate(columns))
+    return [f"CAST({there} AS bigint)", *columns]
 
 
 def first_of_each(rows: DataFrame, key: str) -> DataFrame:
@@ -108,9 +115,8 @@ def first_of_each(rows: DataFrame, key: str) -> DataFrame:
 def contents(rows: DataFrame, columns: list[str], by: Column) -> dict[str, Contents]:
     """What the rows of each value of `by` are, from one pass over them."""
     row = F.col("row")
-    distinct = rows.groupBy(by.alias("by"), F.xxhash64(*_values(columns)).alias("row")).agg(
-        F.count("*").alias("times")
-    )
+    hashed = F.expr(f"xxhash64({', '.join(_values(columns))})")
+    distinct = rows.groupBy(by.alias("by"), hashed.alias("row")).agg(F.count("*").alias("times"))
     found = distinct.groupBy("by").agg(
         F.sum("times").alias("rows"),
         F.count("*").alias("distinct"),

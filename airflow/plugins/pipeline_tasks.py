@@ -20,12 +20,13 @@ from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Param, chain
 from airflow.sdk.definitions.asset import BaseAsset
 from airflow.sdk.exceptions import AirflowSkipException
+from lineage_operator import LineageOperator, dataset_of_file, dataset_of_table
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import lineage
 
 from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
-from lakehouse.names import DatasetName, Table, file_dataset
+from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, ForecastModel, load_settings
 from lakehouse.sources import WEATHER, Source, months_before, parse_months
 from spark_jobs import emr
@@ -96,7 +97,7 @@ def refuse_unknown_params(context: Context) -> None:
         )
 
 
-class DownloadOperator(BaseOperator):
+class DownloadOperator(LineageOperator):
     """Land the files of the chosen months; returns the slices that are to be loaded.
 
     Skipped, with the reasons, when nothing is published that is new or changed. Months come
@@ -120,20 +121,23 @@ class DownloadOperator(BaseOperator):
             raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
         return [asdict(slice_) for slice_ in self.landing.slices]
 
+    def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
+        """Each file: from its URL to its place in the landing folder."""
+        files = self.landing.files if self.landing else ()
+        inputs = [dataset_of_file(file.url) for file in files]
+        return inputs, [dataset_of_file(file.path) for file in files]
+
     def get_openlineage_facets_on_complete(
         self, task_instance: Any
     ) -> OperatorLineage[Dataset, Any]:
-        """Each file: from its URL to its place in the landing folder."""
-        files = self.landing.files if self.landing else ()
-        copies = [(file_dataset(file.url), file_dataset(file.path)) for file in files]
-        return OperatorLineage(
-            inputs=[_dataset(source) for source, _ in copies],
-            outputs=[_dataset(target) for _, target in copies],
-            job_facets={"lineage": lineage.LineageJobFacet([_copied(*each) for each in copies])},
-        )
+        """State the source of each file, so that no other file of the run counts as one."""
+        told = super().get_openlineage_facets_on_complete(task_instance)
+        files = zip(told.inputs, told.outputs, strict=True)
+        told.job_facets["lineage"] = lineage.LineageJobFacet([_copied(*file) for file in files])
+        return told
 
 
-class TableOperator(BaseOperator):
+class TableOperator(LineageOperator):
     """A task with the tables it reads and writes."""
 
     def __init__(self, *, reads: Sequence[Table], writes: Sequence[Table], **kwargs: Any):
@@ -141,15 +145,10 @@ class TableOperator(BaseOperator):
         self.reads = list(reads)
         self.writes = list(writes)
 
-    def get_openlineage_facets_on_complete(
-        self, task_instance: Any
-    ) -> OperatorLineage[Dataset, Any]:
-        """The tables under the names that Spark's own events give them."""
-        settings = load_settings()
-        return OperatorLineage(
-            inputs=[_dataset(table.dataset(settings)) for table in self.reads],
-            outputs=[_dataset(table.dataset(settings)) for table in self.writes],
-        )
+    def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
+        """The tables that it was given."""
+        inputs = [dataset_of_table(table) for table in self.reads]
+        return inputs, [dataset_of_table(table) for table in self.writes]
 
 
 class SparkJobOperator(TableOperator, SparkSubmitOperator):
@@ -236,6 +235,10 @@ def ingest_chain(source: Source) -> None:
     )
 
 
+class FlowOperator(LineageOperator, BashOperator):
+    """A shell command that runs a flow."""
+
+
 def flow_task(
     task_id: str, *, flow: Path, params: Sequence[str], args: str = "", **kwargs: Any
 ) -> BaseOperator:
@@ -248,7 +251,7 @@ def flow_task(
     # The provider defines no macros if lineage is disabled.
     macros = "macros.OpenLineageProviderPlugin"
     guard = f"if {macros} is defined else ''"
-    return BashOperator(
+    return FlowOperator(
         task_id=task_id,
         bash_command=f"exec {shlex.join([sys.executable, str(flow)])} run {args} {given}",
         env={
@@ -275,11 +278,7 @@ def training_task(taxi: Source) -> BaseOperator:
     )
 
 
-def _dataset(name: DatasetName) -> Dataset:
-    return Dataset(name.namespace, name.name)
-
-
-def _copied(source: DatasetName, target: DatasetName) -> lineage.LineageDatasetEntry:
-    """The edge of one file, so that no other file of the run counts as its source."""
+def _copied(source: Dataset, target: Dataset) -> lineage.LineageDatasetEntry:
+    """Return the edge of one file."""
     origin = lineage.LineageDatasetInput(source.namespace, source.name, "DATASET")
     return lineage.LineageDatasetEntry(target.namespace, target.name, "DATASET", [origin])

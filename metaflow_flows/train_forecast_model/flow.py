@@ -21,6 +21,7 @@ from metaflow import (  # type: ignore[attr-defined]  # Metaflow makes card whil
 from metaflow.exception import MetaflowException
 
 from lakehouse.catalog import pin
+from lakehouse.descriptions import dataset_facets
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import ForecastModel, load_settings
@@ -50,9 +51,9 @@ class Refused(MetaflowException):
 
 
 def dataset(table: Table) -> Dataset:
-    """The table's name in lineage."""
+    """The table in lineage, with its description."""
     name = table.dataset(load_settings())
-    return Dataset(name.namespace, name.name)
+    return Dataset(name.namespace, name.name, facets=dataset_facets(table))
 
 
 def pinned(table: Table, snapshot_id: int | None = None) -> int | None:
@@ -173,7 +174,7 @@ class TrainForecastModelFlow(FlowSpec):
     @step
     def prepare_training_data(self) -> None:
         """Choose the zones, fill every hour without a ride with zero, add weather if needed."""
-        from metaflow_flows.train_forecast_model import forecasting, weather_model
+        from metaflow_flows.train_forecast_model import columns, forecasting, weather_model
 
         plan, settings = self._plan, load_settings()
         source = tables.actuals(plan.service)
@@ -183,13 +184,17 @@ class TrainForecastModelFlow(FlowSpec):
         self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
         zones = plan.locations or forecasting.busiest(actuals, BUSIEST_ZONES)
         training = forecasting.training_frame(actuals, zones, *span)
+        written = artifact("training_data")
+        writes(columns.training_data(written, dataset(source), by_rides=not plan.locations))
         if plan.needs_weather:
             snapshot = to_read(plan, tables.WEATHER)
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
             self._read.append(table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot))
-            lookup = file_dataset(str(weather_model.ZONES))
-            reads(Dataset(lookup.namespace, lookup.name))
+            name = file_dataset(str(weather_model.ZONES))
+            lookup = reads(Dataset(name.namespace, name.name))
+            both = dataset(tables.WEATHER), lookup
+            writes(columns.weather_columns(written, dataset(source), *both))
             training = weather_model.with_weather(training, weather)
         self.training_data = training
         self.next(self.train)
@@ -199,7 +204,7 @@ class TrainForecastModelFlow(FlowSpec):
     def train(self) -> None:
         """Measure the model on the last days, then fit it on all of them; show both in the card."""
         from metaflow_flows.train_forecast_model import card as cards
-        from metaflow_flows.train_forecast_model import forecasting
+        from metaflow_flows.train_forecast_model import columns, forecasting
         from metaflow_flows.train_forecast_model.facets import MODEL_FACET, ModelFacet
 
         plan, settings = self._plan, load_settings()
@@ -208,7 +213,9 @@ class TrainForecastModelFlow(FlowSpec):
         self.model = forecasting.fit(self.training_data, plan.model)
         window = plan.window_start.isoformat(), plan.as_of.isoformat()
         told = ModelFacet(plan.model, plan.service, *window, self.metrics, self._gate)
-        writes(replace(artifact("model"), facets={MODEL_FACET: told}))
+        described = replace(artifact("model"), facets={MODEL_FACET: told})
+        training = artifact("training_data")
+        writes(columns.model(described, training, needs_weather=plan.needs_weather))
         ahead = forecasting.predict(self.model, plan.horizon_hours)
         target = None if plan.recipe else dataset(tables.forecast(plan.service))
         card: Any = current.card  # type: ignore[attr-defined]  # it has one, by the decorator
@@ -222,7 +229,7 @@ class TrainForecastModelFlow(FlowSpec):
 
         A run that is done again writes nothing: its forecasts have to be those of the first time.
         """
-        from metaflow_flows.train_forecast_model import forecasting
+        from metaflow_flows.train_forecast_model import columns, forecasting
 
         plan, settings = self._plan, load_settings()
         target = tables.forecast(plan.service)
@@ -235,7 +242,7 @@ class TrainForecastModelFlow(FlowSpec):
             print(f"{rows.num_rows:,} forecasts are those of run {plan.recipe.run}.")  # noqa: T201
         else:
             table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
-            table_written(table, dataset(target))
+            table_written(table, columns.forecasts(dataset(target), artifact("model")))
             pinned(target, table.metadata.current_snapshot_id)
             print(  # noqa: T201
                 f"{rows.num_rows:,} forecasts by {plan.model}, as of {plan.as_of}, are in"

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lakehouse.catalog import SLICE, WRITERS_AT_ONCE, load_table, open_catalog, rows_by_slice
+from lakehouse.descriptions import describe
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table
 from lakehouse.settings import Settings
@@ -161,6 +162,7 @@ def write_forecasts(
     table = catalog.create_table_if_not_exists(
         identifier, schema=rows.schema, properties=WRITERS_AT_ONCE
     )
+    describe(table)
     with warnings.catch_warnings():
         # Nothing to replace is the usual case: a moment is mostly forecast once.
         warnings.filterwarnings("ignore", message="Delete operation did not match any records")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from lakehouse.errors import BadSourceFile
 from lakehouse.ingest import Slice
@@ -52,9 +52,11 @@ def columns(service: str) -> dict[str, str]:
     }
 
 
-def read_trips(spark: SparkSession, slice_: Slice) -> DataFrame:
-    """A month's parquet file as it is."""
-    return spark.read.parquet(*slice_.paths)
+def read_trips(spark: SparkSession, slice_: Slice) -> str:
+    """Return a month's parquet file as it is, as a query names it."""
+    (path,) = slice_.paths
+    quoted = path.replace("`", "``")
+    return f"parquet.`{quoted}`"
 
 
 RANGES = {

@@ -32,7 +32,7 @@ def compute_actuals(
     """Replace the hours of [start, end), both at midnight; True if anything was new."""
     schema = actuals(service)
     raw = SPECS[service].raw.table
-    ensure_table(spark, schema)
+    ensure_table(spark, settings, schema)
     sql = SQL.format(raw=raw.spark, pickup=PICKUP[service], start=start, end=end)
     rows = spark.sql(sql).cache()
     hour = F.col("datetime_hour")

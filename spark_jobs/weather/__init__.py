@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from functools import reduce
 from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Any
 
 from pyiceberg.io import load_file_io
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from lakehouse.catalog import properties
 from lakehouse.errors import BadSourceFile
@@ -63,7 +63,7 @@ WEATHER_CHECKS = (
     unique(("county_code", "date")),
 )
 
-NO_SUCH_DAY = -999.99
+NO_VALUE = -999.99
 DAYS = range(1, 32)
 FILE_SCHEMA = (
     "region_type string, county_code string, county_name string, year int, month int, "
@@ -107,36 +107,41 @@ def _checked(settings: Settings, path: str) -> WeatherFile:
     return check_weather_file(path, io.BytesIO(content))
 
 
-def read_weather(spark: SparkSession, slice_: Slice) -> DataFrame:
-    """A month's files, one an element and one row a county, as one row a county and day.
+def read_weather(spark: SparkSession, slice_: Slice) -> str:
+    """Return a query of a month's files, one row per county and day; a missing element is null.
 
-    An element that was not published is null.
+    It is written so that Spark's listener gets the lineage right. Each file has a view of its own,
+    because of several CSV files it names only the folder. Days are numbered independently of their
+    values, because of a `stack` it reports that all columns, also the date, come from every value.
     """
-    files = reduce(DataFrame.union, [_read_file(spark, path) for path in slice_.paths])
-    day = ", ".join(f"{day}, day_{day}" for day in DAYS)
-    values = files.selectExpr(
-        "county_code",
-        "county_name",
-        "make_date(year, month, 1) AS first",
-        "lower(element) AS element",
-        f"stack({len(DAYS)}, {day}) AS (day, value)",
-    ).where(F.col("value") != NO_SUCH_DAY)
+    files = []
+    for path in slice_.paths:
+        element = PurePosixPath(path).name.split("-")[0]
+        options: Any = {"ignoreLeadingWhiteSpace": True, "mode": "FAILFAST"}
+        spark.read.csv(path, schema=FILE_SCHEMA, **options).createOrReplaceTempView(element)
+        files.append(_by_day(element))
+    elements = ", ".join(f"max({element}) AS {element}" for element in WEATHER_ELEMENTS)
+    days = "    UNION ALL\n".join(files)
     return (
-        values.withColumn("date", F.expr("date_add(first, day - 1)"))
-        .groupBy("county_code", "county_name", "date")
-        .agg(
-            *(
-                F.max(F.when(F.col("element") == element, F.col("value"))).alias(element)
-                for element in WEATHER_ELEMENTS
-            )
-        )
-        .select(*WEATHER_COLUMNS)
+        "(\n  SELECT county_code AS county_code, county_name AS county_name, date AS date,\n"
+        f"    {elements}\n  FROM (\n{days}  )\n  GROUP BY 1, 2, 3\n)"
     )
 
 
-def _read_file(spark: SparkSession, path: str) -> DataFrame:
-    """One file; read one by one, because lineage names only the folder of several CSV files."""
-    return spark.read.csv(path, schema=FILE_SCHEMA, ignoreLeadingWhiteSpace=True, mode="FAILFAST")
+def _by_day(element: str) -> str:
+    """Return a query of an element's file with one row per county and day that has a value."""
+    values = " ".join(f"WHEN {day} THEN day_{day}" for day in DAYS)
+    columns = ", ".join(
+        f"{'value' if other == element else 'CAST(NULL AS double)'} AS {other}"
+        for other in WEATHER_ELEMENTS
+    )
+    return (
+        f"    SELECT county_code, county_name, date, {columns}\n    FROM (\n"
+        "      SELECT *, date_add(make_date(year, month, 1), day - 1) AS date,\n"
+        f"        CASE day {values} END AS value\n"
+        f"      FROM {element} LATERAL VIEW explode(sequence(1, {len(DAYS)})) AS day\n"
+        f"    ) WHERE value <> {NO_VALUE}\n"
+    )
 
 
 SPEC = Spec(

@@ -21,6 +21,7 @@ TOLD = ["application", "application_args", "application_id", "configuration_over
         "execution_role_arn", "job_driver"]
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import Asset, AssetAll
+from openlineage.client.serde import Serde
 
 def names(schedule):
     parts = schedule.objects if isinstance(schedule, AssetAll) else [schedule]
@@ -37,6 +38,16 @@ told = {
                 "told": {name: getattr(task, name, None) for name in TOLD},
                 "reads": [table.name for table in getattr(task, "reads", ())],
                 "writes": [table.name for table in getattr(task, "writes", ())],
+                "events": [
+                    {
+                        "code": Serde.to_dict(told.job_facets["sourceCodeLocation"]),
+                        "outputs": [Serde.to_dict(output) for output in told.outputs],
+                    }
+                    for told in (
+                        task.get_openlineage_facets_on_start(),
+                        task.get_openlineage_facets_on_complete(None),
+                    )
+                ],
             }
             for task in dag.tasks
         },
@@ -107,6 +118,30 @@ def test_every_service_is_ingested_by_the_same_tasks(dags: dict[str, Any]) -> No
         ]
 
 
+def test_every_task_names_its_dag_file_and_commit(dags: dict[str, Any]) -> None:
+    asked = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(asked, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    for name, dag in dags.items():
+        for task in dag["tasks"].values():
+            for event in task["events"]:
+                code = event["code"]
+                assert code["path"] == f"airflow/dags/{name}.py"
+                assert code["version"].removesuffix("-dirty") == commit.stdout.strip()
+                assert code["url"].endswith(f"/blob/{commit.stdout.strip()}/{code['path']}")
+                assert code["repoUrl"]
+
+
+def test_tables_are_reported_with_their_description_and_pii(dags: dict[str, Any]) -> None:
+    raw = dags["ingest_yellow_taxi_data"]["tasks"]["merge_upsert_staging_into_raw_yellow"]
+    (output,) = raw["events"][-1]["outputs"]
+    assert output["name"].endswith("yellow_taxi_raw")
+    assert output["facets"]["documentation"]["description"].startswith("Trips of yellow taxis")
+    tagged = {(tag["field"], tag["key"]) for tag in output["facets"]["tags"]["tags"]}
+    assert tagged == {
+        (column, "pii") for column in ("tpep_dropoff_datetime", "dolocationid", "tip_amount")
+    }
+
+
 SLICES = "{{ ti.xcom_pull(task_ids='download') | tojson }}"
 
 
@@ -146,7 +181,7 @@ def test_every_spark_task_tells_the_same_job_wherever_spark_runs(
                 }
     assert found == _spark_tasks()
     others = {e["operator"] for told in dags.values() for e in told["tasks"].values()} - {kind}
-    assert others == {"DownloadOperator", "BashOperator"}
+    assert others == {"DownloadOperator", "FlowOperator"}
 
 
 def _of_emr(told: dict[str, Any], settings: Settings) -> list[str]:

@@ -104,12 +104,14 @@ def test_each_version_of_the_trips_names_the_run_that_wrote_it(start: Page) -> N
     expect(newest.get_by_role("link", name=re.compile("merge_upsert"))).to_be_visible()
 
 
-def test_of_the_model_it_is_said_that_nothing_it_was_trained_on_is_tagged(start: Page) -> None:
+def test_provenance_says_that_no_personal_data_goes_into_the_model(start: Page) -> None:
     find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
-    expect(start.get_by_role("note", name="Personal data")).to_have_text(
-        "No column tagged PII is among its inputs; but nobody tagged anything of them at all."
+    note = start.get_by_role("note", name="Personal data")
+    expect(note).to_contain_text(
+        "Columns tagged PII are among its inputs, and are told not to go into it"
     )
+    expect(note).to_contain_text("tip_amount")
 
 
 def test_a_run_with_a_card_has_the_command_that_opens_it(look: Look) -> None:

@@ -11,15 +11,17 @@ from lakehouse.catalog import load_table
 from lakehouse.ingest import Slice, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
-from lakehouse.sources import WEATHER
+from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
 from spark_jobs import ingest, taxi, weather
+from tests.column_truth import WEATHER_MODEL, assert_same, reported, truth
 from tests.conftest import card_of, train
+from tests.spark.test_column_truth import columns_of, events_since, now
 
 pytestmark = pytest.mark.spark
 
 
 def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
-    spark: SparkSession, lake: Settings, shared: Path
+    spark: SparkSession, lake: Settings, shared: Path, tmp_path: Path
 ) -> None:
     path = shared / "data/taxi/trip-data/green_tripdata_2023-01.parquet"
     mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
@@ -31,6 +33,7 @@ def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
             if slices:
                 job(spark, lake, spec, slices)
+    start = now()
     parameters = ("--service", "green", "--as_of_datetime", "2023-02-01T00:00")
     done = train(lake, *parameters, "--model", "weather", "--locations", "74,75,41")
     assert done.returncode == 0, done.stdout[-3000:]
@@ -38,6 +41,13 @@ def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
     assert table is not None
     rows = table.scan(row_filter="as_of = '2023-02-01T00:00:00'").to_arrow().to_pylist()
     assert {row["model"] for row in rows} == {"weather"}
+    events = events_since(start, spark, lake)
+    for name, columns in {
+        "training_data": ("unique_id", "ds", "y", "county_code", *WEATHER_ELEMENTS),
+        "model": ("unique_id", "ds", "forecast"),
+    }.items():
+        found = reported(columns_of(f"TrainForecastModelFlow/{name}", events, tmp_path))
+        assert_same(name, found, truth(WEATHER_MODEL[name], columns, {}))
     assert len(rows) == 3 * 24
     daily = sum(row["forecasted_total_rides"] for row in rows)
     assert 700 < daily < 1_300  # the Wednesdays before had some 1,000 rides in these zones
