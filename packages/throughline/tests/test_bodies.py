@@ -102,10 +102,43 @@ def test_compressed_stream_without_content_is_limited(start: Start) -> None:
     assert answer.status == 413
 
 
-def test_bytes_after_compressed_body_are_rejected(start: Start, build: Any) -> None:
-    body = gzip.compress(_event(build)) + b"more"
-    answer = posted(start(), _LINEAGE, [body], "Content-Encoding: gzip")
-    assert (answer.status, "bytes after its end" in answer.text) == (400, True)
+@pytest.mark.parametrize(
+    ("encoding", "compress", "reason"),
+    [
+        ("gzip", gzip.compress, "incorrect header check"),
+        ("deflate", zlib.compress, "bytes after its end"),
+    ],
+)
+def test_bytes_after_compressed_body_are_rejected(
+    encoding: str, compress: Callable[[bytes], bytes], reason: str, start: Start, build: Any
+) -> None:
+    body = compress(_event(build)) + b"more"
+    answer = posted(start(), _LINEAGE, [body], f"Content-Encoding: {encoding}")
+    assert (answer.status, reason in answer.text) == (400, True)
+
+
+@pytest.mark.parametrize("chunk_size", [1, 10, 10_000])
+def test_gzip_body_of_several_members_is_one_body(
+    chunk_size: int, start: Start, build: Any
+) -> None:
+    raw = _event(build)
+    body = gzip.compress(raw[:40]) + gzip.compress(b"") + gzip.compress(raw[40:])
+    chunks = [body[at : at + chunk_size] for at in range(0, len(body), chunk_size)]
+    port = start()
+    assert posted(port, _LINEAGE, chunks, "Content-Encoding: gzip").status == 201
+    answer = posted(port, _LINEAGE, [body[:-1]], "Content-Encoding: gzip")
+    assert (answer.status, "ends too early" in answer.text) == (400, True)
+
+
+def test_number_of_gzip_members_is_limited(start: Start, build: Any) -> None:
+    port = start()
+    for empty, status in ((999, 201), (1_000, 400)):
+        body = gzip.compress(b"") * empty + gzip.compress(_event(build))
+        answer = posted(port, _LINEAGE, [body], "Content-Encoding: gzip")
+        assert (answer.status, "more than 1000 gzip streams" in answer.text) == (
+            status,
+            status == 400,
+        )
 
 
 def test_slow_body_gets_a_408(start: Start) -> None:

@@ -125,6 +125,33 @@ def test_a_server_that_is_down_holds_events_back_and_gets_them_when_it_is_up(
     forwarder.stop()
 
 
+def test_backend_that_asks_for_a_long_wait_is_given_up_at_once(
+    live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
+) -> None:
+    sink.answer = lambda _body, _nth: (429, {"Retry-After": "3600"})
+    _fill(live, build, "a")
+    gave_up = "gave up after 1 attempt, and the backend asks to wait 3600 s"
+    with pytest.raises(UnavailableError, match=gave_up):
+        forward().drain_patiently()
+    assert len(sink.requests) == 1
+
+
+def test_hanging_backend_is_given_up_for_lack_of_progress(
+    live: Live,
+    sink: Sink,
+    forward: Callable[[], Forwarder],
+    build: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_SECONDS", 0.3)
+    _fill(live, build, "a", "b", "c")
+    sink.answer = lambda _body, nth: 201 if nth == 0 else "slow"
+    with pytest.raises(UnavailableError, match="timed out after 0.3 s; gave up after 1 attempt"):
+        forward().drain_patiently(tries=3)
+    assert [body["run"]["runId"] for body in sink.requests] == ["a", "b"]
+
+
 def test_a_wait_doubles_up_to_a_cap_and_is_as_long_as_the_backend_asks() -> None:
     backoff = Backoff(first=1, most=60)
     assert [backoff.after(tries) for tries in (1, 2, 3, 7, 5_000)] == [1, 2, 4, 60, 60]

@@ -65,6 +65,21 @@ def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
     assert (unknown.returncode, "known are: sink" in unknown.stderr) == (1, True)
 
 
+def test_deliver_once_gives_up_on_a_datahub_that_refuses_connections(
+    tmp_path: Path, filled: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
+    with serving(Sink()) as gone:
+        url = gone.url
+    config = tmp_path / "deliver.yaml"
+    config.write_text(f"backends: [{{name: datahub, type: datahub, url: '{url}'}}]")
+    found = call("deliver", "--config", str(config), "--once", "--database", str(filled))
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith(f"datahub: {url}/openapi/openlineage/api/v1/lineage: ")
+    assert "gave up after 2 attempts." in found.stderr
+    assert found.stderr.endswith("datahub: 0 delivered\n")
+
+
 def test_deliver_once_says_of_a_backend_that_it_is_down_with_exit_code_1(
     tmp_path: Path, filled: Path, sink: Sink, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,11 +15,13 @@ from typing import Any
 
 import orjson
 import pytest
+from rich.table import Table
 from rich.text import Text
 
 from throughline.alerts.actions import Log
+from throughline.cli import keys
 from throughline.cli.render import log_to_stderr
-from throughline.log import EventLog
+from throughline.log import Deliveries, EventLog
 from throughline.terminal import SafeConsole, SafeFormatter
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
@@ -74,6 +76,8 @@ def database(tmp_path: Path, build: Any) -> Path:
     path = tmp_path / "log.db"
     log = EventLog(str(path))
     log.append([build.entry(event) for event in _events(build)])
+    deliveries = Deliveries(log, f"backend{_EVIL}")
+    deliveries.advance(deliveries.cursor() + 1, f"refused{_EVIL}")
     log.close()
     return path
 
@@ -103,6 +107,7 @@ _COMMANDS = (
     ["export", "--format", "openlineage"],
     ["export", "--format", "json"],
     ["runs", "--json"],
+    ["deliver", "--status"],
 )
 
 
@@ -171,6 +176,19 @@ def test_escaped_text_keeps_its_styles() -> None:
     shown = captured.get()
     assert _OWN.sub("", shown) == "a\\x1bb\\x9bcd\n"
     assert shown.startswith("a\\x1b\x1b[31mb")
+    assert "\x1b[31m\\x9b\x1b[0m" in shown
+
+
+def test_text_in_table_cells_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    grid = Table.grid()
+    grid.add_row("a\x1bb")
+    SafeConsole().print(grid)
+    assert capsys.readouterr().out == "a\\x1bb\n"
+
+
+def test_new_key_is_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    keys._show("a\x1bb")
+    assert capsys.readouterr().out == "a\\x1bb\n"
 
 
 def test_stored_names_are_unchanged(database: Path) -> None:

@@ -28,11 +28,13 @@ class SafeConsole(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """Render a text without its control characters."""
-        if isinstance(renderable, str):
-            renderable = escaped(renderable, keep=self._keep)
-        elif isinstance(renderable, Text):
+        if isinstance(renderable, Text):
             renderable = _escaped_text(renderable, self._keep)
         return super().render(renderable, options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Turn a string into a text; rich also does so to measure the cells of a table."""
+        return _escaped_text(super().render_str(text, **options), self._keep)
 
 
 class SafeFormatter(logging.Formatter):

@@ -31,6 +31,7 @@ _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
 
 _PORTION = 1024 * 1024  # unzipped at once
+_MOST_MEMBERS = 1_000  # of a gzip body: each costs time, also an empty one
 _LAST_SECONDS = 1.0
 """Seconds left for open bodies when the server stops, and for clients to read a rejection."""
 
@@ -136,6 +137,7 @@ class Body:
         self._received = 0
         self._encoding = headers.get("content-encoding", "").strip().lower() or "identity"
         self._unzip = None
+        self._members = 1
         if self._encoding in _WINDOW_BITS:
             self._unzip = zlib.decompressobj(_WINDOW_BITS[self._encoding])
         elif self._encoding != "identity":
@@ -175,13 +177,26 @@ class Body:
             yield chunk
             return
         try:
-            while chunk and not self._unzip.eof:
+            while chunk:
+                if self._unzip.eof:
+                    self._unzip = self._next_member()
                 yield self._unzip.decompress(chunk, _PORTION)
-                chunk = self._unzip.unconsumed_tail
+                chunk = self._unzip.unconsumed_tail or self._unzip.unused_data
         except zlib.error as error:
             raise BodyError("$", str(error), f"a {self._encoding} stream") from None
-        if chunk or self._unzip.unused_data:
+
+    def _next_member(self) -> zlib._Decompress:
+        """Return a decompressor for the next gzip stream of the body (RFC 1952, 2.2)."""
+        if self._encoding != "gzip":
             raise BodyError("$", "bytes after its end", f"one {self._encoding} stream")
+        self._members += 1
+        if self._members > _MOST_MEMBERS:
+            raise BodyError(
+                "$",
+                f"more than {_MOST_MEMBERS} gzip streams in one body",
+                f"at most {_MOST_MEMBERS}; compress more events together",
+            )
+        return zlib.decompressobj(_WINDOW_BITS["gzip"])
 
     def _too_large(self, received: str) -> TooLargeError:
         return TooLargeError("$", f"{received} bytes", f"at most {self._largest} bytes, unzipped")

@@ -1,4 +1,4 @@
-"""throughline's own API: queries, single runs, rejected lines and stuck files."""
+"""throughline's own API: queries and single runs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, get_args
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
-from throughline.api.http import Cursor, LiveState, PageLimit, Tagged, answer
+from throughline.api.http import LiveState, Tagged, answer
 from throughline.graph.answers import generations_of
-from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.questions import QUESTIONS, Question, ask
 from throughline.graph.runs import run_answer
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
@@ -48,21 +47,3 @@ def get_run(live: LiveState, run_id: str) -> Response:
     """A run with parameters, code and dataset versions, and every run below it likewise."""
     with live.reading() as state:
         return answer(run_answer(generations_of(state), run_id))
-
-
-@router.get("/api/v2/refused")
-def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
-    """Lines of spool files that could not be placed, and why, the first that came first."""
-    about = ("refused",)
-    after = 0 if cursor is None else int(place_of(about, cursor, (int,))[0])
-    lines = live.log.refusals(after, limit + 1)
-    more = cursor_of(about, (lines[limit - 1].id,)) if len(lines) > limit else None
-    told = [{"source": r.source, "reason": r.reason, "line": r.line} for r in lines[:limit]]
-    return answer(paged(told, more))
-
-
-@router.get("/api/v2/stuck")
-def list_stuck(request: Request, live: LiveState) -> Response:
-    """List the spool files that cannot be read, with the reason; other files are read."""
-    stuck_files = request.app.state.stuck_files
-    return answer(paged(stuck_files() if stuck_files else [], None))

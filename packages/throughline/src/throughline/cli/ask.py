@@ -84,7 +84,10 @@ class Ask:
         answer = self.answer(what, params)
         self.show(what, answer)
         if not self.as_json and isinstance(answer, dict) and answer.get("next"):
-            typer.echo(f"There are more: --limit, or --cursor {answer['next']}", err=True)
+            from throughline.cli.render import print_line  # slow to import
+
+            told = f"There are more: --limit, or --cursor {answer['next']}"
+            print_line(told, is_error=True)
         return answer
 
     def answer(self, what: str, params: dict[str, Any]) -> Any:

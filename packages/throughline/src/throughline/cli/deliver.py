@@ -17,6 +17,7 @@ from throughline.config import Settings
 from throughline.deliver import Forwarder, read_backends, retry_answer, standings_answer
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import EventLog
+from throughline.printable import escaped
 from throughline.projection.live import Live
 from throughline.words import counted
 
@@ -46,9 +47,9 @@ def print_standings(settings: Settings, *, is_local: bool, as_json: bool) -> Non
         print_json(answer)
         return
     for each in answer:
-        print_line(_standing(each))
+        print_line(escaped(_standing(each)))  # also line ends, which backends may send
         for letter in each["newestDeadLetters"]:
-            print_line(f"  event {letter['seq']}: {letter['reason']}")
+            print_line(escaped(f"  event {letter['seq']}: {letter['reason']}"))
     if not answer:
         print_line("Nothing was delivered anywhere yet.")
 
@@ -78,7 +79,7 @@ def _deliver_once(forwarders: list[Forwarder], program: str) -> None:
             forwarder.drain_patiently()
         except UnavailableError as error:
             failed = True
-            print_line(f"{name}: {error}", is_error=True)
+            print_line(escaped(f"{name}: {error}"), is_error=True)
         told = f"{name}: {forwarder.taken} delivered"
         if refused := forwarder.refused:
             failed = True

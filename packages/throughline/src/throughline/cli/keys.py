@@ -50,7 +50,7 @@ def add(
 
 def _show(key: str) -> None:
     typer.echo("The key is shown this once: keep it.", err=True)
-    typer.echo(key)
+    typer.echo(escaped(key))
 
 
 @app.command("list")

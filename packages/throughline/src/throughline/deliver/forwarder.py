@@ -27,6 +27,8 @@ _SAVE_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _ONCE_TRIES = 5
+_ONCE_SECONDS = 30.0
+"""Seconds without progress after which `drain_patiently` begins no further attempt."""
 _DOUBTFUL_TRIES = 10
 _LONGEST_ASKED = 3_600.0
 _PROCESSED_SECONDS = 900.0
@@ -59,6 +61,7 @@ class Forwarder:
         self._unsaved = 0  # events since the cursor was stored
         self._saved_at = time.monotonic()
         self._tries = 0
+        self._progress_at = time.monotonic()  # when the last event was accepted or rejected
         self._is_down = False  # the log said so
         self._processed_at = -_PROCESSED_SECONDS  # when the backend was asked what it processed
         self._processed = ""  # what the log said of that
@@ -97,16 +100,32 @@ class Forwarder:
         return self.taken - before
 
     def drain_patiently(self, tries: int | None = None) -> int:
-        """Like `drain`, but an unavailable backend is tried several times, with waits between."""
+        """Like `drain`, but try an unavailable backend several times, with waits between.
+
+        Raises UnavailableError after so many attempts for one event, or when the next one would
+        begin more than 30 seconds after the backend last accepted or rejected an event.
+        """
         tries = tries or _ONCE_TRIES
+        self._progress_at = time.monotonic()
         while True:
             try:
                 return self.drain()
             except UnavailableError as error:
                 self._deliveries.fail(str(error))
-                if self._tries >= tries:
-                    raise
-                self._stopping.wait(self._backoff.after(self._tries, error.retry_after))
+                wait = self._backoff.after(self._tries, error.retry_after)
+                ends_at = self._progress_at + _ONCE_SECONDS
+                if self._tries >= tries or time.monotonic() + wait > ends_at:
+                    raise UnavailableError(self._gave_up(error)) from None
+                self._stopping.wait(wait)
+
+    def _gave_up(self, error: UnavailableError) -> str:
+        asked = (
+            f", and the backend asks to wait {error.retry_after:g} s" if error.retry_after else ""
+        )
+        return (
+            f"{error}; gave up after {counted(self._tries, 'attempt')}{asked}."
+            " Events that were not delivered stay in the log for the next run"
+        )
 
     def _run(self) -> None:
         failures = 0
@@ -182,6 +201,7 @@ class Forwarder:
             log.exception("backend %s failed on event %d", self.name, seq)
             refusal = f"{type(error).__name__}: {error}"
         self._tries = 0
+        self._progress_at = time.monotonic()
         self.taken += refusal is None
         self.refused += refusal is not None
         return refusal
