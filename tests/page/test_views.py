@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.looking import Look, axe_finds, keep
 
@@ -81,20 +83,43 @@ def test_the_start_page_shows_what_is_wrong_and_leads_there(look: Look) -> None:
     expect(details.get_by_text("parent").or_(details.get_by_text("root"))).to_be_visible()
 
 
+def _run_of(job: str) -> dict[str, Any]:
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": "https://example.org/test",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid4())},
+        "job": {"namespace": "nyc_taxi", "name": job},
+    }
+
+
 def test_a_run_that_comes_in_is_shown_without_a_reload(look: Look, lineage: Lineage) -> None:
     page = look("/")
     expect(page.get_by_text("Live")).to_be_visible()
-    lineage.take(
-        {
-            "eventType": "COMPLETE",
-            "eventTime": datetime.now(UTC).isoformat(),
-            "producer": "https://example.org/test",
-            "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-            "run": {"runId": "0194b1c4-0000-7000-8000-000000000001"},
-            "job": {"namespace": "nyc_taxi", "name": "just_now"},
-        }
-    )
+    lineage.take(_run_of("just_now"))
     expect(page.get_by_role("link", name=re.compile("just_now"))).to_be_visible()
+
+
+def test_new_events_refetch_a_slow_query_only_after_it_has_ended(
+    look: Look, lineage: Lineage
+) -> None:
+    page = look("/")
+    expect(page.get_by_text("Live")).to_be_visible()
+    newest = page.get_by_role("region", name="Newest runs")
+    expect(newest.get_by_role("link").first).to_be_visible()
+    held: list[Route] = []
+    page.route("**/api/v2/runs?*", lambda route: held.append(route), times=1)
+    aborted: list[str] = []
+    page.on("requestfailed", lambda request: aborted.append(request.url))
+    with page.expect_request("**/api/v2/runs?*"):
+        lineage.take(_run_of("first"))
+    for job in ("second", "third"):  # another query is refetched after each
+        with page.expect_response("**/api/v2/health?*"):
+            lineage.take(_run_of(job))
+    assert aborted == []
+    held[0].fulfill(json={"items": [], "next": None})
+    expect(newest.get_by_role("link", name=re.compile("third"))).to_be_visible()
 
 
 def test_plus_shows_more_minus_hides_it_and_back_undoes(look: Look) -> None:

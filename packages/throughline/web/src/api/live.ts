@@ -1,11 +1,15 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, type Query } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { BASE } from "./base";
 
 const QUIET_MS = 1_000;
 const AGAIN_MS = 2_000;
 
-/** Ask again what is shown whenever events came in, at most once a second; whether the stream is open. */
+/**
+ * Refetch current queries after new events, at most once a second; return whether the stream is open.
+ *
+ * A query that is being fetched is not aborted: a slow one would never finish. It is refetched afterwards.
+ */
 export function useLive(): boolean {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(true);
@@ -14,11 +18,21 @@ export function useLive(): boolean {
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
+    let hasNews = false;
+    let waiting = new Set<Query>(); // queries that news came for while they were being fetched
+    const refetch = () => {
+      timer = undefined;
+      const isDue = (query: Query) => query.meta?.["isPast"] !== true && (hasNews || waiting.has(query));
+      const due = queries.getQueryCache().findAll({ predicate: isDue });
+      const idle = new Set(due.filter((query) => query.state.fetchStatus === "idle"));
+      hasNews = false;
+      waiting = new Set(due.filter((query) => !idle.has(query)));
+      void queries.invalidateQueries({ predicate: (query) => idle.has(query) });
+      if (waiting.size) timer = setTimeout(refetch, QUIET_MS);
+    };
     const renew = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queries.invalidateQueries({ predicate: (query) => query.meta?.["isPast"] !== true });
-      }, QUIET_MS);
+      hasNews = true;
+      timer ??= setTimeout(refetch, QUIET_MS);
     };
     const open = () => {
       stream = new EventSource("/api/v2/events/stream");
