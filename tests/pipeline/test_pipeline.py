@@ -23,6 +23,7 @@ from commands.services import lineage_caught_up
 from lakehouse.catalog import load_table
 from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
+from lakehouse.settings import REPOSITORY
 from lakehouse.sources import YELLOW
 from packages.throughline.tests.datahub_server import endpoint_error
 from spark_jobs.lineage import PRODUCER
@@ -41,37 +42,22 @@ TABLES = {"nyc_taxi." + name: name for name in (
     "yellow_rides_hourly_forecast",
 )}  # fmt: skip
 
-# DESIGN's table of data edges: (job, reads, writes). URL and landing stand for the files.
-EDGES: dict[str, tuple[set[str], set[str]]] = {
-    "ingest_yellow_taxi_data.download": ({"taxi URL"}, {"taxi landing file"}),
-    "ingest_yellow_taxi_data.stage": (
-        {"taxi landing file"},
-        {"yellow_taxi_staging", "yellow_taxi_quarantine"},
-    ),
-    "ingest_yellow_taxi_data.check_staging": ({"yellow_taxi_staging"}, set()),
-    "ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow": (
-        {"yellow_taxi_staging"},
-        {"yellow_taxi_raw"},
-    ),
-    f"{FLOW}.compute_actuals": ({"yellow_taxi_raw"}, {"yellow_rides_hourly_actuals"}),
-    f"{FLOW}.prepare_training_data": (
-        {"yellow_rides_hourly_actuals"},
-        {f"{FLOW}/training_data"},
-    ),
-    f"{FLOW}.train": ({f"{FLOW}/training_data"}, {f"{FLOW}/model", f"{FLOW}/metrics"}),
-    f"{FLOW}.write_forecasts_to_table": ({f"{FLOW}/model"}, {"yellow_rides_hourly_forecast"}),
-    "ingest_weather_data.download": ({"weather URL"}, {"weather landing file"}),
-    "ingest_weather_data.stage": ({"weather landing file"}, {"weather_staging"}),
-    "ingest_weather_data.check_staging": ({"weather_staging"}, set()),
-    "ingest_weather_data.merge_upsert_staging_into_raw_weather": (
-        {"weather_staging"},
-        {"weather_raw"},
-    ),
-}
+
+def edges_of_docs() -> dict[str, tuple[set[str], set[str]]]:
+    """Return what each job reads and writes by the table of docs/pipeline.md."""
+    lines = (REPOSITORY / "docs" / "pipeline.md").read_text().splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("| `")]
+    cells = [
+        [set(cell.replace("`", "").strip().split(", ")) - {""} for cell in row] for row in rows
+    ]
+    return {job.pop(): (reads, writes) for job, reads, writes in cells}
+
+
+EDGES = edges_of_docs()
 
 
 def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
-    """A dataset's name as the design's table has it."""
+    """Return a dataset's name as docs/pipeline.md has it."""
     if name in TABLES:
         return TABLES[name]
     if namespace != "file":
@@ -85,7 +71,7 @@ def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
     return f"{'taxi' if folder == 'yellow' else folder} landing file"
 
 
-def test_the_data_edges_between_tasks_are_the_designs_and_no_others(pipeline: Pipeline) -> None:
+def test_data_edges_between_tasks_are_those_of_the_docs(pipeline: Pipeline) -> None:
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for edge in pipeline.get("/api/v2/edges", level="task", kind="data")["items"]:
         dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
