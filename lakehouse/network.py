@@ -58,7 +58,7 @@ def proxies() -> dict[str, str]:
 def java_options(state_dir: Path) -> list[str]:
     """Return the JVM options for this network's certificates and proxies.
 
-    Options already in JAVA_TOOL_OPTIONS are left out, because a command line would override them.
+    Options already in a variable that Java reads are left out: a command line would override them.
     """
     given = _given_to_java()
     options = [] if "-Dhttps.proxyHost=" in given else _proxy_options()
@@ -76,8 +76,9 @@ def java_options(state_dir: Path) -> list[str]:
 
 def java_trust() -> str:
     """Return the source of Java's certificate authorities, for a message."""
-    if found := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", _given_to_java()):
-        return f"{found[1]} (JAVA_TOOL_OPTIONS)"
+    for name in JAVA_VARIABLES:
+        if found := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", os.environ.get(name, "")):
+            return f"{found[1]} ({name})"
     bundle = ca_bundle()
     return f"{bundle.path} ({bundle.source})" if bundle else "Java's own trust store"
 

@@ -33,6 +33,7 @@ from commands.docker import (
 from commands.services import lock_state
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+from tests.infra.conftest import PROFILE, use_config, write_profile
 
 
 def _program(folder: Path, name: str, body: str) -> None:
@@ -113,6 +114,18 @@ def test_a_backend_that_runs_elsewhere_is_not_started(
     assert "--profile" not in lines[0]
     assert "MARQUEZ_URL=https://marquez.example.com" in lines
     assert hosted(load_settings(lineage_backend="embedded, openmetadata")) == ["openmetadata"]
+
+
+def test_containers_get_the_keys_of_the_profile_instead_of_those_in_the_environment(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_config(monkeypatch, write_profile(tmp_path, "http://127.0.0.1:9"))
+    _, lines = _told(programs, tmp_path, "--set", f"aws_profile={PROFILE}", "airflow-docker")
+    assert "AWS_ACCESS_KEY_ID=of-the-profile" in lines
+    assert "AWS_SECRET_ACCESS_KEY=s3cret" in lines
+    assert "AWS_SESSION_TOKEN=" in lines
+    _, lines = _told(programs, tmp_path, "airflow-docker")
+    assert "AWS_ACCESS_KEY_ID=of-another-account" in lines
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,16 @@ from pathlib import Path
 import pytest
 import trustme
 
+from lakehouse import network
 from lakehouse.errors import SetupError
-from lakehouse.network import BUNDLE_VARIABLES, ca_bundle, java_options, java_trust
+from lakehouse.network import (
+    BUNDLE_VARIABLES,
+    JAVA_VARIABLES,
+    CaBundle,
+    ca_bundle,
+    java_options,
+    java_trust,
+)
 from lakehouse.settings import Settings
 from spark_jobs.runtime import download
 from spark_jobs.session import submit_conf
@@ -28,7 +36,7 @@ CONTENT = b"a jar, as far as Ivy looks into it"
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove this machine's network variables."""
     proxies = [f"{name}_proxy" for name in ("http", "https", "no", "all")]
-    for name in (*BUNDLE_VARIABLES, "JAVA_TOOL_OPTIONS", *proxies, *map(str.upper, proxies)):
+    for name in (*BUNDLE_VARIABLES, *JAVA_VARIABLES, *proxies, *map(str.upper, proxies)):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -125,24 +133,50 @@ def test_unreachable_proxy_is_not_a_certificate_error(
 
 
 def test_bundle_comes_from_the_first_variable_with_a_file(
+    pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pem.parent)
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    monkeypatch.setenv("PIP_CERT", pem.name)
+    assert ca_bundle() == CaBundle(pem, "PIP_CERT")
+    other = tmp_path / "other.pem"
+    other.write_bytes(pem.read_bytes())
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(other))
+    assert ca_bundle() == CaBundle(other, "CURL_CA_BUNDLE")
+
+
+def test_without_a_variable_the_bundle_is_the_system_store(
     pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
-    monkeypatch.setenv("PIP_CERT", str(pem))
-    bundle = ca_bundle()
-    assert bundle is not None
-    assert (bundle.path, bundle.source) == (pem, "PIP_CERT")
+    monkeypatch.setattr(network, "SYSTEM_BUNDLES", ("/no/such/file", str(pem)))
+    assert ca_bundle() == CaBundle(pem, "the system's store")
+    monkeypatch.setattr(network, "SYSTEM_BUNDLES", ("/no/such/file",))
+    assert ca_bundle() is None
+    assert java_trust() == "Java's own trust store"
 
 
-def test_existing_java_options_are_not_overridden(
+def test_changed_bundle_gets_its_own_trust_store(
     pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    before = java_options(state)
+    assert java_options(state) == before
+    pem.write_bytes(trustme.CA().cert_pem.bytes())
+    assert java_options(state) != before
+    assert len(list(state.glob("trust-*.p12"))) == 2
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+def test_existing_java_options_are_not_overridden(
+    variable: str, pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example.com:3128")
     given = "-Djavax.net.ssl.trustStore=/own.jks -Dhttps.proxyHost=own.example.com"
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", given)
+    monkeypatch.setenv(variable, given)
     assert java_options(tmp_path) == []
-    assert java_trust() == "/own.jks (JAVA_TOOL_OPTIONS)"
+    assert java_trust() == f"/own.jks ({variable})"
 
 
 def test_java_gets_proxies_and_exceptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
