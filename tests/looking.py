@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -52,21 +52,33 @@ def looking(
     assert wrong == []
 
 
-def axe_finds(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe finds wrong on a page: its rule, and the elements."""
+def _in_each_theme(page: Page) -> Iterator[str]:
+    """Show the page in the light and then in the dark theme, without loading it again."""
+    themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for theme in themes:
+        page.emulate_media(color_scheme=theme)
+        yield theme
+
+
+def axe_finds(page: Page) -> list[tuple[str, str, list[str]]]:
+    """Return what axe finds wrong on a page: the theme, axe's rule, and the elements."""
     page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    return [(each["id"], [node["html"][:160] for node in each["nodes"]][:3]) for each in found]
+    return [
+        (theme, rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
+        for theme in _in_each_theme(page)
+        for rule in page.evaluate("axe.run()")["violations"]
+    ]
 
 
 KEPT = {"start", "graph", "columns", "difference", "provenance"}
 """The views whose pictures the docs show."""
 
 
-def keep(page: Page, name: str, theme: str) -> None:
-    """Keep a picture of a view for the docs, where WRITE_DOCS is set."""
+def keep(page: Page, name: str) -> None:
+    """Keep pictures of a view for the docs, where WRITE_DOCS is set."""
     if name in KEPT and os.environ.get("WRITE_DOCS"):
-        page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
+        for theme in _in_each_theme(page):
+            page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
 
 
 MOST_CLICKS = 3

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from commands.airflow_api import Airflow
 from commands.environment import (
@@ -130,27 +130,36 @@ def airflow_page(browser: Browser, linked: Linked) -> Iterator[Page]:
     context.close()
 
 
-def _lineage(page: Page) -> FrameLocator:
-    page.get_by_role("link", name="Lineage").last.click()
+def _link(page: Page, view: str) -> Locator:
+    """The link to a view of the plugin. All have the same text and are drawn one after another."""
+    return page.locator(f'a[href$="/plugin/lineage-{view}"]')
+
+
+def _lineage(page: Page, view: str) -> FrameLocator:
+    _link(page, view).click()
     return page.frame_locator("iframe[title=Lineage]")
 
 
 def test_the_navigation_leads_to_the_start_page(airflow_page: Page) -> None:
-    expect(_lineage(airflow_page).get_by_text("Newest runs")).to_be_visible()
+    expect(_lineage(airflow_page, "nav").get_by_text("Newest runs")).to_be_visible()
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["/dags/{dag}", "/dags/{dag}/tasks/{task}", "{run}", "{run}/tasks/{task}"],
-    ids=["dag", "task", "dag_run", "task_instance"],
+    ("view", "place"),
+    [
+        ("dag", "/dags/{dag}"),
+        ("task", "/dags/{dag}/tasks/{task}"),
+        ("dag-run", "{run}"),
+        ("task-instance", "{run}/tasks/{task}"),
+    ],
 )
 def test_each_page_of_airflow_has_the_lineage_of_what_it_shows(
-    place: str, airflow_page: Page, linked: Linked
+    view: str, place: str, airflow_page: Page, linked: Linked
 ) -> None:
     run = linked.run_page.removeprefix(linked.airflow)
     path = place.format(dag=TAXI_DAG, task=TASK, run=run)
     airflow_page.goto(linked.airflow + path)
-    frame = _lineage(airflow_page)
+    frame = _lineage(airflow_page, view)
     expect(frame.locator(f'[data-node="job:nyc_taxi:{TAXI_DAG}.{TASK}"]')).to_be_visible()
     details = frame.get_by_role("complementary", name="Details")
     if "run" in place:
@@ -158,15 +167,18 @@ def test_each_page_of_airflow_has_the_lineage_of_what_it_shows(
         expect(details.get_by_role("button", name="Copy the address")).to_be_visible()
 
 
-@pytest.mark.parametrize(("job", "title"), [(TAXI_DAG, "DAG run"), (f"{TAXI_DAG}.{TASK}", "Task")])
+@pytest.mark.parametrize(
+    ("job", "title", "view"),
+    [(TAXI_DAG, "DAG run", "dag-run"), (f"{TAXI_DAG}.{TASK}", "Task", "task-instance")],
+)
 def test_a_run_of_lineage_leads_to_its_page_in_airflow(
-    job: str, title: str, airflow_page: Page, linked: Linked
+    job: str, title: str, view: str, airflow_page: Page, linked: Linked
 ) -> None:
     airflow_page.goto(f"{linked.lineage}/run?job=job:nyc_taxi:{job}&id={quote(linked.run)}")
     with airflow_page.context.expect_page() as opened:
         airflow_page.get_by_role("link", name=f"{title}").filter(has_text="in Airflow").click()
     page = opened.value
-    expect(page.get_by_role("link", name="Lineage").last).to_be_visible(timeout=30_000)
+    expect(_link(page, view)).to_be_visible(timeout=30_000)
     expect(page.get_by_text(TAXI_DAG).first).to_be_visible()
     assert page.url.startswith(linked.run_page.partition("/runs/")[0])
     page.close()

@@ -78,7 +78,9 @@ class LocalEmr:
             job.state = "SCHEDULED"
             command, environ = self._prepared(job, work)
             job.state = "RUNNING"
-            with (self.logs / f"stdout-{job.id}.log").open("wb") as out:
+            # Appended to, because Spark's listener opens /dev/stdout once more: without that, what
+            # the driver prints would be written over the listener's events.
+            with (self.logs / f"stdout-{job.id}.log").open("ab") as out:
                 err = (self.logs / f"stderr-{job.id}.log").open("wb")
                 with err:
                     code = subprocess.run(
@@ -96,9 +98,8 @@ class LocalEmr:
         assert defaults["classification"] == "spark-defaults"
         conf: dict[str, str] = dict(defaults["properties"])
         archive, _, name = conf.pop("spark.archives").partition("#")
-        with zipfile.ZipFile(self._fetched(archive, work)) as code:
-            code.extractall(work / name)
-        asked = [self._fetched(jar, work).name for jar in conf.pop("spark.jars").split(",")]
+        (work / name).symlink_to(self._unpacked(self._fetched(archive)))
+        asked = [self._fetched(jar).name for jar in conf.pop("spark.jars").split(",")]
         conf = {
             key: value for key, value in conf.items() if not key.startswith("spark.executorEnv")
         }
@@ -109,7 +110,7 @@ class LocalEmr:
             f"{Path(pyspark.__file__).parent}/bin/spark-submit",
             *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
             *shlex.split(submit.get("sparkSubmitParameters", "")),
-            str(self._fetched(submit["entryPoint"], work)),
+            str(self._fetched(submit["entryPoint"])),
             *submit.get("entryPointArguments", []),
         ], environ | {
             **{name: os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")},
@@ -120,11 +121,23 @@ class LocalEmr:
             "STATE_DIR": str(work / "state"),
         }
 
-    def _fetched(self, url: str, work: Path) -> Path:
+    def _fetched(self, url: str) -> Path:
+        """Return a copy of an object of the bucket, fetched unless it is still the same."""
         parts = urlsplit(url)
-        target = work / Path(parts.path).name
-        self._aws.s3.download_file(parts.netloc, parts.path.lstrip("/"), str(target))
+        key = parts.path.lstrip("/")
+        etag = self._aws.s3.head_object(Bucket=parts.netloc, Key=key)["ETag"].strip('"')
+        target = self._folder / "fetched" / etag / Path(key).name
+        if not target.exists():
+            target.parent.mkdir(parents=True)
+            self._aws.s3.download_file(parts.netloc, key, str(target))
         return target
+
+    def _unpacked(self, archive: Path) -> Path:
+        folder = archive.with_suffix("")
+        if not folder.exists():
+            with zipfile.ZipFile(archive) as code:
+                code.extractall(folder)
+        return folder
 
     def _machine(self, asked: list[str]) -> dict[str, str]:
         """What makes this machine one of EMR's: S3 by its URLs, the jars of its own Spark."""

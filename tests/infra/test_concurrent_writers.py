@@ -21,32 +21,45 @@ pytestmark = [pytest.mark.spark, pytest.mark.server]
 WRITERS, ROWS = 9, 50
 
 FORECASTS = """
+import os
 import sys
+import time
 from datetime import datetime
 import pandas as pd
 from lakehouse.settings import load_settings
 from metaflow_flows.train_forecast_model.tables import forecast_rows, write_forecasts
 
-number, rows = map(int, sys.argv[1:])
-as_of = datetime(2025, 4, number + 1)
-hours = pd.date_range(as_of, periods=rows, freq="h")
-for version in ("first", "second"):  # the second replaces the first
-    told = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
-    write_forecasts(
-        load_settings(), "yellow", forecast_rows(told, as_of, "naive", version), as_of
-    )
+start, rows, *numbers = sys.argv[1], *map(int, sys.argv[2:])
+
+def write(number):
+    as_of = datetime(2025, 4, number + 1)
+    hours = pd.date_range(as_of, periods=rows, freq="h")
+    for version in ("first", "second"):  # the second replaces the first
+        told = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
+        write_forecasts(
+            load_settings(), "yellow", forecast_rows(told, as_of, "naive", version), as_of
+        )
+
+while not os.path.exists(start):
+    time.sleep(0.05)  # between two looks for the file
+for number in numbers:  # a process each; forked, because to import takes longer than to write
+    if not os.fork():
+        write(number)
+        os._exit(0)
+ended = [os.wait()[1] for _ in numbers]
+sys.exit(any(ended))
 """
 
 SPARK = """
 import sys
-from datetime import datetime
+from pathlib import Path
 from lakehouse.settings import load_settings
-from pyspark.sql import functions as F
 from spark_jobs.session import open_session
 
-rows = int(sys.argv[2])
+start, rows = Path(sys.argv[1]), int(sys.argv[2])
 with open_session(load_settings(), "writer") as spark:
     table = spark.table("lakehouse.nyc_taxi.yellow_rides_hourly_forecast")
+    start.touch()
     for number in (100, 101):
         new = spark.range(rows).selectExpr(
             "2025 AS year", "4 AS month", "1 AS day", "1 AS hour",
@@ -57,10 +70,11 @@ with open_session(load_settings(), "writer") as spark:
 """
 
 
-def _writer(settings: Settings, program: str, number: int) -> subprocess.Popen[str]:
+def _writer(settings: Settings, program: str, start: Path, *numbers: int) -> subprocess.Popen[str]:
+    """Start a program of writers; those of forecasts wait until the file `start` is there."""
     environ = os.environ | settings.environ() | {"LINEAGE_BACKEND": "file"}
     return subprocess.Popen(
-        [sys.executable, "-c", program, str(number), str(ROWS)],
+        [sys.executable, "-c", program, str(start), str(ROWS), *map(str, numbers)],
         cwd=REPOSITORY,
         env=environ,
         stdout=subprocess.DEVNULL,
@@ -86,9 +100,13 @@ def test_ten_writers_of_a_table_lose_nothing(
         aws_endpoint_url=endpoint,
     )
     jars(settings)
-    assert _ended([_writer(settings, FORECASTS, 0)]) == []  # makes the table, which Spark's reads
-    writers = [_writer(settings, FORECASTS, number) for number in range(1, WRITERS + 1)]
-    assert _ended([_writer(settings, SPARK, 0), *writers]) == []
+    # The first makes the table, which Spark's reads.
+    assert _ended([_writer(settings, FORECASTS, tmp_path, 0)]) == []
+    start = tmp_path / "start"
+    python = _writer(settings, FORECASTS, start, *range(1, WRITERS + 1))
+    failed = _ended([_writer(settings, SPARK, start)])
+    start.touch()  # should Spark have failed before
+    assert failed + _ended([python]) == []
     table = open_catalog(settings).load_table(forecast("yellow").identifier)
     rows = table.scan().to_arrow()
     assert set(rows["model_version"].to_pylist()) == {"second"}

@@ -215,9 +215,10 @@ def test_without_a_server_the_events_are_in_the_driver_s_log(cloud: Cloud) -> No
     cloud.emr.ended(job["jobRunId"])
     log = (cloud.emr.logs / f"stdout-{job['jobRunId']}.log").read_bytes().splitlines()
     events = [json.loads(event) for line in log for event in events_in(line)]
-    ended = {each["job"]["name"] for each in events if each["eventType"] == "COMPLETE"}
-    assert "yellow_taxi_check_staging" in ended  # told by Spark
-    assert "yellow_taxi_check_staging.checks" in ended  # told by Python
+    for state in ("START", "COMPLETE"):
+        jobs = {event["job"]["name"] for event in events if event["eventType"] == state}
+        assert "yellow_taxi_check_staging" in jobs, state  # sent by Spark
+        assert "yellow_taxi_check_staging.checks" in jobs, state  # sent by Python
 
 
 # Last, because nothing is left after it.

@@ -140,13 +140,12 @@ def test_what_is_asked_of_nothing_says_what_is_like_it(look: Look) -> None:
     expect(page.get_by_role("alert").get_by_role("link").first).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
-    page = look(VIEWS[name], theme)
+def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+    page = look(VIEWS[name])
     expect(page.locator(".reached, .origin, .found, .made-by").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
-    keep(page, name, theme)
+    keep(page, name)
     assert axe_finds(page) == []
 
 

@@ -47,9 +47,8 @@ def test_the_toolbar_is_one_row_and_nothing_is_wider_than_the_screen(
     assert _is_within(page)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_on_a_phone_the_rest_of_the_toolbar_is_in_a_menu(theme: str, look: Look) -> None:
-    page = look(_GRAPH, theme, width=390, height=800)
+def test_on_a_phone_the_rest_of_the_toolbar_is_in_a_menu(look: Look) -> None:
+    page = look(_GRAPH, width=390, height=800)
     expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
     datasets = page.get_by_role("button", name="Datasets only")
     expect(datasets).to_be_hidden()
@@ -97,10 +96,9 @@ _BEYOND = """() => [...document.querySelectorAll(".sheet *")]
     }).map((each) => each.outerHTML.slice(0, 120))"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_on_a_phone_provenance_is_whole(theme: str, look: Look) -> None:
+def test_on_a_phone_provenance_is_whole(look: Look) -> None:
     table = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
-    page = look(f"/provenance?node={table}", theme, width=390, height=800)
+    page = look(f"/provenance?node={table}", width=390, height=800)
     expect(page.get_by_role("combobox", name="Version").locator("option")).to_have_count(15)
     expect(page.locator(".origin").last).to_be_attached()
     assert page.evaluate(_BEYOND) == []

@@ -127,14 +127,13 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
-    page = look(VIEWS[name], theme)
+def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+    page = look(VIEWS[name])
     expect(page.locator("[data-node]").first).to_be_visible()
     expect(page.locator(".timeline-bar").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
-    keep(page, name, theme)
+    keep(page, name)
     assert axe_finds(page) == []
 
 

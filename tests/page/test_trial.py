@@ -140,9 +140,8 @@ def test_what_a_button_without_words_does_is_seen_by_mouse_and_by_keyboard(
     expect(tip).to_be_hidden()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_shapes_and_lines_have_a_legend_that_folds(theme: str, look: Look) -> None:
-    page = look(_at(ACTUALS), theme)
+def test_shapes_and_lines_have_a_legend_that_folds(look: Look) -> None:
+    page = look(_at(ACTUALS))
     expect(page.locator("[data-node]").first).to_be_visible()
     button = page.get_by_role("button", name="Legend")
     button.click()

@@ -256,13 +256,12 @@ def test_the_search_says_that_the_server_is_away_and_comes_back(
     expect(silence).to_be_hidden()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
-    page = look(VIEWS[name], theme)
+def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+    page = look(VIEWS[name])
     expect(page.locator(".row, [data-node]").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
-    keep(page, name, theme)
+    keep(page, name)
     assert axe_finds(page) == []
 
 

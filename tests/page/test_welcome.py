@@ -111,10 +111,9 @@ def test_a_run_that_is_not_known_yet_is_opened_once_it_tells_something(
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("manual__7")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, theme: str, look: Look) -> None:
-    page = look(VIEWS[name], theme)
+def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+    page = look(VIEWS[name])
     expect(page.locator(".row, [data-node], .lost").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
     assert axe_finds(page) == []

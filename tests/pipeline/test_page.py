@@ -64,17 +64,16 @@ def look(browser: Browser, pipeline: Pipeline) -> Iterator[Look]:
         yield open_
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_of_the_pipelines_lineage_stands_and_axe_finds_nothing(
-    name: str, theme: str, look: Look, pipeline: Pipeline
+    name: str, look: Look, pipeline: Pipeline
 ) -> None:
     runs = pipeline.get("/api/v2/runs", job=MERGE, limit=1_000)["items"]
     first = min(
         (run for run in runs if run["state"] == "COMPLETED"), key=lambda run: run["endedAt"]
     )
     path = VIEWS[name].replace("THEN", quote(first["endedAt"])).replace("RUN", first["runId"])
-    page = look(path, theme)
+    page = look(path)
     what = ".row, [data-node], .reached, .sheet-line, .origin, .found"
     expect(page.locator(SHOWN.get(name, what)).first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)

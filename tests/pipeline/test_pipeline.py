@@ -298,11 +298,6 @@ def test_every_zone_is_forecast_for_every_hour_as_a_week_before(pipeline: Pipeli
         assert row["forecasted_total_rides"] == rides.get((before, row["pulocationid"]), 0)
 
 
-def test_the_same_again_changes_no_table(pipeline: Pipeline) -> None:
-    assert pipeline.loaded
-    assert pipeline.again == pipeline.loaded
-
-
 def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
     pipeline: Pipeline,
 ) -> None:
