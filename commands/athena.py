@@ -8,6 +8,7 @@ import time
 
 import sqlglot
 from rich.table import Table
+from rich.text import Text
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -37,7 +38,7 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
     if settings.lakehouse != "glue":
         raise SettingsError("Athena sees the tables of LAKEHOUSE=glue only, and it is local.")
     if not may_write and not is_reading(query):
-        raise refusal(f"{' '.join(query.split()[:3])!r} ...")
+        raise refusal(f"is {' '.join(query.split()[:3])!r} ...")
     aws = connect(settings)
     with explained():
         query_id = aws.athena.start_query_execution(
@@ -50,9 +51,11 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
     result = found["ResultSet"]
     names = [column["Name"] for column in result.get("ResultSetMetadata", {})["ColumnInfo"]]
     rows = [[cell.get("VarCharValue", "") for cell in row["Data"]] for row in result["Rows"]]
-    table = Table(*names)
+    table = Table()
+    for name in names:  # as Text: in a str, rich takes brackets for markup
+        table.add_column(Text(name))
     for row in rows[1:] if rows[:1] == [names] else rows:  # of a SELECT the first has the names
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     SafeConsole(keep="\n").print(table)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NoReturn
 import httpx
 import typer
 
+from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
@@ -93,7 +94,7 @@ def demo(
 def test(context: typer.Context) -> None:
     """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
     if "--help" in context.args:
-        typer.echo("./run test [--fast] runs pytest with its own arguments, below.\n")
+        say("./run test [--fast] runs pytest with its own arguments, below.\n")
     shared_out = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
@@ -144,9 +145,9 @@ def airflow(backend: Backend = None) -> None:
     with stopping(services):
         with Progress(SafeConsole(keep="\n", highlight=False)) as progress:
             start_services(settings, services, progress)
-        typer.echo(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
+        say(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
         lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
-        typer.echo(f"Lineage  {lineage}\nCtrl-C ends this.")
+        say(f"Lineage  {lineage}\nCtrl-C ends this.")
         wait_for_interrupt(services)
 
 
@@ -179,8 +180,8 @@ def page(
 
     if types:
         write_types()
-        typer.echo(f"{TYPES} is written.")
-    typer.echo("The page is built." if ensure_page() else "The page was built of these sources.")
+        say(f"{TYPES} is written.")
+    say("The page is built." if ensure_page() else "The page was built of these sources.")
 
 
 @app.command()
@@ -253,7 +254,7 @@ def proxy_package(
     """The code of the proxy's Lambdas as one zip, which the template names."""
     from commands.package import package_proxy
 
-    typer.echo(package_proxy(_unchecked_settings(), names))
+    say(package_proxy(_unchecked_settings(), names))
 
 
 @app.command("emr-package")
@@ -393,7 +394,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.services import delivers, lineage_lost, prepare
 
     if arguments[:1] == ["--help"]:
-        typer.echo(
+        say(
             "./run training-flow [--backend NAME] runs Metaflow's own command line, below.\n"
             "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
             "./run training-flow run --help\n"
@@ -404,7 +405,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)
         if lost := lineage_lost(settings):
-            typer.echo(f"{lost} The flow runs all the same.", err=True)
+            say(f"{lost} The flow runs all the same.", is_error=True)
     os.chdir(REPOSITORY)
     become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
@@ -424,5 +425,5 @@ def main() -> None:
     except Exception as error:
         if not type(error).__module__.startswith("botocore."):
             raise
-        told = str(error).rstrip(".")
+        told = escaped(str(error).rstrip("."))
         sys.exit(f"AWS: {told}. `aws sso login`, AWS_PROFILE or AWS_ACCESS_KEY_ID may be missing.")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-import typer
 from pydantic import SecretStr
 
+from commands.output import confirm, say
 from commands.processes import become
 from commands.services import claim_data_source, lock_state
 from lakehouse.aws_profile import KEYS, credentials
@@ -94,10 +94,10 @@ def airflow_docker(settings: Settings) -> NoReturn:
     claim_data_source(settings)
     secrets_file = write_secrets(settings)
     build_image(settings)
-    typer.echo(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
-    typer.echo(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
+    say(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
+    say(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
     for name in beside:
-        typer.echo(f"{name}  {HOSTED[name].page}")
+        say(f"{name}  {HOSTED[name].page}")
     profiles = [word for name in beside for word in ("--profile", name)]
     become(
         [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *profiles, "up"],
@@ -293,7 +293,7 @@ def backend_docker(settings: Settings, backend: str) -> NoReturn:
         SetupError: there is no Docker engine or no Compose.
     """
     arguments = _by_itself(settings, backend)
-    typer.echo(f"{backend}  {HOSTED[backend].page}")
+    say(f"{backend}  {HOSTED[backend].page}")
     become([*arguments, "up", "--detach", HOSTED[backend].last], dict(os.environ))
 
 
@@ -310,8 +310,8 @@ def backend_docker_nuke(settings: Settings, backend: str, yes: bool) -> None:
             raise SetupError(
                 f"There is no terminal to ask at: give --yes to delete the data of {backend}."
             )
-        if not typer.confirm(f"Delete the containers and all data of {backend}?"):
-            typer.echo("Nothing was deleted.")
+        if not confirm(f"Delete the containers and all data of {backend}?"):
+            say("Nothing was deleted.")
             return
     # With its file alone: nothing else of the project is touched.
     become([*arguments, "down", "--volumes"], dict(os.environ))

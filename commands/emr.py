@@ -6,8 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import typer
-
+from commands.output import say
 from commands.package import install, zip_tree
 from infra.aws import connect, explained
 from infra.names import bucket_name
@@ -34,7 +33,7 @@ def emr_package(settings: Settings) -> None:
         for path in make_package(settings):
             key = f"{settings.emr_prefix.strip('/')}/{path.name}"
             aws.s3.upload_file(str(path), settings.bucket, key)
-            typer.echo(f"{code_url(settings)}/{path.name}  {path.stat().st_size:,} bytes")
+            say(f"{code_url(settings)}/{path.name}  {path.stat().st_size:,} bytes")
 
 
 def make_package(settings: Settings) -> list[Path]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
+from commands.output import confirm, say
 from infra.aws import Dialogue, connect, explained
 from infra.destroy import destroy_stack
 from infra.errors import InfraError
@@ -47,9 +46,9 @@ def create_infra(
             lines += [f"aws_region: {aws.region}"]
         lines += [f"{name}: {(outputs or {}).get(key)}" for name, key in part.settings.items()]
         for name, value in (outputs or {}).items():
-            typer.echo(f"  {name}  {value}")
+            say(f"  {name}  {value}")
     if not dry_run:
-        typer.echo("\n".join(["", "To use it, put this into settings.yaml:", "", *lines]))
+        say("\n".join(["", "To use it, put this into settings.yaml:", "", *lines]))
 
 
 def infra_status(settings: Settings) -> int:
@@ -59,7 +58,7 @@ def infra_status(settings: Settings) -> int:
         with explained():
             found = [part_status(aws, settings, part) for part in PARTS]
     except InfraError as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        say(f"{type(error).__name__}: {error}", is_error=True)
         return 2
     for each in found:
         _print(each)
@@ -69,16 +68,16 @@ def infra_status(settings: Settings) -> int:
 def _print(status: Status) -> None:
     part = status.part
     optional = f"not there; {part.command} makes it"
-    typer.echo(f"{part.name}  {status.state or optional}")
+    say(f"{part.name}  {status.state or optional}")
     for each in status.resources:
         line = (each["ResourceType"], each["LogicalResourceId"], each.get("PhysicalResourceId", ""))
-        typer.echo(f"  {each['ResourceStatus']:<16} {'  '.join(line)}")
+        say(f"  {each['ResourceStatus']:<16} {'  '.join(line)}")
     for name, value in status.outputs.items():
-        typer.echo(f"  {name} = {value}")
+        say(f"  {name} = {value}")
     if status.state:
-        typer.echo(f"  when nothing runs it costs {part.idle}")
+        say(f"  when nothing runs it costs {part.idle}")
     for problem in status.problems:
-        typer.echo(f"  ! {problem}")
+        say(f"  ! {problem}")
 
 
 def destroy_infra(settings: Settings, dry_run: bool, yes: bool) -> None:
@@ -109,10 +108,10 @@ def _parameters(parts: list[Part], given: list[str]) -> dict[str, str]:
 
 
 def _dialogue(yes: bool) -> Dialogue:
-    return Dialogue(say=typer.echo, confirm=lambda question: yes or _ask(question))
+    return Dialogue(say=say, confirm=lambda question: yes or _ask(question))
 
 
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
         raise InfraError(f"{question} There is no terminal to ask at: give --yes to go ahead.")
-    return typer.confirm(question)
+    return confirm(question)

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import typer
-
 from commands.elasticmq import start_elasticmq
+from commands.output import say
 from commands.processes import Service, stopping, wait_for_interrupt
 from lakehouse.settings import Settings
 
@@ -41,9 +40,9 @@ def proxy_local(settings: Settings, port: int, *, is_fifo: bool) -> None:
     """Run the proxy until Ctrl-C, and say how to post to it."""
     services: list[Service] = []
     with stopping(services):
-        typer.echo("The proxy starts (the first time, ElasticMQ is downloaded).")
+        say("The proxy starts (the first time, ElasticMQ is downloaded).")
         url, key, taken = start_proxy(settings, services, port, is_fifo=is_fifo)
-        typer.echo(f"Post to  {url}\nKey      {key}\nArrived  {taken}\nCtrl-C ends this.")
+        say(f"Post to  {url}\nKey      {key}\nArrived  {taken}\nCtrl-C ends this.")
         wait_for_interrupt(services)
 
 

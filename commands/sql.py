@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 
+from commands.output import say
 from commands.services import prepare
 from lakehouse.errors import PipelineError
 from lakehouse.names import CATALOG, DATABASE
@@ -21,6 +25,12 @@ ROWS = 1_000
 
 READING_COMMANDS = ("Show", "Describe", "Explain")
 """Name prefixes of Spark commands that change nothing."""
+
+EXTERNAL_CODE = {
+    "ScriptTransformation": "SELECT TRANSFORM, which runs a program",
+    "CallMethodViaReflection": "reflect or java_method, which calls Java code",
+}
+"""What a query that only reads may not use, by the class in Spark's plan."""
 
 
 class BadQuery(PipelineError):
@@ -36,7 +46,7 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
 
     Raises:
         BadQuery: Spark rejects the query.
-            WritingQuery: the query does more than read, and that was not allowed.
+        WritingQuery: the query does more than read, and that was not allowed.
     """
     prepare(settings)
     log = settings.state_dir / "logs" / "sql.log"
@@ -44,9 +54,14 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     try:
         with _stderr_into(log), open_session(settings, "sql") as spark:
             spark.sql(f"USE {CATALOG}.{DATABASE}")
-            if not may_write and (command := writing_command(spark, query)):
-                raise refusal(f"Spark's command {command}")
-            spark.sql(query).show(ROWS, truncate=False)
+            if not may_write:
+                if command := writing_command(spark, query):
+                    raise refusal(f"is Spark's command {command}")
+                if code := external_code(spark, query):
+                    raise refusal(f"uses {code}")
+            with redirect_stdout(StringIO()) as table:
+                spark.sql(query).show(ROWS, truncate=False)
+        say(table.getvalue().rstrip())
     except PySparkException as error:
         told = str(error).strip().splitlines()[0]
         if "TABLE_OR_VIEW_NOT_FOUND" in told:
@@ -57,9 +72,9 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
 def refusal(received: str) -> WritingQuery:
     """Return the error for a statement that may change something."""
     return WritingQuery(
-        f"The query is {received}, which may change data; it was not run. Without --write, only "
-        "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN are allowed. To run it, "
-        "add --write."
+        f"The query {received}; this may change data, so the query was not run. Without --write, "
+        "only SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN are allowed, without "
+        "TRANSFORM, reflect and java_method. To run it, add --write."
     )
 
 
@@ -80,6 +95,30 @@ def writing_command(spark: SparkSession, query: str) -> str:
         name = str(plan.getClass().getSimpleName())
         return "" if name.startswith(READING_COMMANDS) else name
     return ""
+
+
+def external_code(spark: SparkSession, query: str) -> str:
+    """Return what a reading query uses to run code outside Spark, or "" if it does not.
+
+    Spark's analyzed plan decides. Its JSON has the class of every node, also within subqueries.
+    """
+    state = spark._jsparkSession.sessionState()
+    plan = state.sqlParser().parsePlan(query)
+    if plan.getClass().getSimpleName().startswith("Explain"):
+        plan = plan.logicalPlan()
+    classes = set(_classes(json.loads(state.analyzer().execute(plan).toJSON())))
+    return next((told for name, told in EXTERNAL_CODE.items() if name in classes), "")
+
+
+def _classes(value: Any) -> Iterator[str]:
+    """Yield the simple class names in a plan's JSON."""
+    if isinstance(value, dict):
+        if isinstance(name := value.get("class"), str):
+            yield name.rpartition(".")[2]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _classes(item)
 
 
 @contextmanager

@@ -56,6 +56,18 @@ def test_rows_are_printed_below_their_names(
     assert asked.config["OutputLocation"].startswith(f"s3://{on_aws.bucket}/athena/")
 
 
+def test_cells_are_printed_as_they_are_but_for_control_characters(
+    on_aws: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _will_answer(on_aws, [["name[red]"], ["[queens, bronx] [/b]"], ["\x1b[2J"]])
+    run_athena(on_aws, "SELECT 1")
+    said = capsys.readouterr().out
+    assert "name[red]" in said
+    assert "[queens, bronx] [/b]" in said
+    assert r"\x1b[2J" in said
+    assert "\x1b[2J" not in said
+
+
 def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Execution, "status", "FAILED", raising=False)
     with pytest.raises(BadQuery, match="FAILED"):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from commands.environment import child_environ
-from commands.sql import writing_command
+from commands.sql import external_code, writing_command
 from lakehouse.catalog import load_table
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
@@ -57,26 +58,64 @@ def test_spark_parser_recognizes_reading_statements(spark: SparkSession) -> None
         writing_command(spark, "SELECT 1; DROP TABLE a")
 
 
+CALL = "reflect('java.lang.System', 'getProperty', 'user.name')"
+TRANSFORM = "SELECT TRANSFORM(a) USING 'cat' AS (b) FROM VALUES (1) AS t(a)"
+EXTERNAL = {
+    f"SELECT {CALL};": "reflect or java_method",
+    f"SELECT try_{CALL}": "reflect or java_method",
+    f"SELECT 1 ORDER BY {CALL.replace('reflect', 'java_method')}": "reflect or java_method",
+    f"WITH a AS (SELECT {CALL} AS b) SELECT (SELECT max(b) FROM a)": "reflect or java_method",
+    f"SELECT filter(array(1), x -> {CALL} = x)": "reflect or java_method",
+    f"EXPLAIN SELECT {CALL} FROM VALUES (1)": "reflect or java_method",
+    TRANSFORM: "SELECT TRANSFORM",
+    f"SELECT 1 WHERE EXISTS (SELECT * FROM ({TRANSFORM}) WHERE b = 1)": "SELECT TRANSFORM",
+    "SELECT \"reflect('a', 'b')\", 'SELECT TRANSFORM(a)' AS ScriptTransformation": "",
+    "SELECT transform(array(1), x -> x + 1)": "",
+    "EXPLAIN DROP TABLE a": "",
+    "SHOW TABLES": "",
+}
+
+
+def test_analyzed_plan_shows_code_outside_spark(spark: SparkSession) -> None:
+    found = {query: external_code(spark, query).partition(",")[0] for query in EXTERNAL}
+    assert found == EXTERNAL
+
+
+def _sql(lake: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "commands", "sql", *arguments],
+        cwd=REPOSITORY,
+        env=child_environ(lake),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_program_runs_only_with_write(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {Table('t').spark.rpartition('.')[0]}")
+    made = tmp_path / "made"
+    query = f"SELECT TRANSFORM(a) USING 'tee {made}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
+    refused = _sql(lake, query)
+    assert refused.returncode == 1
+    assert "WritingQuery: The query uses SELECT TRANSFORM, which runs a program" in refused.stderr
+    assert not made.exists()
+    allowed = _sql(lake, query, "--write")
+    assert allowed.returncode == 0, allowed.stderr
+    assert made.exists()
+    assert r"|\x1b[2J|" in allowed.stdout  # a control character of a cell, escaped
+
+
 def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> None:
     table = Table("to_be_dropped")
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {table.spark.rpartition('.')[0]}")
     spark.sql(f"CREATE TABLE {table.spark} (x int) USING iceberg")
-
-    def sql(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "commands", "sql", f"DROP TABLE {table.name}", *arguments],
-            cwd=REPOSITORY,
-            env=child_environ(lake),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    refused = sql()
+    drop = f"DROP TABLE {table.name}"
+    refused = _sql(lake, drop)
     assert refused.returncode == 1
     assert "WritingQuery: The query is Spark's command DropTable" in refused.stderr
     assert "add --write" in refused.stderr
     assert load_table(lake, table) is not None
-    allowed = sql("--write")
+    allowed = _sql(lake, drop, "--write")
     assert allowed.returncode == 0, allowed.stderr
     assert load_table(lake, table) is None

@@ -1,0 +1,17 @@
+"""Text output of the commands, with control characters escaped."""
+
+from __future__ import annotations
+
+import typer
+
+from throughline.printable import escaped
+
+
+def say(text: object, *, is_error: bool = False) -> None:
+    """Print a text; parts of it may come from other systems, which can send anything."""
+    typer.echo(escaped(str(text), keep="\n"), err=is_error)  # noqa: TID251 - the one place
+
+
+def confirm(question: str) -> bool:
+    """Ask on the terminal; return True for yes."""
+    return typer.confirm(escaped(question))  # noqa: TID251 - the one place
