@@ -488,6 +488,44 @@ def test_a_tag_flows_along_stated_edges_only(build: Any) -> None:
     assert [each["name"] for each in tags_answer(state)["items"]] == ["a", "c"]
 
 
+def two_ways(build: Any) -> Any:
+    """A job that copies two datasets, each from its own source, and one that joins them."""
+    return build.state(
+        run_event(
+            "split",
+            into(dataset("out1"), dataset("in1")),
+            into(dataset("out2"), dataset("in2")),
+            reads="in1 in2",
+            writes="out1 out2",
+            run="s",
+            time="2026-03-25T11:00:00Z",
+        ),
+        run_event("join", reads="out1 out2", writes="final", run="j"),
+    )
+
+
+def test_a_job_met_by_two_of_its_outputs_has_under_each_what_feeds_that_one(build: Any) -> None:
+    (join,) = tree_answer(two_ways(build), "final", "up")["up"]["children"]
+    met = {each["name"]: below_leaf(each) for each in join["children"]}
+    assert met == {"out1": {"split", "in1"}, "out2": {"split", "in2"}}
+
+
+def test_a_path_goes_through_a_job_only_where_the_data_does(build: Any) -> None:
+    for number in "12":
+        told = path_answer(two_ways(build), f"in{number}", "final")["path"]
+        names = [each["name"] for each in told]
+        assert names == [f"in{number}", "split", f"out{number}", "join", "final"]
+
+
+@pytest.mark.parametrize("entries", ["oops", [], [{"type": "dataset", "name": "c"}]])
+def test_a_facet_without_a_usable_entry_leaves_the_inputs_to_all_outputs(
+    entries: Any, build: Any
+) -> None:
+    event = run_event("j", reads="a", writes="c")
+    event["job"]["facets"]["lineage"] = {"entries": entries}
+    assert above(build.state(event), "c") == {"j", "a"}
+
+
 def test_stated_lineage_leaves_nothing_idle_or_incomplete(build: Any) -> None:
     generator = EXAMPLES["8 enriched generator"].events[0]
     generator["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "total"}]}}

@@ -48,11 +48,12 @@ def neighbourhood(
     """
     state = known.state
     roots = at_level(known, graph, root, level)
-    step = partial(_datasets_next, frozenset(roots)) if over_jobs else neighbours
+    over = partial(_datasets_next, frozenset(roots)) if over_jobs else None
+    step = over or neighbours
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, depths, strict=True):
         walked = walked_from(known, root, way, level)
-        far = [reach(walked, each, way, -1, step) for each in roots]
+        far = [reach(walked, each, way, -1, over) for each in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
     next_to = partial(step, graph)

@@ -17,7 +17,16 @@ from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, kind_of, node_id, owners_of
 from throughline.graph.tags import Tags, around
-from throughline.graph.walk import neighbours, newest_run, parts_of, reach, reached, run_line
+from throughline.graph.walk import (
+    Place,
+    neighbours,
+    newest_run,
+    parts_of,
+    places_next,
+    reach,
+    reached,
+    run_line,
+)
 from throughline.identity import DatasetName
 from throughline.projection import start_of
 from throughline.spec import JobRef
@@ -124,20 +133,22 @@ def path(known: Generations, start: Node, end: Node, level: Level) -> list[Node]
 
 def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
     """From start to end, walked upwards; empty if there is no way."""
-    leads_to = {end: end}
-    open_ = deque([end])
-    while open_ and start not in leads_to:
-        node = open_.popleft()
-        for above in neighbours(graph, node, "up"):
+    last = Place(end)
+    leads_to = {last: last}
+    open_ = deque([last])
+    while open_:
+        place = open_.popleft()
+        if place.node == start:
+            found = [place.node]
+            while place != last:
+                place = leads_to[place]
+                found.append(place.node)
+            return found
+        for above in places_next(graph, place, "up"):
             if above not in leads_to:
-                leads_to[above] = node
+                leads_to[above] = place
                 open_.append(above)
-    if start not in leads_to:
-        return []
-    found = [start]
-    while found[-1] != end:
-        found.append(leads_to[found[-1]])
-    return found
+    return []
 
 
 class _Describe:

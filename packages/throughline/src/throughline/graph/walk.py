@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
@@ -18,6 +18,38 @@ from throughline.spec import JobRef, shown_time
 
 MOST_STEPS = 100
 """Largest depth of a tree: each step takes two levels of JSON, and JSON may have 254 levels."""
+
+
+class Place(NamedTuple):
+    """A node on a walk; a job with the dataset by which the walk came, if that makes a difference.
+
+    What lies beyond a job depends on that dataset where the job does not make everything it writes
+    of everything it reads.
+    """
+
+    node: Node
+    via: Node | None = None
+
+
+def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
+    """The places one step up or down."""
+    node, via = place
+    found = neighbours(graph, node, direction)
+    if node.type == "job":
+        if via is not None:
+            edges = graph.edges_of(JobRef(node.namespace, node.name))
+            name = DatasetName(via.namespace, via.name)
+            fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
+            kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
+            found = [each for each in found if each in kept]
+        return [Place(each) for each in found]
+    return [Place(each, node if _is_parted(graph, each) else None) for each in found]
+
+
+def _is_parted(graph: LevelGraph, node: Node) -> bool:
+    if node.type == "dataset":
+        return False
+    return not graph.edges_of(JobRef(node.namespace, node.name)).is_product
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
@@ -124,20 +156,32 @@ def reach(
     root: Node,
     direction: str,
     depth: int,
-    step: Callable[[LevelGraph, Node, str], list[Node]] = neighbours,
+    step: Callable[[LevelGraph, Node, str], list[Node]] | None = None,
 ) -> dict[Node, int]:
-    """Every node within `depth` steps (-1: however far), with the number of steps."""
-    steps = {root: 0}
-    open_ = deque([root])
+    """Every node within `depth` steps (-1: however far), with the number of steps.
+
+    Without `step`, a walk goes on from a job only to what the dataset by which it came feeds.
+    """
+
+    def beyond(place: Place) -> list[Place]:
+        if step is None:
+            return places_next(graph, place, direction)
+        return [Place(node) for node in step(graph, place.node, direction)]
+
+    steps = {Place(root): 0}
+    open_ = deque([Place(root)])
     while open_:
-        node = open_.popleft()
-        if steps[node] == depth:
+        place = open_.popleft()
+        if steps[place] == depth:
             continue
-        for other in step(graph, node, direction):
+        for other in beyond(place):
             if other not in steps:
-                steps[other] = steps[node] + 1
+                steps[other] = steps[place] + 1
                 open_.append(other)
-    return steps
+    nearest: dict[Node, int] = {}
+    for place, count in steps.items():  # the nearest first
+        nearest.setdefault(place.node, count)
+    return nearest
 
 
 def _grow(
@@ -153,19 +197,22 @@ def _grow(
         within |= reach(graph, part, direction, depth)
     leaves, deepest = _Leaves(state, graph), max(depth, MOST_STEPS)
     top = leaves.of(root)
-    seen: set[Node] = set()
-    open_ = [(root, top, 0)]
+    seen: set[Place] = set()
+    open_ = [(Place(root), top, 0)]
     while open_:
-        node, leaf, steps = open_.pop()
-        others = (node == root and parts) or neighbours(graph, node, direction)
-        if node in seen:
+        place, leaf, steps = open_.pop()
+        if place.node == root and parts:
+            others = [Place(part) for part in parts]
+        else:
+            others = places_next(graph, place, direction)
+        if place in seen:
             leaf["isRepeated"] = bool(others)
             continue
         if steps == deepest:  # a node may be first reached by a path through all others
             leaf["hasMore"] = bool(others)
             continue
-        seen.add(node)
-        grown = [(other, leaves.of(other), steps + 1) for other in others if other in within]
+        seen.add(place)
+        grown = [(each, leaves.of(each.node), steps + 1) for each in others if each.node in within]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child, _ in grown]
         open_ += reversed(grown)

@@ -79,8 +79,7 @@ def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
         record = state.datasets[name]
         record.declaring = {event.job, *(record.declaring or ())}
     if job.declared is None or stamp > job.declared.stamp:
-        lineage = event.job_facets.get("lineage")
-        job.declared = Declared(stamp, inputs, outputs, pack(lineage) if lineage else None)
+        job.declared = Declared(stamp, inputs, outputs, _stated(event))
         state.moves += 1
     _connect(state, event, stamp)
 
@@ -105,8 +104,8 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
         run.code.put({"sourceCodeLocation": location}, stamp)
     _place(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
     _depend(run, event.run_facets.get("jobDependencies", {}))
-    if lineage := event.job_facets.get("lineage"):
-        run.lineage = {pack(lineage), *(run.lineage or ())}
+    if lineage := _stated(event):
+        run.lineage = {lineage, *(run.lineage or ())}
         _connect(state, event, stamp)
     # Outputs first: a register keeps the first of two values with one stamp, and what a run says
     # of a table it writes is truer than what it says of the same table as an input.
@@ -119,6 +118,12 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
         run.in_columns = run.in_columns or set()
         run.in_columns.add(name)
         state.in_columns.setdefault(name, set()).add(run.key)
+
+
+def _stated(event: RunEvent | JobEvent) -> bytes | None:
+    """Return the explicit lineage facet, packed; one without an entry says nothing."""
+    facet = event.job_facets.get("lineage", {})
+    return pack(facet) if parse_entries(facet) else None
 
 
 def _connect(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:

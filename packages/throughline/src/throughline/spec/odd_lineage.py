@@ -31,6 +31,8 @@ def problems_of_job(facet: dict[str, Any], path: str) -> Iterator[Problem]:
 
 def problems_of_dataset(facet: dict[str, Any], path: str) -> Iterator[Problem]:
     """Yield what is wrong with the inputs and fields of an entry, or of a dataset's facet."""
+    if "entries" in facet:
+        yield Problem(f"{path}.entries", "entries", "inputs and fields; entries are for jobs")
     yield from _inputs(facet, path)
     fields = facet.get("fields", {})
     if not isinstance(fields, dict):
