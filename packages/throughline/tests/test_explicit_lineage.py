@@ -319,6 +319,47 @@ def test_the_page_draws_only_what_feeds_a_node(build: Any) -> None:
     assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
 
 
+def sources(answer: Json) -> set[str]:
+    """The sources of the outputs of jobs in a graph answer."""
+    return {
+        f"{each['job'].split(':')[-1]}: "
+        + " > ".join(
+            " ".join(node.split(":")[-1] for node in each[side]) for side in ("inputs", "outputs")
+        )
+        for each in answer["sources"]
+    }
+
+
+def test_the_graph_says_which_inputs_the_outputs_of_a_parted_job_come_from(build: Any) -> None:
+    pairs = [into(dataset(end), dataset(start)) for start, end in ("ac", "ae", "bd")]
+    state = build.state(
+        run_event("bulk_etl", *pairs, reads="a b", writes="c d e extra"),
+        run_event("plain", reads="c", writes="f", run="2"),
+    )
+    every = {"bulk_etl: a > c e", "bulk_etl: b > d", "bulk_etl:  > extra"}
+    assert sources(graph_answer(state, "bulk_etl", down=3)) == every
+    assert sources(graph_answer(state, "c", up=9)) == {"bulk_etl: a > c"}
+    assert sources(graph_answer(state, "c", up=9, datasets=True)) == set()
+    assert sources(graph_answer(state, "bulk_etl", datasets=True)) == every
+    assert sources(graph_answer(state, "plain")) == set()
+
+
+def test_nodes_linked_to_a_parted_job_come_from_and_lead_to_all(build: Any) -> None:
+    state = build.state(
+        run_event("up", reads="a", run="1", time="2026-03-25T11:00:00Z"),
+        run_event(
+            "mid", into(dataset("c"), job("up"), dataset("b")), into(dataset("d"), dataset("x")),
+            writes="c d", run="2", time="2026-03-25T11:10:00Z",
+        ),
+        run_event("last", into(dataset("e"), job("mid")), writes="e", run="3"),
+    )  # fmt: skip
+    assert sources(graph_answer(state, "mid")) == {
+        "mid: b up > c",
+        "mid: x up > d",
+        "mid: b x up > last",
+    }
+
+
 def test_impact_path_and_provenance_keep_to_stated_edges(build: Any) -> None:
     state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
     assert [each["name"] for each in impact_answer(state, "a")["affected"]] == ["bulk_etl", "c"]

@@ -15,7 +15,14 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.schemas import fields_of
 from throughline.graph.summary import Summaries
-from throughline.graph.walk import neighbours, newest_run, parts_of, reach, walked_from
+from throughline.graph.walk import (
+    is_parted,
+    neighbours,
+    newest_run,
+    parts_of,
+    reach,
+    walked_from,
+)
 from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
@@ -41,7 +48,9 @@ def neighbourhood(
     a node that is not shown by then is passed over. With `over_jobs` a step leads from a dataset
     to those that jobs make of it, and `left` counts the jobs that lines stand for. `roots` stand
     for the node at the level. `reach` tells how many nodes there are on each side, and of each
-    node `up` and `down` how many are next to it, shown or not.
+    node `up` and `down` how many are next to it, shown or not. `sources` has the inputs of each
+    output of a job whose outputs come from different inputs; of other jobs, every output comes
+    from every input.
 
     Raises:
         ConfigError: one of `grown` has no side.
@@ -82,6 +91,7 @@ def neighbourhood(
               and a in shown),
             *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
         ],
+        "sources": _sources(graph, shown, next_to),
         "left": {"jobs": len(_jobs_between(graph, shown)) if over_jobs else 0},
         "columns": _columns(known, shown) if with_columns else [],
     }  # fmt: skip
@@ -124,6 +134,33 @@ def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
     names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
     fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
     return [each for each in every if each in fed]
+
+
+def _sources(
+    graph: LevelGraph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
+) -> list[dict[str, Any]]:
+    """Return the sources of the outputs of parted jobs; outputs with the same sources together.
+
+    Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
+    """
+    found: list[dict[str, Any]] = []
+    for job in sorted(node for node in shown if is_parted(graph, node)):
+        edges = graph.edges_of(JobRef(job.namespace, job.name))
+        above, below = (
+            [node_id(node) for node in next_to(job, way) if node in shown] for way in _WAYS
+        )
+        reads = {node_id(Node.of_dataset(name)): name for name in edges.reads}
+        writes = {node_id(Node.of_dataset(name)): name for name in edges.writes}
+        outputs: dict[tuple[str, ...], list[str]] = {}
+        for end in below:
+            fed = edges.sources_of(writes[end]) if end in writes else edges.reads
+            inputs = tuple(each for each in above if each not in reads or reads[each] in fed)
+            outputs.setdefault(inputs, []).append(end)
+        found += (
+            {"job": node_id(job), "inputs": list(inputs), "outputs": ends}
+            for inputs, ends in outputs.items()
+        )
+    return found
 
 
 def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:

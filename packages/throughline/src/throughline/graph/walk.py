@@ -43,10 +43,11 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
             kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
             found = [each for each in found if each in kept]
         return [Place(each) for each in found]
-    return [Place(each, node if _is_parted(graph, each) else None) for each in found]
+    return [Place(each, node if is_parted(graph, each) else None) for each in found]
 
 
-def _is_parted(graph: LevelGraph, node: Node) -> bool:
+def is_parted(graph: LevelGraph, node: Node) -> bool:
+    """Return True for a job whose outputs come from different inputs."""
     if node.type == "dataset":
         return False
     return not graph.edges_of(JobRef(node.namespace, node.name)).is_product

@@ -311,6 +311,11 @@ export interface paths {
                                 up: number;
                             };
                             roots: string[];
+                            sources: {
+                                inputs: string[];
+                                job: string;
+                                outputs: string[];
+                            }[];
                         };
                     };
                 };

@@ -1,25 +1,72 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { answer, column, id, told } from "../test/graphs";
 import { rowsOf } from "./columns";
-import { columnKey, datasetsOf, litColumns, litEdges, litNodes } from "./lit";
+import { columnKey, datasetsOf, litColumns, litPath } from "./lit";
 import { merge } from "./merge";
-import type { DatasetNode } from "./types";
+import type { DatasetNode, Graph, GraphAnswer } from "./types";
 
 const GRAPH = merge([answer("m", "a>j1", "j1>m", "j1>side", "m>j2", "j2>b", "j0~j1")]);
 
-test("the path of a node is all that it comes from and leads to, and nothing beside", () => {
-  expect([...litNodes(GRAPH.edges, id("m"))].sort()).toEqual([id("a"), id("b"), id("j1"), id("j2"), id("m")].sort());
-});
+/** The names of the nodes and the edges on a node's path, in order. */
+function pathOf(graph: Graph, name: string): { nodes: string; edges: string } {
+  const short = (node: string) => node.slice(node.lastIndexOf(":") + 1);
+  const { nodes, edges } = litPath(graph, id(name));
+  return {
+    nodes: [...nodes].map(short).sort().join(" "),
+    edges: [...edges].map((edge) => `${short(edge.from)}>${short(edge.to)}`).sort().join(" "),
+  };
+}
 
-test("the lit edges are those on the path; control is none", () => {
-  const lit = [...litEdges(GRAPH.edges, id("m"))].map((edge) => `${edge.from} ${edge.to}`);
-  expect(lit).toHaveLength(4);
-  expect(lit).not.toContain(`${id("j1")} ${id("side")}`);
+/** An answer with the sources of the outputs of a job: `a b>x`. */
+function parted(graph: GraphAnswer, job: string, ...sources: string[]): GraphAnswer {
+  const ids = (text = "") => text.split(" ").filter(Boolean).map(id);
+  const pairs = sources.map((each) => each.split(">"));
+  return { ...graph, sources: pairs.map(([inputs, outputs]) => ({ job: id(job), inputs: ids(inputs), outputs: ids(outputs) })) };
+}
+
+test("the path of a node is all that it comes from and leads to, and nothing beside; control is no part of it", () => {
+  expect(pathOf(GRAPH, "m")).toEqual({ nodes: "a b j1 j2 m", edges: "a>j1 j1>m j2>b m>j2" });
 });
 
 test("an edge from above a node to below it, past the node, is not lit", () => {
   const past = merge([answer("m", "a>j1", "j1>m", "m>j2", "a>j2")]);
-  expect([...litEdges(past.edges, id("m"))].map((edge) => edge.from)).toEqual([id("a"), id("j1"), id("m")]);
+  expect(pathOf(past, "m").edges).toBe("a>j1 j1>m m>j2");
+});
+
+test("a path goes around a circle and ends", () => {
+  const circle = merge([answer("a", "a>j1", "j1>b", "b>j2", "j2>a")]);
+  expect(pathOf(circle, "a")).toEqual({ nodes: "a b j1 j2", edges: "a>j1 b>j2 j1>b j2>a" });
+});
+
+describe("a job whose outputs come from different inputs", () => {
+  const job = answer("x", "j0>a", "a>j1", "b>j1", "c>j1", "j1>x", "j1>y", "y>j2");
+  const graph = merge([parted(job, "j1", "a c>x", "b>y")]);
+
+  test("leads up to the inputs of an output, and down to the outputs of an input", () => {
+    expect(pathOf(graph, "x")).toEqual({ nodes: "a c j0 j1 x", edges: "a>j1 c>j1 j0>a j1>x" });
+    expect(pathOf(graph, "b")).toEqual({ nodes: "b j1 j2 y", edges: "b>j1 j1>y y>j2" });
+  });
+
+  test("has all of its inputs and outputs on its own path", () => {
+    expect(pathOf(graph, "j1").nodes).toBe("a b c j0 j1 j2 x y");
+  });
+
+  test("is passed by each of its outputs on the way", () => {
+    const both = merge([parted(answer("z", "a>j1", "b>j1", "c>j1", "j1>x", "j1>y", "x>j2", "y>j2", "j2>z"), "j1", "a>x", "b>y")]);
+    expect(pathOf(both, "z").nodes).toBe("a b j1 j2 x y z");
+  });
+
+  test("leads nowhere from an output without sources, and everywhere from one that is not stated", () => {
+    const none = merge([parted(answer("x", "a>j1", "j1>x", "j1>y"), "j1", ">x")]);
+    expect([pathOf(none, "x").nodes, pathOf(none, "y").nodes]).toEqual(["j1 x", "a j1 y"]);
+  });
+
+  test("has at two moments the sources of both, also where at one all came from all", () => {
+    const then = answer("x", "b>j1", "d>j1", "j1>x", "j9>b");
+    const now = parted(answer("x", "a>j1", "b>j1", "j1>x", "j1>y"), "j1", "a>x", "b>y");
+    const apart = parted(then, "j1", "d>x");
+    expect([merge([now, then]), merge([now, apart])].map((each) => pathOf(each, "x").nodes)).toEqual(["a b d j1 j9 x", "a d j1 x"]);
+  });
 });
 
 test("a column's path goes up and down, also around a circle", () => {

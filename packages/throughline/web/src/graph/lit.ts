@@ -1,22 +1,47 @@
-import type { ColumnEdge, LineageEdge, NodeId, Side } from "./types";
-import { neighboursOf } from "./visible";
+import type { ColumnEdge, Graph, LineageEdge, NodeId, Sources } from "./types";
 
-/** All that a node comes from and leads to, and the node itself. */
-export function litNodes(edges: readonly LineageEdge[], from: NodeId): Set<NodeId> {
-  const near = neighboursOf(edges.filter((edge) => edge.kind === "data"));
-  return new Set([from, ...walk(from, (id) => near.up.get(id)), ...walk(from, (id) => near.down.get(id))]);
+export interface LitPath {
+  nodes: Set<NodeId>;
+  edges: Set<LineageEdge>;
 }
 
-/** Whether an edge is part of the path of a node: both ends are, and on the same side of it. */
-export function litEdges(edges: readonly LineageEdge[], from: NodeId): Set<LineageEdge> {
-  const near = neighboursOf(edges.filter((edge) => edge.kind === "data"));
-  const sides: Record<Side, Set<NodeId>> = {
-    up: new Set([from, ...walk(from, (id) => near.up.get(id))]),
-    down: new Set([from, ...walk(from, (id) => near.down.get(id))]),
-  };
-  const isLit = (edge: LineageEdge) =>
-    edge.kind === "data" && [sides.up, sides.down].some((side) => side.has(edge.from) && side.has(edge.to));
-  return new Set(edges.filter(isLit));
+/** All that a node comes from and leads to, the node itself, and the edges on the way; through a job only as the data goes. */
+export function litPath({ edges, sources }: Pick<Graph, "edges" | "sources">, from: NodeId): LitPath {
+  const path: LitPath = { nodes: new Set([from]), edges: new Set() };
+  const data = edges.filter((edge) => edge.kind === "data");
+  for (const side of ["up", "down"] as const) {
+    const near = new Map<NodeId, LineageEdge[]>();
+    const [end, start] = side === "up" ? (["from", "to"] as const) : (["to", "from"] as const);
+    for (const edge of data) near.set(edge[start], [...(near.get(edge[start]) ?? []), edge]);
+    // What lies beyond a job with sources depends on the node by which the path comes to it.
+    const places = new Map<string, Place>();
+    const placeOf = (node: NodeId, via: NodeId | null): string => {
+      const key = JSON.stringify([node, via]);
+      places.set(key, { node, via });
+      return key;
+    };
+    walk(placeOf(from, null), (key) => {
+      const { node, via } = places.get(key) as Place;
+      const leads = (edge: LineageEdge) => via === null || isFed(sources.get(node), side === "up" ? [edge.from, via] : [via, edge.to]);
+      return (near.get(node) ?? []).filter(leads).map((edge) => {
+        path.nodes.add(edge[end]);
+        path.edges.add(edge);
+        return placeOf(edge[end], sources.has(edge[end]) ? node : null);
+      });
+    });
+  }
+  return path;
+}
+
+/** A node on a path, and if that makes a difference, the one by which the path comes to it. */
+interface Place {
+  node: NodeId;
+  via: NodeId | null;
+}
+
+/** Whether an output of a job comes from an input. */
+function isFed(sources: Sources | undefined, [input, output]: [NodeId, NodeId]): boolean {
+  return sources?.get(output)?.has(input) ?? true;
 }
 
 /** A column as one text: dataset, a space that no id ends with, field. */

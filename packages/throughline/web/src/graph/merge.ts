@@ -1,4 +1,4 @@
-import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Told } from "./types";
+import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Sources, type Told } from "./types";
 
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
@@ -27,8 +27,27 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
     left: answers[0]?.left ?? { jobs: 0 },
     nodes,
     edges: [...edges.values()],
+    sources: sourcesOf(answers),
     columns: [...columns.values()],
   };
+}
+
+/** The sources of outputs of jobs; at a moment at which all of a job's outputs come from all its inputs, these. */
+function sourcesOf(answers: readonly GraphAnswer[]): Map<NodeId, Sources> {
+  const found = new Map<NodeId, Sources>(answers.flatMap((answer) => answer.sources.map(({ job }) => [job as NodeId, new Map()])));
+  for (const answer of answers) {
+    const stated = new Set(answer.sources.map(({ job }) => job));
+    const whole = [...found.keys()].filter((job) => !stated.has(job)).map((job) => ({
+      job,
+      inputs: answer.edges.filter((edge) => edge.to === job).map((edge) => edge.from),
+      outputs: answer.edges.filter((edge) => edge.from === job).map((edge) => edge.to),
+    })); // prettier-ignore
+    for (const { job, inputs, outputs } of [...answer.sources, ...whole]) {
+      const sources = found.get(job as NodeId) as Sources;
+      for (const output of outputs as NodeId[]) sources.set(output, new Set([...(sources.get(output) ?? []), ...(inputs as NodeId[])]));
+    }
+  }
+  return found;
 }
 
 export function edgeKey(edge: LineageEdge): string {

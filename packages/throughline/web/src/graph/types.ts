@@ -61,6 +61,9 @@ export interface LineageEdge {
   kind: "data" | "control";
 }
 
+/** The inputs of each output of a job. */
+export type Sources = Map<NodeId, Set<NodeId>>;
+
 export interface Graph {
   roots: NodeId[];
   reach: Record<Side, number>;
@@ -68,5 +71,7 @@ export interface Graph {
   left: { jobs: number };
   nodes: Map<NodeId, LineageNode>;
   edges: LineageEdge[];
+  /** Of jobs whose outputs come from different inputs; of other jobs, every output comes from every input. */
+  sources: Map<NodeId, Sources>;
   columns: ColumnEdge[];
 }

@@ -19,6 +19,7 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
       told(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
     ),
     edges: pairs.map(({ ends: [from, to], kind }) => ({ from: id(from), to: id(to), kind })),
+    sources: [],
     columns: [],
   };
 }

@@ -2,7 +2,7 @@ import type { Edge } from "@xyflow/react";
 import { useMemo } from "react";
 import { linesOf, pageOf, pathRows, rowsOf, type ColumnRow } from "../../graph/columns";
 import type { Difference } from "../../graph/difference";
-import { datasetsOf, litColumns, litEdges, litNodes } from "../../graph/lit";
+import { datasetsOf, litColumns, litPath } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
 import { throughJobs } from "../../graph/route";
 import type { Graph, NodeId } from "../../graph/types";
@@ -43,7 +43,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     if (!laid || !graph) return { nodes: [], edges: [], about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
-    const lit = view.lit && ids.has(view.lit) ? { nodes: litNodes(edges, view.lit), edges: litEdges(edges, view.lit) } : null;
+    const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
     const path: ReadonlySet<string> | null = locked && datasetsOf(locked.keys);
     const isDim = (id: string) => (lit ? !lit.nodes.has(id as NodeId) : path ? !path.has(id) && id.startsWith("dataset:") : false);
     const keys = locked?.keys ?? new Set<string>();
