@@ -78,7 +78,7 @@ def restore_snapshot(folder: Path) -> None:
     }
     log = EventLog(f"sqlite:///{folder}/snapshot.db")
     live = Live(log)
-    live.take(Batch([entry_of(json.dumps(event).encode(), event)]))
+    live.ingest(Batch([entry_of(json.dumps(event).encode(), event)]))
     with live.reading() as state:
         save(log, state, live.newest)
     assert restored(log)[1] == live.newest, "the snapshot was not restored: see the warning above"

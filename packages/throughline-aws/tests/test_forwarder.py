@@ -39,7 +39,7 @@ def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_lett
         event(REFUSED, 2),
         event(RUN, 3, eventType="COMPLETE"),  # which says nothing of what it read
     ]
-    live.take(Batch([entry_of(orjson.dumps(body)) for body in bodies]))
+    live.ingest(Batch([entry_of(orjson.dumps(body)) for body in bodies]))
     forwarding = Forwarder("catalog", read_backends(deliver)["catalog"], live)
     assert forwarding.drain() == 2
     forwarding.stop()
@@ -60,7 +60,7 @@ def test_what_datazone_took_and_could_not_process_is_told_in_the_log(
     monkeypatch.setattr(forwarder.log, "warning", lambda text, *given: said.put(text % given))
     backend, server = make_datazone(processed=lambda _: "FAILED")
     live = Live(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
-    live.take(Batch([entry_of(orjson.dumps(event(RUN)))]))
+    live.ingest(Batch([entry_of(orjson.dumps(event(RUN)))]))
     forwarding = Forwarder("catalog", backend, live)
     forwarding.start()
     told = said.get(timeout=60)

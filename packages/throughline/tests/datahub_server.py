@@ -115,4 +115,4 @@ def delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[For
 
 
 def fill(live: Live, build: Any, events: Any) -> None:
-    live.take(Batch([build.entry(event) for event in events]))
+    live.ingest(Batch([build.entry(event) for event in events]))

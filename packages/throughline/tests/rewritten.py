@@ -44,7 +44,7 @@ def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False)
     forwarder = Forwarder("kept", kept, live)
     for event in events:
         try:
-            live.take(Batch([entry_of(orjson.dumps(event))]))
+            live.ingest(Batch([entry_of(orjson.dumps(event))]))
         except EventError:
             continue
         if not at_once:

@@ -73,7 +73,7 @@ class Client:
 def live(log: Any, build: Any) -> Iterator[CountedLive]:
     live = CountedLive(log)
     live.start()
-    live.take(Batch([build.entry(build.run("START", "a", "j", "08:00:00", reads=("db|d",)))]))
+    live.ingest(Batch([build.entry(build.run("START", "a", "j", "08:00:00", reads=("db|d",)))]))
     yield live
     live.stop()
 

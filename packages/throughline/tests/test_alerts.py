@@ -59,7 +59,7 @@ def look(live: Live, tmp_path: Path) -> Look:
 
 
 def _take(live: Live, build: Any, *bodies: Any) -> None:
-    live.take(Batch([build.entry(body) for body in bodies]))
+    live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
 def test_what_broke_a_rule_before_it_was_first_looked_at_fires_nothing(

@@ -38,7 +38,7 @@ def _event(build: Any, run: str, time: str, reads: str, writes: str, **links: An
 @pytest.fixture
 def shop(live: Live, build: Any) -> Live:
     """One job writes shop.orders, another reads hive's orders: really the same table."""
-    live.take(
+    live.ingest(
         Batch(
             [
                 _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
@@ -56,7 +56,7 @@ def _shown(state: State) -> list[DatasetName]:
 def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = False) -> None:
     with live.reading() as state:
         entry = alias_entry(state, one, other, _at(time), is_removed=is_removed)
-    live.take(Batch([entry]))
+    live.ingest(Batch([entry]))
 
 
 @pytest.mark.each_database
@@ -89,7 +89,7 @@ def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
 def test_what_symlinks_join_stays_joined_when_an_alias_goes(shop: Live, build: Any) -> None:
     link = ("s3a://lake", "orders", "LOCATION")
     _say(shop, "orders", "shop.orders", "09:00:00")
-    shop.take(Batch([_event(build, "3", "09:30:00", "db|x", "hive|orders", symlinks=[link])]))
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive|orders", symlinks=[link])]))
     with shop.reading() as state:
         assert set(state.identity.names(DatasetName(*_C))) == {_A, _B, _C}
     _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "10:00:00", is_removed=True)

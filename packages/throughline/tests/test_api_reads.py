@@ -25,7 +25,7 @@ def client(live: Live) -> Iterator[TestClient]:
 
 
 def _take(live: Live, build: Any, *bodies: Any) -> None:
-    live.take(Batch([build.entry(body) for body in bodies]))
+    live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
 def _schema(*names: str) -> dict[str, Any]:

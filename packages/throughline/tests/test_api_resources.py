@@ -22,7 +22,7 @@ def client(live: Live) -> Iterator[TestClient]:
 
 
 def _take(live: Live, build: Any, *bodies: Any) -> None:
-    live.take(Batch([build.entry(body) for body in bodies]))
+    live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
 def _versioned(build: Any, name: str, version: str) -> Any:

@@ -131,7 +131,7 @@ def _openmetadata(live: Live, server: OpenMetadataServer) -> Iterator[tuple[Forw
 
 
 def _take(live: Live, build: Any, *events: Json) -> None:
-    live.take(Batch([build.entry(event) for event in events]))
+    live.ingest(Batch([build.entry(event) for event in events]))
 
 
 @pytest.mark.parametrize(

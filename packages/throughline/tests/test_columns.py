@@ -210,6 +210,6 @@ def test_a_column_without_lineage_is_there_and_a_mistyped_one_has_its_nearest(
 def test_odd_column_lineage_is_passed_over(facet: Any, live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",))
     event["outputs"] = [build.dataset("db|t", columnLineage=facet)]
-    live.take(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))
+    live.ingest(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))
     with live.reading() as state:
         assert columns_answer(state, "t")["up"]["name"] == "t"

@@ -31,7 +31,7 @@ _TORN = '{"eventType": "COMPL'
 def damaged(log: EventLog, build: Any) -> EventLog:
     """Return a log of three events, of which the second one is damaged."""
     events = [build.run("COMPLETE", run, "j", "08:00:00") for run in "abc"]
-    Live(log).take(Batch([build.entry(event) for event in events]))
+    Live(log).ingest(Batch([build.entry(event) for event in events]))
     _damage(log, _TORN)
     return log
 

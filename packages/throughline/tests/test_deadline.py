@@ -130,7 +130,7 @@ def test_what_marquez_answers_is_stopped_as_well_with_a_400(
     path: str, build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     live = Live(EventLog(str(tmp_path / "log.db")))
-    live.take(Batch([build.entry(body) for body in _events(build)]))
+    live.ingest(Batch([build.entry(body) for body in _events(build)]))
     looks = iter(range(1_000_000))
     with TestClient(make_app(live, longest_query=_COUNT // 2)) as client:
         with monkeypatch.context() as patched:

@@ -54,7 +54,7 @@ def client(live: Live) -> Iterator[TestClient]:
 
 
 def _take(live: Live, build: Any, events: list[Any]) -> None:
-    live.take(Batch([build.entry(event) for event in events]))
+    live.ingest(Batch([build.entry(event) for event in events]))
 
 
 def _depth(leaf: dict[str, Any]) -> int:

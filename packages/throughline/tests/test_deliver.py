@@ -55,7 +55,7 @@ def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
 
 
 def _fill(live: Live, build: Any, *runs: str) -> None:
-    live.take(Batch([build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in runs]))
+    live.ingest(Batch([build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in runs]))
 
 
 def _standing(live: Live) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def test_a_backend_can_ask_for_the_whole_run_and_its_bugs_cost_one_event(
         build.run("START", "trip", "j", "08:00:30"),
         build.run("COMPLETE", "r", "j", "08:01:00", writes=("db|b",)),
     ]
-    live.take(Batch([build.entry(body) for body in events]))
+    live.ingest(Batch([build.entry(body) for body in events]))
     backend = _Rewriting()
     assert Forwarder("own", backend, live).drain() == 2
     assert backend.sent == [{"a", "b"}, {"a", "b"}]
@@ -489,7 +489,7 @@ def test_the_events_of_interleaved_runs_keep_their_order_while_the_server_fails_
         for step in range(3)
         for run in random.sample(range(20), 20)
     ]
-    live.take(Batch([build.entry(body) for body in events]))
+    live.ingest(Batch([build.entry(body) for body in events]))
     forward().drain_patiently(tries=1_000)
     steps: dict[str, list[str]] = defaultdict(list)
     for body in sink.taken:

@@ -27,7 +27,7 @@ def sink() -> Iterator[Sink]:
 
 
 def _fill(live: Live, build: Any, *runs: str) -> None:
-    live.take(Batch([build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in runs]))
+    live.ingest(Batch([build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in runs]))
 
 
 def _write(path: Path, text: str) -> Path:
@@ -51,7 +51,7 @@ backends:
 """,
     )
     body = build.run("COMPLETE", "a", "j", "08:00:00")
-    live.take(Batch([entry_of(orjson.dumps(body, option=orjson.OPT_INDENT_2))]))
+    live.ingest(Batch([entry_of(orjson.dumps(body, option=orjson.OPT_INDENT_2))]))
     for name, backend in read_backends(path).items():
         forwarder = Forwarder(name, backend, live)
         assert forwarder.drain() == 1

@@ -39,7 +39,7 @@ def forwarding(
         monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.5)
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
-    live.take(Batch([build.entry(run) for run in runs]))
+    live.ingest(Batch([build.entry(run) for run in runs]))
     with ExitStack() as stack:
         sink = stack.enter_context(serving(Sink()))
         backend = _BACKENDS[request.param](sink.url)

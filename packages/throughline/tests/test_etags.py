@@ -33,7 +33,7 @@ _GRAPHS = (
 def live(tmp_path: Path, build: Any) -> Iterator[Live]:
     """t is made into u."""
     live = Live(EventLog(str(tmp_path / "log.db")))
-    live.take(Batch([_makes(build, "08", "t", "u")]))
+    live.ingest(Batch([_makes(build, "08", "t", "u")]))
     yield live
     live.log.close()
 
@@ -54,7 +54,7 @@ def test_an_answer_has_a_tag_that_is_another_once_the_answer_is(
         tag = first.headers["etag"]
         same = client.get(path, headers={"If-None-Match": tag})
         assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
-        live.take(Batch([_makes(build, "07", "s", "t"), _makes(build, "09", "u", "v")]))
+        live.ingest(Batch([_makes(build, "07", "s", "t"), _makes(build, "09", "u", "v")]))
         other = client.get(path, headers={"If-None-Match": tag})
     assert other.status_code == 200
     assert (other.json() == first.json(), other.headers["etag"] == tag) == (False, False)
@@ -83,7 +83,7 @@ def test_lists_weak_tags_and_a_star_are_understood(known: str, status: int, live
 
 
 def test_a_run_that_is_lost_by_the_clock_alone_is_another_answer(live: Live, build: Any) -> None:
-    live.take(Batch([build.entry(build.run("START", "1", "j", "10:00:00", writes=("db|w",)))]))
+    live.ingest(Batch([build.entry(build.run("START", "1", "j", "10:00:00", writes=("db|w",)))]))
     with TestClient(make_app(Live(live.log, lost_after=100 * 365 * 86_400))) as client:
         tag = client.get("/api/v2/tree?node=w").headers["etag"]
     with TestClient(make_app(live)) as client:

@@ -16,7 +16,7 @@ from throughline.api import make_app
 from throughline.errors import EventError
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Live
-from throughline.spec import load, oddities
+from throughline.spec import event_warnings, load
 
 from .written import check_written, table
 
@@ -56,7 +56,7 @@ class Collection:
 
     def __init__(self, folder: Path, client: TestClient) -> None:
         self.tallies: dict[str, Tally] = defaultdict(Tally)
-        self.oddities: Counter[tuple[str, str]] = Counter()
+        self.event_warnings: Counter[tuple[str, str]] = Counter()
         self._seen: set[str] = set()
         for file in sorted(p for p in folder.rglob("*.json*") if p.is_file()):
             tally = self.tallies[file.relative_to(folder).parts[0]]
@@ -78,9 +78,9 @@ class Collection:
             self._seen.add(identity)
             tally.taken += is_new
             tally.repeated += not is_new
-            odd = list(oddities(body)) if is_new else []
+            odd = list(event_warnings(body)) if is_new else []
             tally.odd += bool(odd)
-            self.oddities.update({(_any_index(each.path), each.expected) for each in odd})
+            self.event_warnings.update({(_any_index(each.path), each.expected) for each in odd})
 
 
 def _bodies(file: Path) -> Iterator[bytes]:
@@ -164,7 +164,7 @@ def test_the_classes_are_counted_in_docs(collection: tuple[Collection, TestClien
         ("events", "where", "expected"),
         [
             (count, f"`{path}`", expected)
-            for (path, expected), count in sorted(found.oddities.items(), key=_by_count)[:25]
+            for (path, expected), count in sorted(found.event_warnings.items(), key=_by_count)[:25]
         ],
     )
     check_written("events.md", text)

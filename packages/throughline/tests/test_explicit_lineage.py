@@ -291,7 +291,7 @@ def columns(state: Any, node: str) -> list[str]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_of_the_proposal_is_understood(name: str, live: Live, build: Any) -> None:
     example = EXAMPLES[name]
-    live.take(Batch([build.entry(event) for event in example.events]))
+    live.ingest(Batch([build.entry(event) for event in example.events]))
     expected = set(example.edges.split(", "))
     with live.reading() as state:
         assert edges(state) == expected

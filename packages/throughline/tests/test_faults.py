@@ -108,10 +108,10 @@ def test_what_was_not_stored_does_not_show_in_the_projection(tmp_path: Path, bui
     with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LogError, match="cannot write to the database: database is locked$"):
-            live.take(batch)
+            live.ingest(batch)
         with live.reading() as state:
             assert not state.runs
-    assert live.take(batch).taken == 1
+    assert live.ingest(batch).stored == 1
     log.close()
 
 
@@ -122,7 +122,7 @@ def test_who_gave_up_waiting_does_not_stop_the_writer(live: Live, build: Any) ->
         live.start()
         live.submit(Batch([first])).cancel()
         after = live.submit(Batch([second]))
-    assert after.result(timeout=10).taken == 1
+    assert after.result(timeout=10).stored == 1
     live.stop()
 
 
@@ -143,7 +143,7 @@ def test_batch_that_cannot_be_stored_fails_alone(
         live.start()
         live.submit(Batch()).add_done_callback(lambda _: None)
         bad, good = (live.submit(Batch([entry])) for entry in entries)
-    assert good.result(timeout=10).taken == 1
+    assert good.result(timeout=10).stored == 1
     with pytest.raises(UnstorableError, match="no such character"):
         bad.result(timeout=10)
     live.stop()

@@ -9,7 +9,7 @@ from throughline.spec import Dataset
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("spelling", "expected"),
     [
         (("s3a://lake", "sales/2025"), ("s3://lake", "sales/2025")),
         (("s3n://lake", "/sales/2025/"), ("s3://lake", "sales/2025")),
@@ -33,10 +33,10 @@ from throughline.spec import Dataset
         (("postgres://db:5432", "a.b.C"), ("postgres://db:5432", "a.b.C")),
     ],
 )
-def test_every_spelling_of_a_location_is_one_name(
-    given: tuple[str, str], meant: tuple[str, str]
+def test_spellings_of_a_location_have_one_name(
+    spelling: tuple[str, str], expected: tuple[str, str]
 ) -> None:
-    assert canonical_name(*given) == meant
+    assert canonical_name(*spelling) == expected
 
 
 def _linked(name: str, *links: tuple[str, str, str]) -> Dataset:
@@ -47,26 +47,26 @@ def _linked(name: str, *links: tuple[str, str, str]) -> Dataset:
     return Dataset(namespace, own, facets)
 
 
-def test_a_table_symlink_gives_the_shown_name_and_the_path_stays_an_alias() -> None:
+def test_table_symlink_is_primary_and_path_is_alias() -> None:
     identity = Identity()
     path = identity.add(_linked("file|/wh/t", ("hive://lake:9083", "nyc.t", "TABLE")))
     assert identity.primary(path) == ("hive://lake:9083", "nyc.t")
     assert identity.names(path) == [("hive://lake:9083", "nyc.t"), ("file", "/wh/t")]
 
 
-def test_a_table_symlink_is_shown_rather_than_any_other_name() -> None:
+def test_table_symlink_precedes_every_other_name() -> None:
     identity = Identity()
     name = identity.add(_linked("aaa|t", ("zzz", "t", "TABLE"), ("bbb", "view", "VIEW")))
     assert identity.names(name) == [("zzz", "t"), ("aaa", "t"), ("bbb", "view")]
 
 
-def test_a_name_is_shown_rather_than_the_location_that_it_points_to() -> None:
+def test_logical_name_precedes_its_location() -> None:
     identity = Identity()
     name = identity.add(_linked("hive://a|zz.t", ("s3://aa", "t", "LOCATION")))
     assert identity.primary(name) == name
 
 
-def test_joins_are_the_same_whichever_name_came_first() -> None:
+def test_joins_do_not_depend_on_order() -> None:
     datasets = [
         _linked("s3a://lake|t", ("arn:aws:glue:eu-west-1:1", "table/db/t", "TABLE")),
         _linked("arn:aws:glue:eu-west-1:1|table/db/t"),
@@ -89,7 +89,7 @@ def test_joins_are_the_same_whichever_name_came_first() -> None:
     assert classes[0][0] == ("arn:aws:glue:eu-west-1:1", "table/db/t")
 
 
-def test_a_symlink_without_a_name_joins_nothing() -> None:
+def test_symlink_without_a_name_is_ignored() -> None:
     identity = Identity()
     broken = {"identifiers": [{"namespace": "a"}, "text", {"namespace": "", "name": ""}]}
     name = identity.add(Dataset("db", "t", {"symlinks": broken}))

@@ -39,7 +39,7 @@ def chain(live: Live, build: Any) -> Live:
         columns = {"fields": {"x": {"inputFields": made_of}}}
         event["outputs"] = [build.dataset(f"db|d{number + 1}", columnLineage=columns)]
         events.append(build.entry(event))
-    live.take(Batch(events))
+    live.ingest(Batch(events))
     return live
 
 

@@ -35,7 +35,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     """An application over the sample lineage."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'log.db'}")
     live = Live(log)
-    live.take(Batch([entry_of(raw) for raw in sample_events()]))
+    live.ingest(Batch([entry_of(raw) for raw in sample_events()]))
     yield make_app(live)
     log.close()
 

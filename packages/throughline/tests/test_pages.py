@@ -144,7 +144,7 @@ def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
     for number in range(3):
         failed = build.run("FAIL", f"r{number}", f"j{number}", "08:00:00", writes=("db|d1",))
         refusal = Refusal(f"f:{number}", "why", str(number))
-        live.take(Batch([build.entry(failed)], [refusal]))
+        live.ingest(Batch([build.entry(failed)], [refusal]))
     watch.look()
     assert len(alerts_answer(live.log, 10)["items"]) == 3
     with TestClient(make_app(live), raise_server_exceptions=False) as client:

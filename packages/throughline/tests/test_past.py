@@ -44,7 +44,7 @@ def _loads(build: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def loaded(live: Live, build: Any) -> Live:
-    live.take(Batch([build.entry(event) for event in _loads(build)]))
+    live.ingest(Batch([build.entry(event) for event in _loads(build)]))
     return live
 
 
@@ -76,9 +76,9 @@ def test_lineage_as_of_a_time_or_of_a_runs_end_is_what_it_was(
 
 def test_what_came_late_was_not_known_before(live: Live, build: Any) -> None:
     late, early = _loads(build)
-    live.take(Batch([build.entry(early)]))
+    live.ingest(Batch([build.entry(early)]))
     known = time.time_ns() // 1_000
-    live.take(Batch([build.entry(late)]))
+    live.ingest(Batch([build.entry(late)]))
     now = time.time_ns() // 1_000
     for moment, runs in (
         (Moment(known_at=known), {"2"}),
@@ -93,9 +93,9 @@ def test_a_state_of_the_past_changes_when_something_of_that_time_arrives(
     live: Live, build: Any
 ) -> None:
     first, second = _loads(build)
-    live.take(Batch([build.entry(second)]))
+    live.ingest(Batch([build.entry(second)]))
     assert _inputs(live, f"{DAY}08:30:00Z") == set()
-    live.take(Batch([build.entry(first)]))
+    live.ingest(Batch([build.entry(first)]))
     assert _inputs(live, f"{DAY}08:30:00Z") == {"a"}
 
 
@@ -178,7 +178,7 @@ def test_any_order_of_arrival_gives_the_same_past(
     moment = moment_of(State(), f"{DAY}{hour:02}:30:00Z")
     found = export(State())
     for body in shuffled:
-        live.take(Batch([Build.entry(body)]))
+        live.ingest(Batch([Build.entry(body)]))
         with live.reading(moment) as state:  # asked in between, it takes in what comes late
             found = export(state)
     log.close()
@@ -191,7 +191,7 @@ def test_any_order_of_arrival_gives_the_same_past(
 def test_the_tree_of_a_moment_shows_runs_as_they_stood_then(live: Live, build: Any) -> None:
     begun = build.run("START", "1", "report", "08:00:00", writes=("db|out",))
     ended = build.run("COMPLETE", "1", "report", "09:00:00")
-    live.take(Batch([build.entry(begun), build.entry(ended)]))
+    live.ingest(Batch([build.entry(begun), build.entry(ended)]))
 
     def state_at(as_of: str) -> str:
         with live.reading() as state:
@@ -208,7 +208,7 @@ def test_a_state_of_the_past_that_takes_too_long_goes_on_when_it_is_asked_for_ag
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [build.run("COMPLETE", f"r{n}", "j", f"08:00:{n:02}") for n in range(50)]
-    live.take(Batch([build.entry(run) for run in runs]))
+    live.ingest(Batch([build.entry(run) for run in runs]))
     moment = Moment(known_at=time.time_ns() // 1_000)
     looks = iter(range(1_000_000))
     monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))

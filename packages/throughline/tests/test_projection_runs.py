@@ -84,11 +84,11 @@ def test_an_open_run_that_fell_silent_is_lost_until_its_end_comes(
             }
 
     flow, step = ("f", "Flow"), ("s", "Flow.step")
-    live.take(Batch([build.entry(build.run("START", *flow, "08:00:00"))]))
+    live.ingest(Batch([build.entry(build.run("START", *flow, "08:00:00"))]))
     assert states() == {"Flow": "LOST"}
-    live.take(Batch([build.entry(build.run("START", *step, "09:00:00", parent=flow))]))
+    live.ingest(Batch([build.entry(build.run("START", *step, "09:00:00", parent=flow))]))
     assert states() == {"Flow": "RUNNING", "Flow.step": "RUNNING"}  # one below it has spoken since
-    live.take(Batch([build.entry(build.run("FAIL", *flow, "08:10:00"))]))
+    live.ingest(Batch([build.entry(build.run("FAIL", *flow, "08:10:00"))]))
     assert states() == {"Flow": "FAILED", "Flow.step": "FAILED"}
 
 
@@ -111,14 +111,14 @@ def test_parents_in_a_circle_end_where_they_close(build: Any) -> None:
 
 def test_taking_the_same_batch_again_changes_nothing(live: Live, build: Any) -> None:
     entries = [build.entry(build.run("START", run, "j", "08:00:00")) for run in ("a", "b")]
-    assert (live.take(Batch(entries)).taken, live.take(Batch(entries)).repeated) == (2, 2)
+    assert (live.ingest(Batch(entries)).stored, live.ingest(Batch(entries)).duplicates) == (2, 2)
 
 
 @pytest.mark.each_database
 def test_what_another_process_appends_is_followed_without_gaps(live: Live, build: Any) -> None:
     other = Live(live.log)
-    other.take(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
-    live.take(Batch([build.entry(build.run("START", "b", "j", "08:00:00"))]))
+    other.ingest(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
+    live.ingest(Batch([build.entry(build.run("START", "b", "j", "08:00:00"))]))
     other.follow()
     for each in (live, other):
         with each.reading() as state:
@@ -133,7 +133,7 @@ def test_many_writers_at_once_lose_nothing(live: Live, build: Any) -> None:
         for i in range(200)
     ]
     live.stop()
-    assert sum(future.result().taken for future in futures) == 50
+    assert sum(future.result().stored for future in futures) == 50
     assert len(list(live.log.read())) == 50
 
 

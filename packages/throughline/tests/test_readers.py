@@ -75,7 +75,7 @@ def _entry(build: Any, run: str) -> Entry:
 def test_event_is_acknowledged_while_a_query_runs(started: Live, build: Any) -> None:
     with _querying(started):
         receipt = started.submit(Batch([_entry(build, "a")])).result(timeout=10)
-        assert (receipt.taken, started.newest, started.counts.runs) == (1, 1, 0)
+        assert (receipt.stored, started.newest, started.counts.runs) == (1, 1, 0)
     with started.reading() as state:
         assert "a" in state.runs_by_id
 
@@ -115,11 +115,11 @@ def test_past_state_includes_events_acknowledged_during_a_query(started: Live, b
 
 def test_events_of_another_process_do_not_wait_for_a_query(live: Live, build: Any) -> None:
     other = Live(live.log)
-    other.take(Batch([_entry(build, "a")]))
+    other.ingest(Batch([_entry(build, "a")]))
     with _querying(live):
         live.follow()
         assert live.newest == 1
-        assert live.take(Batch([_entry(build, "b")])).taken == 1
+        assert live.ingest(Batch([_entry(build, "b")])).stored == 1
     assert live.counts.runs == 2
 
 
@@ -162,7 +162,7 @@ def test_any_order_of_events_and_queries_matches_a_new_projection(
             if step == "submit" and entries:
                 assert live.submit(Batch([entries.pop()])).result(timeout=10)
             elif step == "other" and entries:
-                other.take(Batch([entries.pop()]))
+                other.ingest(Batch([entries.pop()]))
             elif step == "follow":
                 live.follow()
             elif step == "begin" and query is None:

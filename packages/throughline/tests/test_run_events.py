@@ -25,7 +25,7 @@ def client(live: Live, build: Any) -> TestClient:
         build.run("START", OTHER, "query", "08:01:00", parent=(RUN, "load")),
         build.run("COMPLETE", RUN, "another", "08:02:00"),
     ]
-    live.take(Batch([entry_of(orjson.dumps(body)) for body in sent]))
+    live.ingest(Batch([entry_of(orjson.dumps(body)) for body in sent]))
     return TestClient(make_app(live))
 
 

@@ -47,7 +47,7 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
     """Let events come, late and repeated, keep a snapshot now and then, and compare all states."""
     live = Live(log)
     for entry in [*entries, *chance.choices(entries, k=len(entries) // 3)]:
-        live.take(Batch([entry]))
+        live.ingest(Batch([entry]))
         if chance.random() < 0.4:
             _keep(live)
     held = _held(log)
@@ -102,7 +102,7 @@ def test_either_database_gives_a_snapshot_back_whole_in_parts(
 
 
 def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: Any) -> None:
-    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
     with live.reading() as state:
         canonical(state)
         assert state.derived
@@ -173,7 +173,7 @@ def test_what_is_no_snapshot_of_ours_runs_nothing_and_the_log_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
     forged = change(Snapshots(live.log).data(_keep(live)))
     with live.log.writing() as connection:
         connection.execute(update(schema.snapshots).values(data=forged))
@@ -194,7 +194,7 @@ def _starts_anew(live: Live, caplog: pytest.LogCaptureFixture, reason: str) -> N
 def test_a_snapshot_of_another_version_is_not_used_and_the_next_one_takes_its_place(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
     seq = _keep(live)
     with live.log.writing() as connection:
         connection.execute(update(schema.snapshots).values(format="0"))
@@ -206,7 +206,7 @@ def test_a_snapshot_of_another_version_is_not_used_and_the_next_one_takes_its_pl
 def test_a_rebuild_finds_a_wrong_snapshot_and_drops_it(
     live: Live, database: str, build: Any, call: Call
 ) -> None:
-    live.take(Batch([build.entry(event) for event in loads(build, "a")]))
+    live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
     save(live.log, State(), live.newest)
     found = call("rebuild", "--database", database)
     assert (found.returncode, "but not equal" in found.stdout) == (1, True)

@@ -47,7 +47,7 @@ def _event(**changes: Any) -> dict[str, Any]:
         ({"outputs": [{"namespace": "a", "name": "b"}, 3]}, "outputs[1]", "3"),
     ],
 )
-def test_an_event_that_cannot_be_placed_is_refused_with_path_and_value(
+def test_invalid_event_is_rejected_with_path_and_value(
     changes: dict[str, Any], path: str, received: str
 ) -> None:
     with pytest.raises(EventError) as caught:
@@ -65,47 +65,47 @@ def test_an_event_that_cannot_be_placed_is_refused_with_path_and_value(
         ("2025-11-21T09:00:00.123456789+01:00[Europe/Paris]", "2025-11-21T08:00:00.123456Z"),
     ],
 )
-def test_a_time_is_read_in_every_form_and_without_a_zone_as_utc(text: str, shown: str) -> None:
+def test_times_without_a_zone_are_utc(text: str, shown: str) -> None:
     assert shown_time(to_micros(parse_time(text))) == shown
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("received", "expected"),
     [("complete", EventType.COMPLETE), ("PAUSED", EventType.OTHER), (None, EventType.OTHER)],
 )
-def test_an_unknown_event_type_is_other_and_case_does_not_matter(
-    given: str | None, meant: EventType
+def test_unknown_event_type_is_other_and_case_is_ignored(
+    received: str | None, expected: EventType
 ) -> None:
-    event = parse_event(_event(eventType=given), "hash")
+    event = parse_event(_event(eventType=received), "hash")
     assert isinstance(event, RunEvent)
-    assert event.type is meant
+    assert event.type is expected
 
 
-def test_null_facets_and_null_datasets_are_as_none_at_all() -> None:
+def test_null_facets_and_datasets_are_empty() -> None:
     run = {"runId": "not-a-uuid", "facets": None}
     event = parse_event(_event(run=run, inputs=None, outputs=[]), "hash")
     assert isinstance(event, RunEvent)
     assert (event.run_id, event.run_facets, event.inputs) == ("not-a-uuid", {}, ())
 
 
-def test_events_of_jobs_and_datasets_are_told_apart_by_what_they_hold() -> None:
+def test_job_and_dataset_events_are_recognized() -> None:
     job = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "a", "name": "b"}}
     dataset = {"eventTime": "2025-11-21T08:00:00Z", "dataset": {"namespace": "a", "name": "b"}}
     assert isinstance(parse_event(job, "hash"), JobEvent)
     assert isinstance(parse_event(dataset, "hash"), DatasetEvent)
 
 
-def test_the_identity_does_not_depend_on_white_space_or_the_order_of_keys() -> None:
+def test_identity_ignores_white_space_and_key_order() -> None:
     assert identity_of(load(b'{"b": 1, "a": [2]}')) == identity_of(load(b'{"a":[2],"b":1}'))
     assert canonical({"b": "ü", "a": 1.5}) == '{"a":1.5,"b":"ü"}'.encode()
 
 
-def test_what_is_no_json_is_refused_as_such() -> None:
+def test_invalid_json_is_rejected() -> None:
     with pytest.raises(BodyError, match="expected JSON"):
         load(b'{"eventType": ')
 
 
-def test_nesting_without_end_is_refused_and_not_a_crash() -> None:
+def test_deep_nesting_is_rejected() -> None:
     with pytest.raises(EventError):
         entry_of(b'{"password":' * 5_000 + b"1" + b"}" * 5_000)
     with pytest.raises(EventError):

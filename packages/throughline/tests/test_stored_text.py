@@ -25,7 +25,7 @@ pytestmark = pytest.mark.each_database
 
 
 def _take(live: Live, build: Any, *bodies: Any) -> None:
-    live.take(Batch([build.entry(body) for body in bodies]))
+    live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
 def test_nul_and_lone_surrogates_are_stored_as_escapes(log: EventLog) -> None:

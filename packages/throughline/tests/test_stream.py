@@ -65,7 +65,7 @@ class Client:
 
 
 def _take(live: Live, build: Any, *runs: str) -> None:
-    live.take(Batch([build.entry(build.run("START", run, "j", "08:00:00")) for run in runs]))
+    live.ingest(Batch([build.entry(build.run("START", run, "j", "08:00:00")) for run in runs]))
 
 
 def _runs(client: Client, number: int) -> list[tuple[int, str]]:
@@ -97,7 +97,7 @@ def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: An
     body = build.run("START", "r", "j", "08:00:00", facets={"x": {"text": "a\u2028b\x0bc"}})
     raw = orjson.dumps(body, option=orjson.OPT_INDENT_2).replace(b"\n", b"\r\n", 1)
     client = Client(port)
-    live.take(Batch([entry_of(raw)]))
+    live.ingest(Batch([entry_of(raw)]))
     assert client.event() == (1, body)
 
 
@@ -131,7 +131,7 @@ def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, buil
     text = {"x": {"text": "x" * 50_000}}
     for number in range(400):  # 20 MB: more than the buffers between server and client hold
         body = build.run("START", str(number), "j", "08:00:00", facets=text)
-        live.take(Batch([build.entry(body)]))
+        live.ingest(Batch([build.entry(body)]))
     expected = [(number + 1, str(number)) for number in range(400)]
     assert _runs(quick, 400) == expected
     assert _runs(slow, 400) == expected

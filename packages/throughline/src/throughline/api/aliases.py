@@ -49,6 +49,6 @@ def post_alias(live: LiveState, new: NewAlias) -> Response:
     now = time.time_ns() // 1_000
     with live.reading() as state:
         entry = alias_entry(state, new.one, new.other, now, is_removed=new.is_removed)
-    live.take(Batch([entry]))
+    live.ingest(Batch([entry]))
     with live.reading() as state:
         return answer(aliases(state), 201)

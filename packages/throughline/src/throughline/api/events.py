@@ -18,9 +18,9 @@ from throughline.graph.runs import find_run
 from throughline.projection import RunKey
 from throughline.spec import (
     RunEvent,
+    event_warnings,
     identity_of,
     load,
-    oddities,
     parse_event,
     parse_time,
     to_micros,
@@ -103,7 +103,7 @@ def list_odd(
         last = seq
         if (body := _loaded(text)) is None:
             continue
-        odd = [each._asdict() for each in islice(oddities(body), _MOST_ODDITIES)]
+        odd = [each._asdict() for each in islice(event_warnings(body), _MOST_ODDITIES)]
         if odd:
             found.append({"hash": identity_of(body), **_about(body), "odd": odd})
     else:

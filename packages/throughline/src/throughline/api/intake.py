@@ -33,7 +33,7 @@ _EVENT = {
     "outputs": [{"namespace": "hive://lake:9083", "name": "shop.orders"}],
 }
 _EVENTS = {"type": "array", "items": {"type": "object"}}
-_ERROR = {"path": "run.runId", "received": "nothing", "expected": "a text that is not empty"}
+_ERROR = {"path": "run.runId", "received": "nothing", "expected": "a non-empty string"}
 _SUMMARY = {
     "taken": 1,
     "repeated": 0,
@@ -74,7 +74,7 @@ async def post_lineage(request: Request) -> Response:
     if count is None:
         return Response(status_code=201)
     errors = [asdict(item) for item in items.listed]
-    counts = {"taken": receipt.taken, "repeated": receipt.repeated, "refused": items.rejected}
+    counts = {"taken": receipt.stored, "repeated": receipt.duplicates, "refused": items.rejected}
     code = 422 if items.rejected or items.unread else 201
     return answer({**counts, "unread": items.unread, "errors": errors}, code)
 
@@ -97,7 +97,7 @@ async def post_batch(request: Request) -> Response:
     """
     items, count = await _read(request, _batch_items)
     receipt = await _store(request, items.entries)
-    taken = receipt.taken + receipt.repeated
+    taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
     status = "success" if not failed else "partial_success" if taken else "failure"
     summary = {

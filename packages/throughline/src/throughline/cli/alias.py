@@ -27,4 +27,4 @@ def run_alias(
         now = time.time_ns() // 1_000
         with live.reading() as state:
             entry = alias_entry(state, one, other, now, is_removed=is_removed)
-        live.take(Batch([entry]))
+        live.ingest(Batch([entry]))

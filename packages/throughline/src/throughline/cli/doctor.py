@@ -97,13 +97,13 @@ def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
 
 def _is_odd(text: str) -> bool:
     from throughline.errors import EventError
-    from throughline.spec import load, oddities
+    from throughline.spec import event_warnings, load
 
     try:
         body = load(text)
     except EventError:
         return False  # a damaged row, which is a separate finding
-    return isinstance(body, dict) and any(True for _ in oddities(body))
+    return isinstance(body, dict) and any(True for _ in event_warnings(body))
 
 
 def _intake(

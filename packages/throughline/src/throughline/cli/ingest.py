@@ -16,7 +16,7 @@ from throughline.config import Settings
 from throughline.log import EventLog, use_rules
 from throughline.printable import escaped
 from throughline.projection.live import Batch, Live
-from throughline.spec import oddities
+from throughline.spec import event_warnings
 from throughline.terminal import SafeConsole
 
 Store = Callable[[Lines], tuple[int, int]]
@@ -59,7 +59,7 @@ def _summary(counts: Counter[str]) -> str:
 
 
 def _is_odd(body: str) -> bool:
-    return any(True for _ in oddities(orjson.loads(body)))
+    return any(True for _ in event_warnings(orjson.loads(body)))
 
 
 @contextmanager
@@ -74,8 +74,8 @@ def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
 
 def _into_log(live: Live) -> Store:
     def store(lines: Lines) -> tuple[int, int]:
-        receipt = live.take(Batch(lines.entries, lines.refusals))
-        return receipt.taken, receipt.repeated
+        receipt = live.ingest(Batch(lines.entries, lines.refusals))
+        return receipt.stored, receipt.duplicates
 
     return store
 

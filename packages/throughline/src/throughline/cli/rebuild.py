@@ -51,7 +51,7 @@ def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
         bodies = [json.dumps(event).encode() for event in events_of(settings, is_local=is_local)]
         anew = project(entry_of(body).event for body in reversed(bodies))
         pairs = [(each["one"], each["other"]) for each in every(ask, "aliases", {})]
-        anew.identity.join_by_hand({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
+        anew.identity.join_manually({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
         after = _plain(ask("export", {}))
         if before == after:
             return after, len(bodies), _plain(export(anew))

@@ -163,7 +163,7 @@ class SpoolTail:
                 position += len(chunk)
                 taken += len(chunk)
                 offset = Offset(name, inode, position, _digest(file, position))
-                self._live.take(Batch(lines.entries, lines.refusals, offset))
+                self._live.ingest(Batch(lines.entries, lines.refusals, offset))
                 self._offsets[name] = offset
         return taken
 
@@ -186,7 +186,7 @@ class SpoolTail:
         elif now - status.st_mtime >= self._remove_after:
             os.rename(path, path + _DRAINED)
             moved = Offset(name + _DRAINED, offset.inode, offset.position, offset.head)
-            self._live.take(Batch(offset=moved))
+            self._live.ingest(Batch(offset=moved))
             self._offsets[moved.path] = moved
             self._forget(name)
 

@@ -52,7 +52,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
     log = EventLog("sqlite://")
     try:
         live = Live(log)
-        live.take(Batch(list(entries)))
+        live.ingest(Batch(list(entries)))
         with live.reading() as state:
             identity = state.identity  # nothing else writes to this log
 

@@ -1,4 +1,4 @@
-"""Many names, one dataset."""
+"""Dataset identity: names, aliases and symlinks of one dataset."""
 
 from throughline.identity.classes import Identity, symlinks_of
 from throughline.identity.names import DatasetName, canonical_name, glue_table, is_location

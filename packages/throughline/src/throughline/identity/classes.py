@@ -1,9 +1,9 @@
-"""Names joined into datasets, with a result that no order of events can change.
+"""Join names into datasets, independently of the order of events.
 
-A union-find over canonical names. What events tell of a name only grows (it was a TABLE symlink, it
-was used by a producer), and the shown name of a dataset is the least of its names by rank, then
-text; both are order-free, so the classes and their shown names are too. Joins by hand can be taken
-back; as a union-find cannot forget, all joins are then made anew.
+A union-find over canonical names. The rank of a name only improves (it was a TABLE symlink, a
+producer used it), and the primary name of a dataset is its least name by rank, then by text.
+Neither depends on the order of events. Aliases can be removed; as a union-find cannot split, it is
+then rebuilt.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _TABLE, _NAME, _LOCATION = range(3)
 
 
 class Identity:
-    """Which names mean one dataset."""
+    """The names of each dataset."""
 
     def __init__(self) -> None:
-        self._told: dict[DatasetName, int] = {}
+        self._ranks_reported: dict[DatasetName, int] = {}
         self._symlinks: set[tuple[DatasetName, DatasetName]] = set()
-        self._by_hand: Set[tuple[DatasetName, DatasetName]] = frozenset()
-        self.changes = 0  # how often the shown name of a known name may have changed
+        self._manual_pairs: Set[tuple[DatasetName, DatasetName]] = frozenset()
+        self.changes = 0  # how often a primary name may have changed
         self._clear()
 
     def _clear(self) -> None:
@@ -36,11 +36,11 @@ class Identity:
         return name in self._parent
 
     def __iter__(self) -> Iterator[DatasetName]:
-        """The shown name of every dataset."""
+        """Iterate over the primary names of all datasets."""
         return iter(self._primary.values())
 
     def add(self, dataset: Dataset) -> DatasetName:
-        """Note a dataset and its symlinks; answers its own name in canonical spelling."""
+        """Add a dataset with its symlinks; return its own name in canonical spelling."""
         own = canonical_name(dataset.namespace, dataset.name)
         self._note(own, _LOCATION if is_location(own) else _NAME)
         for other, rank in _links(dataset):
@@ -49,39 +49,39 @@ class Identity:
             self._join(own, other)
         return own
 
-    def join_by_hand(self, pairs: Set[tuple[DatasetName, DatasetName]]) -> None:
-        """Join these pairs, and no others, besides those that symlinks join."""
-        if not self._by_hand <= pairs:
+    def join_manually(self, pairs: Set[tuple[DatasetName, DatasetName]]) -> None:
+        """Set the pairs that are joined in addition to those of symlinks."""
+        if not self._manual_pairs <= pairs:
             self.changes += 1
             self._clear()
-            for name, rank in self._told.items():
+            for name, rank in self._ranks_reported.items():
                 self._place(name, rank)
             for pair in self._symlinks:
                 self._join(*pair)
-        self._by_hand = pairs
+        self._manual_pairs = pairs
         for pair in pairs:
             for name in pair:
                 self._place(name, _LOCATION if is_location(name) else _NAME)
             self._join(*pair)
 
     def primary(self, name: DatasetName) -> DatasetName:
-        """The name under which a dataset is shown."""
+        """Return the primary name of a dataset, under which it is shown."""
         return self._primary[self._find(name)] if name in self._parent else name
 
     def table_name(self, name: DatasetName) -> DatasetName | None:
-        """Return the name that a TABLE symlink gives a dataset, if any does."""
-        shown = self.primary(name)
-        return shown if self._rank.get(shown) == _TABLE else None
+        """Return the primary name of a dataset if a TABLE symlink reports it, else None."""
+        primary = self.primary(name)
+        return primary if self._rank.get(primary) == _TABLE else None
 
     def names(self, name: DatasetName) -> list[DatasetName]:
-        """All names of a dataset, the shown one first."""
+        """Return all names of a dataset, the primary one first."""
         if name not in self._parent:
             return [name]
         root = self._find(name)
         return sorted(self._members[root], key=self._order)
 
     def _note(self, name: DatasetName, rank: int) -> None:
-        self._told[name] = min(rank, self._told.get(name, rank))
+        self._ranks_reported[name] = min(rank, self._ranks_reported.get(name, rank))
         self._place(name, rank)
 
     def _place(self, name: DatasetName, rank: int) -> None:
@@ -93,7 +93,7 @@ class Identity:
             return
         self._rank[name] = min(rank, self._rank[name])
         root = self._find(name)
-        self._show(root, min(self._primary[root], name, key=self._order))
+        self._set_primary(root, min(self._primary[root], name, key=self._order))
 
     def _join(self, one: DatasetName, other: DatasetName) -> None:
         big, small = self._find(one), self._find(other)
@@ -106,7 +106,7 @@ class Identity:
         self._members[big] += self._members.pop(small)
         self._primary[big] = min(self._primary[big], self._primary.pop(small), key=self._order)
 
-    def _show(self, root: DatasetName, name: DatasetName) -> None:
+    def _set_primary(self, root: DatasetName, name: DatasetName) -> None:
         if name != self._primary[root]:
             self.changes += 1
             self._primary[root] = name
@@ -124,12 +124,12 @@ class Identity:
 
 
 def symlinks_of(dataset: Dataset) -> list[DatasetName]:
-    """The other names that an event gives a dataset."""
+    """Return the symlinks of a dataset in an event."""
     return [other for other, _ in _links(dataset)]
 
 
 def _links(dataset: Dataset) -> Iterator[tuple[DatasetName, int]]:
-    """Each other name with its rank."""
+    """Yield every symlink with its rank."""
     identifiers = dataset.facets.get("symlinks", {}).get("identifiers")
     for symlink in identifiers if isinstance(identifiers, list) else ():
         if not isinstance(symlink, dict):

@@ -1,4 +1,4 @@
-"""One spelling for every way to write the same location."""
+"""Canonical names of datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOCATION = re.compile(r"(file$|s3://|gs://|hdfs:|abfss?:|wasbs?:|adl:|dbfs|oss:
 
 
 class DatasetName(NamedTuple):
-    """A name of a dataset in its one spelling."""
+    """A name of a dataset in canonical spelling."""
 
     namespace: str
     name: str
@@ -23,10 +23,10 @@ class DatasetName(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def canonical_name(namespace: str, name: str) -> DatasetName:
-    """Spell a name in one way.
+    """Return the canonical spelling of a name.
 
-    `s3://` for s3a and s3n, `file` + `/path` for every file form, and for a Glue table the ARN of
-    its catalog + `table/database/name`, also of the `aws:glue:` + `database.name` of old producers.
+    S3 buckets use `s3://` instead of s3a and s3n. Files use `file` + `/path`. Glue tables use the
+    ARN of their catalog + `table/database/name`, also for `aws:glue:` + `database.name`.
     """
     if _S3.match(namespace):
         bucket = _S3.sub("s3://", namespace).rstrip("/")
@@ -42,11 +42,11 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
 
 
 def glue_table(name: DatasetName) -> str | None:
-    """Return `database.name` of a Glue table, None for any other dataset."""
+    """Return `database.name` of a Glue table; None for any other dataset."""
     table = _GLUE_TABLE.fullmatch(name.name) if _GLUE.fullmatch(name.namespace) else None
     return ".".join(filter(None, table.groups())) if table else None
 
 
 def is_location(name: DatasetName) -> bool:
-    """Whether a name says where the data lies rather than what it is called."""
+    """Return True if a name is a storage location rather than a logical name."""
     return _LOCATION.match(name.namespace) is not None

@@ -68,7 +68,7 @@ def _alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     held = state.aliases.get((one, other))
     if held is None or stamp > held[0]:
         state.aliases[one, other] = (stamp, not event.is_removed)
-        state.identity.join_by_hand({pair for pair, (_, on) in state.aliases.items() if on})
+        state.identity.join_manually({pair for pair, (_, on) in state.aliases.items() if on})
 
 
 def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:

@@ -38,7 +38,7 @@ _MOST_BATCHES = 256
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one delivery brings: events, the lines it refused, and how far a file was read."""
+    """Events to ingest, with rejected lines and the new offset of a spool file."""
 
     entries: Sequence[Entry] = ()
     refusals: Sequence[Refusal] = ()
@@ -47,10 +47,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a batch."""
+    """The number of new and of already stored events of a batch."""
 
-    taken: int
-    repeated: int
+    stored: int
+    duplicates: int
 
 
 _Waiting = tuple[Batch, "Future[Receipt]"]
@@ -81,7 +81,7 @@ class Live:
             self.follow()
 
     def start(self) -> None:
-        """Start the writer; without it every `take` is its own transaction."""
+        """Start the writer; without it every `ingest` is its own transaction."""
         self._thread = threading.Thread(target=self._write, name="throughline-writer", daemon=True)
         self._thread.start()
 
@@ -101,7 +101,7 @@ class Live:
             self._waiting.put((batch, future))
         return future
 
-    def take(self, batch: Batch) -> Receipt:
+    def ingest(self, batch: Batch) -> Receipt:
         """Hand over a batch and wait for it."""
         return self.submit(batch).result()
 

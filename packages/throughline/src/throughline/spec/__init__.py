@@ -1,4 +1,4 @@
-"""The only door to the OpenLineage schema: bytes in, frozen events out."""
+"""Parse and validate OpenLineage events into immutable values."""
 
 from throughline.spec.canonical import canonical, dump, identity_of
 from throughline.spec.column_lineage import (
@@ -23,6 +23,7 @@ from throughline.spec.event import (
     Logged,
     RunEvent,
 )
+from throughline.spec.event_warnings import EventWarning, event_warnings
 from throughline.spec.explicit_lineage import (
     DatasetId,
     Entry,
@@ -30,7 +31,6 @@ from throughline.spec.explicit_lineage import (
     parse_entries,
 )
 from throughline.spec.limits import check_limits
-from throughline.spec.odd import Oddity, oddities
 from throughline.spec.parse import (
     load,
     load_plain,
@@ -58,7 +58,7 @@ __all__ = [
     "JobRef",
     "Legacy",
     "Logged",
-    "Oddity",
+    "EventWarning",
     "RunEvent",
     "Transformation",
     "canonical",
@@ -68,7 +68,7 @@ __all__ = [
     "identity_of",
     "load",
     "load_plain",
-    "oddities",
+    "event_warnings",
     "parse_alias",
     "parse_columns",
     "parse_derivation",

@@ -1,8 +1,8 @@
 """Canonical JSON and the identity of an event.
 
-The canonical form is UTF-8 JSON without white space, keys sorted by their bytes, as orjson writes
-it. The identity of an event is the SHA-256 of the canonical form of what the log keeps, so that the
-log can prove itself and the same event is the same row whoever delivers it, and however often.
+The canonical form is UTF-8 JSON without white space, with keys sorted by their bytes, as orjson
+writes it. The identity of an event is the SHA-256 of the canonical form of its stored JSON. An
+event that arrives repeatedly is therefore one row, and the log can be verified.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from throughline.errors import EventError
 
 
 def dump(body: Any, option: int = 0) -> bytes:
-    """The JSON of a decoded body.
+    """Encode a decoded body as JSON.
 
     Raises:
-        EventError: it holds what JSON cannot say, such as half of a character.
+        EventError: the body contains a value that JSON cannot represent, such as a lone surrogate.
     """
     try:
         return orjson.dumps(body, option=option)
@@ -28,10 +28,10 @@ def dump(body: Any, option: int = 0) -> bytes:
 
 
 def canonical(body: Any) -> bytes:
-    """The canonical JSON of a body."""
+    """Return the canonical JSON of a body."""
     return dump(body, orjson.OPT_SORT_KEYS)
 
 
 def identity_of(body: Any) -> str:
-    """The identity of a body: 64 hexadecimal digits."""
+    """Return the identity of a body, 64 hexadecimal digits."""
     return hashlib.sha256(canonical(body)).hexdigest()

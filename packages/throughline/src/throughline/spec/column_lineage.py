@@ -1,4 +1,4 @@
-"""Column lineage of one columnLineage facet, parsed once into typed links.
+"""Column lineage of one columnLineage facet, parsed into typed links.
 
 The facet has two parts (OpenLineage, ColumnLineageDatasetFacet 1-2-0). `fields` maps each column of
 the dataset to the columns that it is computed from. `dataset` lists columns that affect every row
@@ -26,7 +26,7 @@ EVERY_ROW = ""
 """The target field of a link that affects the dataset as a whole rather than one column."""
 
 UNKNOWN_COLUMN = ""
-"""The source field of a link of which only the source dataset is known."""
+"""The source field of a link that names only its source dataset."""
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 
@@ -51,14 +51,14 @@ class Transformation(NamedTuple):
 
 
 class Legacy(NamedTuple):
-    """The transformation of a whole column in the facet's first form, which newer ones omit."""
+    """The transformation of a whole column, as older versions of the facet report it."""
 
     type: str | None = None
     description: str | None = None
 
 
 class ColumnLink(NamedTuple):
-    """A column of the facet's dataset (or EVERY_ROW) and one source column of it."""
+    """A column of the facet's dataset (or EVERY_ROW) with one of its source columns."""
 
     target: str
     namespace: str
@@ -70,7 +70,7 @@ class ColumnLink(NamedTuple):
     @property
     def is_direct(self) -> bool:
         """True if the target takes its value from the source, or if the link has no details."""
-        return not self.transformations or any(each.is_direct for each in self.transformations)
+        return not self.transformations or any(item.is_direct for item in self.transformations)
 
 
 class ColumnLineage(NamedTuple):
@@ -81,36 +81,36 @@ class ColumnLineage(NamedTuple):
 
 
 def parse_columns(facet: dict[str, Any]) -> ColumnLineage:
-    """Parse a columnLineage facet; parts of an unexpected shape are left out."""
+    """Parse a columnLineage facet; ignore parts of an unexpected shape."""
     columns: dict[str, Legacy] = {}
     links: list[ColumnLink] = []
     fields = facet.get("fields")
-    for name, stated in fields.items() if isinstance(fields, dict) else ():
-        if isinstance(stated, dict):
+    for name, field in fields.items() if isinstance(fields, dict) else ():
+        if isinstance(field, dict):
             legacy = Legacy(
-                _text(stated.get("transformationType")),
-                _text(stated.get("transformationDescription")),
+                _text(field.get("transformationType")),
+                _text(field.get("transformationDescription")),
             )
             columns[str(name)] = legacy
-            links += _links(str(name), stated.get("inputFields"), legacy)
+            links += _links(str(name), field.get("inputFields"), legacy)
     links += _links(EVERY_ROW, facet.get("dataset"), Legacy())
     return ColumnLineage(columns, tuple(links))
 
 
 def source_datasets(facet: dict[str, Any]) -> set[tuple[str, str]]:
-    """Return (namespace, name) of every dataset that a facet takes columns from.
+    """Return (namespace, name) of every source dataset of a facet.
 
     Called for each event received, so it builds no links.
     """
     fields = facet.get("fields")
-    stated = (
+    inputs_of_fields = (
         [item.get("inputFields") for item in objects(list(fields.values()))]
         if isinstance(fields, dict)
         else []
     )
     return {
         (item["namespace"], item["name"])
-        for inputs in (*stated, facet.get("dataset"))
+        for inputs in (*inputs_of_fields, facet.get("dataset"))
         for item in objects(inputs)
         if is_name(item.get("namespace")) and is_name(item.get("name"))
     }
@@ -123,7 +123,7 @@ def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
             continue
         kinds = transformations_of(item)
         if target == EVERY_ROW:
-            kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_UNSTATED,))
+            kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_NO_TRANSFORMATION,))
         direct = [kind for kind in kinds if kind.is_direct]
         is_masked = str(legacy.type).upper() == "MASKED" or (
             bool(direct) and all(kind.is_masking for kind in direct)
@@ -131,30 +131,30 @@ def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
         yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
 
 
-_UNSTATED = Transformation(INDIRECT)
+_NO_TRANSFORMATION = Transformation(INDIRECT)
 
 
 def transformations_of(item: dict[str, Any]) -> tuple[Transformation, ...]:
-    """Return the transformations that an input of a facet states."""
+    """Return the transformations of an input of a facet."""
     return tuple(_transformation(kind) for kind in objects(item.get("transformations")))
 
 
-def _transformation(stated: dict[str, Any]) -> Transformation:
+def _transformation(item: dict[str, Any]) -> Transformation:
     return Transformation(
-        str(stated.get("type") or DIRECT),
-        _text(stated.get("subtype")),
-        _text(stated.get("description")),
-        stated.get("masking") is True,
+        str(item.get("type") or DIRECT),
+        _text(item.get("subtype")),
+        _text(item.get("description")),
+        item.get("masking") is True,
     )
 
 
 def is_name(value: Any) -> bool:
-    """Return whether a value can be the name of something."""
+    """Return True for a non-empty string."""
     return isinstance(value, str) and value != ""
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a value that should be a list of them."""
+    """Return the objects in a list; an empty list for a value that is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

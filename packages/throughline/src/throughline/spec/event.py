@@ -1,4 +1,4 @@
-"""OpenLineage events as frozen values; facets stay the dicts that they were."""
+"""OpenLineage events as immutable values; facets stay plain dicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Facets = dict[str, dict[str, Any]]
 
 
 class EventType(StrEnum):
-    """What an event says about its run."""
+    """The type of a run event."""
 
     START = "START"
     RUNNING = "RUNNING"
@@ -21,7 +21,7 @@ class EventType(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether a run is over after this event."""
+        """True for the types that end a run."""
         return self in (EventType.COMPLETE, EventType.FAIL, EventType.ABORT)
 
 
@@ -44,7 +44,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """Something happened to a run."""
+    """A state change of a run, with its job, inputs and outputs."""
 
     time: int
     hash: str
@@ -59,7 +59,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """A job is declared apart from any run."""
+    """A job reported without a run."""
 
     time: int
     hash: str
@@ -71,7 +71,7 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class DatasetEvent:
-    """A dataset is described apart from any job."""
+    """A dataset reported without a job."""
 
     time: int
     hash: str
@@ -80,16 +80,16 @@ class DatasetEvent:
 
 @dataclass(frozen=True, slots=True)
 class AliasEvent:
-    """Somebody says that two names mean one dataset, or no longer says so."""
+    """An alias that joins two names of one dataset, or its removal; created by a user."""
 
     time: int
     hash: str
-    names: tuple[tuple[str, str], tuple[str, str]]  # (namespace, name) of each
+    names: tuple[tuple[str, str], tuple[str, str]]  # two (namespace, name)
     is_removed: bool
 
 
 Event = RunEvent | JobEvent | DatasetEvent
-"""What OpenLineage knows."""
+"""An event of the OpenLineage specification."""
 
 Logged = Event | AliasEvent
-"""What the log knows."""
+"""An event that the log stores."""

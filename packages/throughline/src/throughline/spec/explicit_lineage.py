@@ -1,8 +1,8 @@
-"""Explicit lineage: the `lineage` facet of a job or a dataset, parsed once into typed entries.
+"""Explicit lineage: the `lineage` facet of a job or a dataset, parsed into typed entries.
 
-An event with the facet states its edges; inputs × outputs is then not inferred (OpenLineage,
-proposals/explicit_lineage_facet: LineageJobFacet and LineageDatasetFacet, experimental). Each entry
-names one target and what feeds into it. Parts of an unexpected shape are left out.
+An event with this facet states its edges, so they are not inferred from inputs × outputs
+(OpenLineage, proposals/explicit_lineage_facet: LineageJobFacet and LineageDatasetFacet,
+experimental). Each entry has one target and its sources. Parts of an unexpected shape are ignored.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from throughline.spec.column_lineage import (
 )
 from throughline.spec.event import Dataset, JobRef
 
-__all__ = ["DatasetId", "Entry", "parse_derivation", "parse_entries", "with_stated"]
+__all__ = ["DatasetId", "Entry", "parse_derivation", "parse_entries", "with_lineage_datasets"]
 
 
 class DatasetId(NamedTuple):
-    """A dataset as a facet names it."""
+    """The namespace and name of a dataset, as a facet spells them."""
 
     namespace: str
     name: str
@@ -36,7 +36,7 @@ class DatasetId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One target with its sources; without a target, it is the event's own job."""
+    """One target with its sources; a target of None is the event's own job."""
 
     target: DatasetId | JobRef | None
     is_job: bool
@@ -48,34 +48,34 @@ class Entry:
 
 
 def parse_entries(facet: dict[str, Any]) -> tuple[Entry, ...]:
-    """Parse the facet of a job."""
+    """Parse the lineage facet of a job."""
     return tuple(
         entry for stated in objects(facet.get("entries")) if (entry := _entry(stated)) is not None
     )
 
 
 def parse_derivation(facet: dict[str, Any], target: DatasetId) -> Entry:
-    """Parse the facet of a dataset, such as a view, that is derived without a job."""
+    """Parse the lineage facet of a dataset, such as a view, that is derived without a job."""
     return _parse(facet, target, is_job=False)
 
 
-def with_stated(
+def with_lineage_datasets(
     facet: dict[str, Any], inputs: tuple[Dataset, ...], outputs: tuple[Dataset, ...]
 ) -> tuple[tuple[Dataset, ...], tuple[Dataset, ...]]:
-    """Return the inputs and outputs of an event, completed with the datasets its facet names.
+    """Return the inputs and outputs of an event with the datasets that its lineage facet adds.
 
-    Producers must list them anyway; one that only another job reads is no input of this one.
+    Producers should list them anyway. A dataset that only another job reads is not an input.
     """
     entries = parse_entries(facet)
     own = [entry for entry in entries if not entry.is_job or entry.target is None]
     sources = (source for entry in own for source in sorted(entry.datasets))
     targets = (entry.target for entry in entries if isinstance(entry.target, DatasetId))
-    return _completed(inputs, sources), _completed(outputs, targets)
+    return _with_missing(inputs, sources), _with_missing(outputs, targets)
 
 
-def _completed(listed: tuple[Dataset, ...], named: Iterable[DatasetId]) -> tuple[Dataset, ...]:
-    known = {(item.namespace, item.name) for item in listed}
-    return (*listed, *(Dataset(*each) for each in dict.fromkeys(named) if each not in known))
+def _with_missing(listed: tuple[Dataset, ...], named: Iterable[DatasetId]) -> tuple[Dataset, ...]:
+    present = {(item.namespace, item.name) for item in listed}
+    return (*listed, *(Dataset(*item) for item in dict.fromkeys(named) if item not in present))
 
 
 def _entry(stated: dict[str, Any]) -> Entry | None:
@@ -114,15 +114,15 @@ def _parse(stated: dict[str, Any], target: DatasetId | JobRef | None, *, is_job:
             JobRef(item["namespace"], item["name"]) for item in named if item.get("type") == "JOB"
         ),
         ColumnLineage(
-            {field: _made_by_job(items) for field, items in by_field.items()}, tuple(links)
+            {field: _own_transformation(items) for field, items in by_field.items()}, tuple(links)
         ),
     )
 
 
 def _links(target: str, item: dict[str, Any]) -> Iterator[ColumnLink]:
-    """Yield the column link of one input, if it has any.
+    """Yield the column link of one input, if it has one.
 
-    An input of the whole target that names no column is an edge between datasets only.
+    An input of the whole target without a column is an edge between datasets only.
     """
     namespace, name, field = (item.get(key) for key in ("namespace", "name", "field"))
     if item.get("type") != "DATASET" or not (is_name(namespace) and is_name(name)):
@@ -137,10 +137,14 @@ def _links(target: str, item: dict[str, Any]) -> Iterator[ColumnLink]:
     yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
 
 
-def _made_by_job(items: list[dict[str, Any]]) -> Legacy:
-    """Return how the event's own job computes a column, if an input without identity says so."""
-    own = (item for item in items if item.get("type") == "JOB" and not is_name(item.get("name")))
-    kinds: Iterator[Transformation] = (kind for item in own for kind in transformations_of(item))
+def _own_transformation(items: list[dict[str, Any]]) -> Legacy:
+    """Return how the event's own job computes a column: an input of type JOB without a name."""
+    own_inputs = (
+        item for item in items if item.get("type") == "JOB" and not is_name(item.get("name"))
+    )
+    kinds: Iterator[Transformation] = (
+        kind for item in own_inputs for kind in transformations_of(item)
+    )
     kind = next(kinds, None)
     return Legacy(kind.subtype or kind.type, kind.description) if kind else Legacy()
 

@@ -1,8 +1,8 @@
-"""Parse what real producers send; refuse only what cannot be placed.
+"""Parse the events that producers send in practice; reject only those without an identity.
 
-Taken as they come: 1.x events, lower-case and unknown event types (as OTHER), a missing `producer`,
-`_producer` or `schemaURL`, null facets, times without a zone. Refused, with path, value and what
-was expected: no time, no run id, no name or namespace of a job or a dataset.
+Accepted: 1.x events, lower-case and unknown event types (as OTHER), a missing `producer`,
+`_producer` or `schemaURL`, null facets, times without a zone. Rejected, with path, value and
+expected value: no time, no run id, no name or namespace of a job or a dataset.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from throughline.spec.event import (
     JobRef,
     RunEvent,
 )
-from throughline.spec.explicit_lineage import with_stated
+from throughline.spec.explicit_lineage import with_lineage_datasets
 from throughline.spec.times import parse_time, to_micros
 
 
 def load(raw: bytes | str) -> Any:
-    """Decode JSON; also Python's dialect, whose NaN a careless producer lets through."""
+    """Decode JSON; accept the NaN and Infinity of Python's dialect."""
     return load_plain(raw.encode() if isinstance(raw, str) else raw)[1]
 
 
 def load_plain(raw: bytes) -> tuple[bytes, Any]:
-    """The same as standard JSON, byte for byte what it was unless it was not quite that; decoded.
+    """Return standard JSON and its decoded form; the JSON is unchanged if it was standard JSON.
 
     Raises:
-        BodyError: it is no JSON.
-        EventError: it holds what JSON cannot say, such as half of a character.
+        BodyError: the text is not JSON.
+        EventError: it contains a value that JSON cannot represent, such as a lone surrogate.
     """
     try:
         return raw, orjson.loads(raw)
@@ -53,7 +53,7 @@ def load_plain(raw: bytes) -> tuple[bytes, Any]:
 
 
 def parse_event(body: Any, digest: str) -> Event:
-    """The event of a decoded body whose identity is `digest`."""
+    """Parse a decoded body whose identity is `digest`. Raises EventError."""
     event = _object(body, "$")
     time = _time(event.get("eventTime"))
     kind = kind_of(event)
@@ -65,7 +65,7 @@ def parse_event(body: Any, digest: str) -> Event:
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
     if "lineage" in facets:
-        inputs, outputs = with_stated(facets["lineage"], inputs, outputs)
+        inputs, outputs = with_lineage_datasets(facets["lineage"], inputs, outputs)
     if kind == "job":
         return JobEvent(time, digest, ref, facets, inputs, outputs)
     run = _object(event.get("run"), "run")
@@ -76,14 +76,14 @@ def parse_event(body: Any, digest: str) -> Event:
 
 
 def parse_alias(body: Any, digest: str) -> AliasEvent:
-    """The alias of a decoded body, as only throughline itself writes it."""
+    """Parse the decoded body of an alias, a format that only throughline writes."""
     first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
     names = (first.namespace, first.name), (second.namespace, second.name)
     return AliasEvent(_time(body.get("eventTime")), digest, names, body.get("isRemoved") is True)
 
 
 def kind_of(event: dict[str, Any]) -> str:
-    """Which of the three kinds of events a body is: run, job or dataset."""
+    """Return the kind of an event: run, job or dataset."""
     if event.get("run") is not None:
         return "run"
     schema = event.get("schemaURL")
@@ -96,7 +96,7 @@ def kind_of(event: dict[str, Any]) -> str:
 
 
 def with_parent(facets: Facets) -> Facets:
-    """Return the facets of a run with `parentRun`, the parent facet's first name, as `parent`."""
+    """Return the facets of a run with `parentRun`, the parent facet's old name, as `parent`."""
     if "parentRun" not in facets:
         return facets
     others = {name: facet for name, facet in facets.items() if name != "parentRun"}
@@ -112,7 +112,7 @@ def _object(value: Any, path: str) -> dict[str, Any]:
 def _text(value: Any, path: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
-    raise EventError(path, value, "a text that is not empty")
+    raise EventError(path, value, "a non-empty string")
 
 
 def _time(value: Any) -> int:
@@ -129,7 +129,7 @@ def _type(value: Any) -> EventType:
 
 
 def run_id_of(text: str) -> str:
-    """A run id in its one spelling; what is no UUID stays as it is."""
+    """Return a run id in canonical spelling; one that is not a UUID stays unchanged."""
     try:
         return str(uuid.UUID(text))
     except ValueError:

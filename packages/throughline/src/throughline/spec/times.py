@@ -1,4 +1,4 @@
-"""Event times: anything ISO 8601 in, microseconds since the epoch inside, Marquez's form out."""
+"""Event times: parse ISO 8601, store microseconds since 1970, print Marquez's format."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ _REGION = re.compile(r"\[[^\]]*\]$")
 
 
 def parse_time(text: str) -> datetime:
-    """Read an ISO 8601 time; one without a zone is UTC. Raises ValueError or OverflowError."""
+    """Parse an ISO 8601 time; one without a zone is UTC. Raises ValueError or OverflowError."""
     moment = datetime.fromisoformat(without_region(text))
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def without_region(text: str) -> str:
-    """The text of a time without the name of a region after its offset."""
+    """Return the text of a time without the region name after its offset."""
     return _REGION.sub("", text.strip())
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970, exactly."""
+    """Return the microseconds since 1970."""
     return (moment - _EPOCH) // _MICRO
 
 
 def from_micros(micros: int) -> datetime:
-    """Return a moment from microseconds since 1970, within the years 1 to 9999."""
+    """Convert microseconds since 1970 to a datetime, limited to the years 1 to 9999."""
     return _EPOCH + timedelta(microseconds=min(max(micros, _FIRST), _LAST))
 
 
 def shown_time(micros: int | None) -> str | None:
-    """Return an instant as Marquez prints it: Z, and no fraction, milliseconds or microseconds.
+    """Format a time as Marquez does: Z, and no fraction, milliseconds or microseconds.
 
-    Times after the year 9999 are shown as its end.
+    Times outside the years 1 to 9999 are shown as the nearest of them.
     """
     if micros is None:
         return None
     if not _FIRST <= micros <= _LAST:
         micros = min(max(micros, _FIRST), _LAST)
-    # Without a zone isoformat writes none, and it is ten times as fast as strftime.
+    # isoformat of a time without a zone is ten times as fast as strftime.
     moment = _START + timedelta(microseconds=micros)
     if not moment.microsecond:
         return f"{moment.isoformat()}Z"

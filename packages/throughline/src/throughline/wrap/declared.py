@@ -91,7 +91,7 @@ def _texts(value: Any, path: str) -> tuple[str, ...]:
 def _text(value: Any, path: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
-    raise _wrong(path, value, "a text that is not empty")
+    raise _wrong(path, value, "a non-empty string")
 
 
 def _wrong(path: str, received: Any, expected: str) -> ConfigError:

@@ -46,7 +46,7 @@ _ERRORS = {
     ),
     422: (
         "an event cannot be placed",
-        "run.runId: received nothing, expected a text that is not empty",
+        "run.runId: received nothing, expected a non-empty string",
     ),
     503: (
         "overloaded, or no response from the store; retry later",
@@ -95,7 +95,7 @@ _ERROR = {
         },
         "path": {"type": "string", "examples": ["run.runId"]},
         "received": {"type": "string", "examples": ["nothing"]},
-        "expected": {"type": "string", "examples": ["a text that is not empty"]},
+        "expected": {"type": "string", "examples": ["a non-empty string"]},
     },
     "required": ["code", "message"],
 }

@@ -40,7 +40,7 @@ def sample() -> Live:
         "/var/spool/lineage/shop.jsonl:3", "$: received 'oops', expected JSON", "oops"
     )
     live = Live(log)
-    live.take(Batch([entry_of(raw) for raw in sample_events()], refusals=[refused]))
+    live.ingest(Batch([entry_of(raw) for raw in sample_events()], refusals=[refused]))
     with live.reading() as state:
         at = parse_time("2025-11-21T09:00:00Z")
         twin = "dataset:postgres://db:5432:shop.public.imported"
@@ -51,7 +51,7 @@ def sample() -> Live:
             to_micros(at),
             is_removed=False,
         )
-    live.take(Batch([alias]))
+    live.ingest(Batch([alias]))
     add_key(log, "spark", ["write"])
     alerts = Alerts(log)
     alerts.fire("failed loads", [(run_id(8), _alert())], [0])

@@ -67,5 +67,5 @@ def _sample() -> Live:
     place = f"file:/throughline-sample-{uuid.uuid4()}?vfs=memdb&uri=true"
     live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER, PRESENT.timestamp)
     events = rides(PRESENT - _NEWEST_END)
-    live.take(Batch([entry_of(orjson.dumps(body)) for body in events]))
+    live.ingest(Batch([entry_of(orjson.dumps(body)) for body in events]))
     return live

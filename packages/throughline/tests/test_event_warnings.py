@@ -1,4 +1,4 @@
-"""What is odd about events that are taken nevertheless."""
+"""Warnings about events that are accepted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fastapi.testclient import TestClient
 from throughline.api import make_app
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.spec import load, oddities
+from throughline.spec import event_warnings, load
 
 _URI = "https://example.org/x"
 
 
 def _event(**changes: Any) -> dict[str, Any]:
-    """An event that nothing is odd about, with changes."""
+    """Return a valid event with changes."""
     event: dict[str, Any] = {
         "eventType": "COMPLETE",
         "eventTime": "2025-11-21T08:00:00+01:00[Europe/Paris]",
@@ -57,7 +57,7 @@ _HALF = {"type": "JOB", "name": "half"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "odd"),
+    ("changes", "expected"),
     [
         ({}, []),
         ({"job": _job(entries=[{**_TABLE, "inputs": [_TABLE, {"type": "JOB"}]}])}, []),
@@ -122,37 +122,37 @@ _HALF = {"type": "JOB", "name": "half"}
         ({"inputs": _symlinks()}, [("inputs[0].facets.symlinks.identifiers", "nothing")]),
     ],
 )
-def test_an_oddity_is_named_with_its_path_and_value(
-    changes: dict[str, Any], odd: list[tuple[str, str]]
+def test_warning_has_path_and_received_value(
+    changes: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     body = _event(**changes)
     entry_of(orjson.dumps(body))
-    found = list(oddities(body))
-    assert [(each.path, each.received) for each in found] == odd
-    assert all(each.expected for each in found)
+    received = list(event_warnings(body))
+    assert [(warning.path, warning.received) for warning in received] == expected
+    assert all(warning.expected for warning in received)
 
 
-def test_job_and_dataset_events_are_looked_at_by_their_own_rules() -> None:
+def test_job_and_dataset_events_have_their_own_rules() -> None:
     job = _event(run=None, schemaURL=_URI)
     del job["eventType"]
-    assert list(oddities(job)) == []
+    assert list(event_warnings(job)) == []
     dataset = {**job, "job": None, "dataset": {"namespace": "n", "name": "m", "facets": 3}}
     del dataset["job"], dataset["inputs"], dataset["outputs"]
-    assert [each.path for each in oddities(dataset)] == ["dataset.facets"]
+    assert [warning.path for warning in event_warnings(dataset)] == ["dataset.facets"]
 
 
 @pytest.fixture
 def mixed(live: Live) -> Live:
-    """Five odd events between five good ones."""
+    """Return a log of five events with warnings and five without, alternating."""
     for number in range(10):
         kind = "COMPLETE" if number % 2 else "done"
         time = f"2025-11-21T08:00:{number:02}Z"
-        live.take(Batch([entry_of(orjson.dumps(_event(eventType=kind, eventTime=time)))]))
+        live.ingest(Batch([entry_of(orjson.dumps(_event(eventType=kind, eventTime=time)))]))
     return live
 
 
 @pytest.mark.each_database
-def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live) -> None:
+def test_events_with_warnings_are_listed_newest_first(mixed: Live) -> None:
     with TestClient(make_app(mixed)) as client:
         page = client.get("/api/v2/events/odd?limit=2").json()
         found = page["items"]
@@ -160,7 +160,7 @@ def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live
             page = client.get(f"/api/v2/events/odd?limit=2&cursor={page['next']}").json()
             assert len(page["items"]) <= 2
             found += page["items"]
-    assert [each["eventTime"][-3:-1] for each in found] == ["08", "06", "04", "02", "00"]
+    assert [event["eventTime"][-3:-1] for event in found] == ["08", "06", "04", "02", "00"]
     assert found[0]["job"] == {"namespace": "demo", "name": "job"}
     assert found[0]["odd"][0] | {"expected": ""} == {
         "path": "eventType",
@@ -170,7 +170,7 @@ def test_odd_events_are_listed_page_by_page_the_last_to_arrive_first(mixed: Live
 
 
 @pytest.mark.each_database
-def test_a_page_of_the_latest_events_begins_before_a_seq(log: EventLog) -> None:
+def test_latest_events_start_before_a_seq(log: EventLog) -> None:
     times = [f"2025-11-21T08:00:0{number}Z" for number in range(3)]
     log.append([entry_of(orjson.dumps(_event(eventTime=time))) for time in times])
     assert [seq for seq, _ in log.latest(None, 2)] == [3, 2]
@@ -181,11 +181,11 @@ def _bodies(file: Path, form: str = "jsonl") -> list[Any]:
     raw = file.read_bytes()
     texts = raw.splitlines() if form == "jsonl" else [raw]
     bodies = [load(text) for text in texts if text.strip()]
-    return [each for body in bodies for each in (body if isinstance(body, list) else [body])]
+    return [event for body in bodies for event in (body if isinstance(body, list) else [body])]
 
 
 @pytest.mark.replay
-def test_every_shared_event_is_taken_or_refused_and_never_a_5xx(
+def test_every_shared_event_is_accepted_or_rejected_without_server_error(
     shared: Path, tmp_path: Path
 ) -> None:
     log = EventLog(str(tmp_path / "log.db"))
@@ -198,29 +198,29 @@ def test_every_shared_event_is_taken_or_refused_and_never_a_5xx(
             bodies = _bodies(folder / row["file"], row["form"])
             answer = client.post("/api/v1/lineage/batch", json=bodies)
             assert answer.status_code in (200, 207, 422), row["file"]
-            failed = {each["index"] for each in answer.json()["failed_events"]}
+            failed = {event["index"] for event in answer.json()["failed_events"]}
             for index, body in enumerate(bodies):
-                odd = index not in failed and any(oddities(body))
-                what = "refused" if index in failed else "odd" if odd else "clean"
-                found[row["cls"], what] += 1
+                warned = index not in failed and any(event_warnings(body))
+                category = "rejected" if index in failed else "warned" if warned else "clean"
+                found[row["cls"], category] += 1
     assert found == {
         ("captured", "clean"): 582,
-        ("captured", "odd"): 15,
-        ("captured", "refused"): 1,  # its run has no id
+        ("captured", "warned"): 15,
+        ("captured", "rejected"): 1,  # its run has no id
         ("edge-cases", "clean"): 3,
-        ("edge-cases", "odd"): 22,
-        ("edge-cases", "refused"): 1,
+        ("edge-cases", "warned"): 22,
+        ("edge-cases", "rejected"): 1,
         ("golden", "clean"): 42,
-        ("golden", "odd"): 280,
-        ("golden", "refused"): 5,  # patterns of tests, without run id or name
+        ("golden", "warned"): 280,
+        ("golden", "rejected"): 5,  # patterns of tests, without run id or name
         ("handmade", "clean"): 34,
-        ("handmade", "odd"): 79,
-        ("handmade", "refused"): 5,  # no events, or without a time
+        ("handmade", "warned"): 79,
+        ("handmade", "rejected"): 5,  # no events, or without a time
     }
     log.close()
 
 
-def test_nothing_is_odd_about_what_this_stack_emits(shared: Path) -> None:
+def test_events_of_this_stack_have_no_warnings(shared: Path) -> None:
     for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for body in _bodies(file):
-            assert list(oddities(body)) == [], file.name
+            assert list(event_warnings(body)) == [], file.name

@@ -1,4 +1,4 @@
-"""What of an explicit lineage facet cannot be understood and is passed over."""
+"""Problems of explicit lineage facets: the parts that cannot be parsed and are ignored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from throughline.spec.column_lineage import is_name
 
 
 class Problem(NamedTuple):
-    """A path within the event, what is there, and what was expected."""
+    """A path within the event, the value received and the expected one."""
 
     path: str
     received: object
@@ -17,7 +17,7 @@ class Problem(NamedTuple):
 
 
 def problems_of_job(facet: dict[str, Any], path: str) -> Iterator[Problem]:
-    """Yield what is wrong with the facet of a job."""
+    """Yield the problems of a job's facet."""
     entries = facet.get("entries")
     if not isinstance(entries, list):
         yield Problem(f"{path}.entries", entries, "a list of entries")
@@ -30,7 +30,7 @@ def problems_of_job(facet: dict[str, Any], path: str) -> Iterator[Problem]:
 
 
 def problems_of_dataset(facet: dict[str, Any], path: str) -> Iterator[Problem]:
-    """Yield what is wrong with the inputs and fields of an entry, or of a dataset's facet."""
+    """Yield the problems in the inputs and fields of an entry or of a dataset's facet."""
     if "entries" in facet:
         yield Problem(f"{path}.entries", "entries", "inputs and fields; entries are for jobs")
     yield from _inputs(facet, path)
@@ -47,7 +47,7 @@ def problems_of_dataset(facet: dict[str, Any], path: str) -> Iterator[Problem]:
 
 
 def misplaced(path: str) -> Problem:
-    """Return the problem of a dataset's facet in an event that is not about a dataset."""
+    """Return the problem of a dataset's facet outside a DatasetEvent."""
     return Problem(path, "a lineage facet", "the lineage facet of the job; this one is not used")
 
 
