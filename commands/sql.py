@@ -21,7 +21,8 @@ from lakehouse.settings import Settings
 from spark_jobs.session import open_session
 
 ROWS = 1_000
-
+LINEAGE = {"spark.openlineage.job.tags": "ad-hoc"}
+"""Spark configuration of the query's lineage: the lineage server expects no next run of it."""
 
 READING_COMMANDS = ("Show", "Describe", "Explain")
 """Name prefixes of Spark commands that change nothing."""
@@ -52,7 +53,7 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     log = settings.state_dir / "logs" / "sql.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with _stderr_into(log), open_session(settings, "sql") as spark:
+        with _stderr_into(log), open_session(settings, "sql", LINEAGE) as spark:
             spark.sql(f"USE {CATALOG}.{DATABASE}")
             if not may_write:
                 if command := writing_command(spark, query):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -119,3 +120,16 @@ def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> No
     allowed = _sql(lake, drop, "--write")
     assert allowed.returncode == 0, allowed.stderr
     assert load_table(lake, table) is None
+    assert _tags(lake) == {"sql": [{"ad-hoc"}], "sql.drop_table": [{"ad-hoc"}]}
+
+
+def _tags(lake: Settings) -> dict[str, list[set[str]]]:
+    """Return the different sets of tags of each job in the lineage of the newest `./run sql`."""
+    newest = max(lake.spool_dir.glob("spark-sql-*"), key=lambda path: path.stat().st_mtime)
+    found: dict[str, list[set[str]]] = {}
+    for event in map(json.loads, newest.read_text().splitlines()):
+        tags = {tag["key"] for tag in event["job"]["facets"].get("tags", {}).get("tags", ())}
+        jobs = found.setdefault(event["job"]["name"], [])
+        if tags not in jobs:
+            jobs.append(tags)
+    return found

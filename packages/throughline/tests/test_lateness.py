@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.projection import State
-from throughline.trust.answers import lateness_answer
+from throughline.trust.answers import freshness_answer, health_answer, lateness_answer
 
 from .graphs import DAG, TASK
 from .test_health import at
@@ -88,3 +88,46 @@ def test_what_was_written_less_than_three_times_has_no_rhythm(build: Any) -> Non
     told = lateness_answer(state, "db:raw")
     assert [told[each] for each in ("lastAt", "dueAt", "lateSeconds")] == [None] * 3
     assert told["isLate"] is False
+
+
+_AD_HOC = {"tags": {"tags": [{"key": "ad-hoc", "value": "true", "source": "CONFIG"}]}}
+
+
+def _by_hand(build: Any, facets: dict[str, Any]) -> list[dict[str, Any]]:
+    """An application with a query, run on four days, that reads raw and writes a report."""
+    events = []
+    for day in _DAYS:
+        app = build.run("COMPLETE", f"a{day}", "sql", "00:05:00")
+        query = build.run("COMPLETE", f"q{day}", "sql.write", "00:04:00", parent=(f"a{day}", "sql"),
+                          reads=("db|raw",), writes=("db|report",))  # fmt: skip
+        for event in (app, query):
+            event["job"]["facets"] |= facets
+            events.append(_on(day, event))
+    return events
+
+
+def test_ad_hoc_job_is_never_late(build: Any) -> None:
+    late = {"sql", "sql.write"}
+    for time, kind in (("2025-11-14T18:00:00Z", "late"), ("2026-11-14T18:00:00Z", "stopped")):
+        scheduled = at(build.state(*_by_hand(build, {})), time)
+        assert {each["job"]["name"] for each in freshness_answer(scheduled)["items"]} == late
+        assert health_answer(scheduled)[kind]
+        assert _why(scheduled, "db:report") == [("late", "sql", 1)]
+        assert lateness_answer(scheduled, "db:report")["dueAt"]
+        ad_hoc = at(build.state(*_by_hand(build, _AD_HOC)), time)
+        assert freshness_answer(ad_hoc)["items"] == []
+        assert health_answer(ad_hoc)["late"] == health_answer(ad_hoc)["stopped"] == []
+        for node in ("job:demo:sql", "job:demo:sql.write", "db:report"):
+            told = lateness_answer(ad_hoc, node)
+            assert (told["dueAt"], told["isLate"], told["isStopped"]) == (None, False, False)
+            assert told["reasons"] == []
+
+
+def test_ad_hoc_write_does_not_change_a_dataset_rhythm(build: Any) -> None:
+    by_hand = _on("14", build.run("COMPLETE", "x", "sql", "03:00:00", writes=("db|report",)))
+    by_hand["job"]["facets"] |= _AD_HOC
+    now = "2025-11-15T18:00:00Z"
+    nights = lateness_answer(at(build.state(*_nights(build)), now), "db:report")
+    found = lateness_answer(at(build.state(*_nights(build), by_hand), now), "db:report")
+    assert (found["lastAt"], found["dueAt"]) == (nights["lastAt"], nights["dueAt"])
+    assert found["isLate"]

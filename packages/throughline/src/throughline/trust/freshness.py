@@ -5,7 +5,8 @@ A job's rhythm are the intervals between the starts of its newest runs; runs und
 median interval and a half, than the median and three times the spread (the median absolute
 deviation, scaled as the standard deviation of a normal distribution), and than nine of ten of its
 intervals by a tenth: so neither a slow morning nor the weekend of a weekday's job is late. After
-thirty intervals it has stopped rather than being late.
+thirty intervals it has stopped rather than being late. A job with the tag `ad-hoc` is run by hand
+when somebody needs it: it has no rhythm and gives none to the datasets it writes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from throughline import deadline
+from throughline.graph.nodes import Node
+from throughline.graph.summary import tags_of
 from throughline.identity import DatasetName
 from throughline.projection import RunKey, State
 from throughline.projection.derived import begin_of, lineage_of, parent_of
@@ -25,6 +28,8 @@ _LEAST_RUNS = 3
 _NEWEST = 31  # runs; a job that changed its rhythm is known by the new one after some time
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
+AD_HOC = "ad-hoc"
+"""Tag of a job that runs without a schedule."""
 
 
 class Rhythm(NamedTuple):
@@ -46,8 +51,8 @@ class Rhythm(NamedTuple):
 
 
 def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
-    """The rhythm of a job, None if it has run less than three times."""
-    return _rhythm(_starts(state, ref))
+    """Return the rhythm of a job, or None if it is ad hoc or has run less than three times."""
+    return None if _is_ad_hoc(state, ref) else _rhythm(_starts(state, ref))
 
 
 def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
@@ -59,6 +64,8 @@ def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
             begun = begin_of(state, run)
             if begun is not None:
                 *_, root = lineage_of(state, run)
+                if _is_ad_hoc(state, run.key.job) or _is_ad_hoc(state, root.key.job):
+                    continue
                 first[root.key] = min(begun, first.get(root.key, begun))
     return _rhythm(first.values())
 
@@ -92,6 +99,11 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[dict[str, Any]]:
                 }
             )
     return sorted(found, key=lambda each: -each["lateSeconds"] / max(1, each["everySeconds"]))
+
+
+def _is_ad_hoc(state: State, ref: JobRef) -> bool:
+    """Return whether a job has the tag `ad-hoc`."""
+    return AD_HOC in tags_of(state, Node.of_job(ref))
 
 
 def _starts(state: State, ref: JobRef) -> Iterable[int]:
