@@ -102,6 +102,33 @@ def test_a_plus_is_offered_only_where_it_adds_a_node(look: Look, lineage: Lineag
     expect(page.get_by_role("button", name=re.compile(r"^Show \d+ more node"))).to_have_count(0)
 
 
+def test_a_plus_shows_as_many_nodes_as_it_says(look: Look, lineage: Lineage) -> None:
+    lineage.take(_made("sum", ["in_1", "in_2", "in_3"], ["sums"]), _made("use", ["sums"], ["used"]))
+    lineage.take(_made("make_in_1", ["source"], ["in_1"]))
+    page = look(_at("dataset:trial:used"))
+    nodes = page.locator("[data-node]")
+    expect(nodes).to_have_count(2)
+    for more, name in (("1 more node", "use"), ("1 more node", "sums"), ("3 more nodes", "sum"),
+                       ("1 more node", "in_1")):  # fmt: skip
+        page.get_by_role("button", name=f"Show {more} upstream of {name}", exact=True).click()
+    expect(nodes).to_have_count(8)
+    page.get_by_role("button", name="Hide what is upstream of sums").click()
+    expect(nodes).to_have_count(3)
+    page.get_by_role("button", name="Show 5 more nodes upstream of sums").click()
+    expect(nodes).to_have_count(8)
+    expect(page.get_by_text("side folded")).to_have_count(0)
+
+
+def test_jobs_drawn_as_lines_are_shown_as_counted(look: Look) -> None:
+    page = look(_at(FORECAST, only="datasets", up="3", down="0"))
+    note = page.locator(".notes span").filter(has_text="drawn as lines")
+    expect(note).to_contain_text(re.compile(r"^[1-9]"))
+    count = int((note.text_content() or "").split()[0])
+    note.get_by_role("button", name="Show").click()
+    jobs = page.locator('[data-node^="job:"]')
+    expect(jobs).to_have_count(count)
+
+
 def test_datasets_alone_are_a_step_apart_and_one_without_others_says_why(
     look: Look, lineage: Lineage
 ) -> None:

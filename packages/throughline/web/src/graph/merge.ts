@@ -1,5 +1,7 @@
-import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Sources, type Told } from "./types";
+import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type Told } from "./types";
+import { neighboursOf } from "./visible";
 
+const SIDES: readonly Side[] = ["up", "down"];
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
 /** One graph of several answers: the first says what the roots are, and wins where they differ. */
@@ -7,10 +9,15 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   const nodes = new Map<NodeId, LineageNode>();
   const edges = new Map<string, LineageEdge>();
   const columns = new Map<string, ColumnEdge>();
+  const beyond = new Map<NodeId, Record<Side, number>>();
   for (const answer of answers) {
+    const near = neighboursOf(answer.edges.filter((edge) => edge.kind === "data") as LineageEdge[]);
     for (const told of answer.nodes) {
       const id = told.id as NodeId;
       if (!nodes.has(id)) nodes.set(id, toNode(told));
+      const most = beyond.get(id) ?? { up: 0, down: 0 };
+      for (const side of SIDES) most[side] = Math.max(most[side], told[side] - (near[side].get(id)?.length ?? 0));
+      beyond.set(id, most);
     }
     for (const told of answer.edges) {
       const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
@@ -20,6 +27,12 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       const edge = { ...stated, from: toEnd(stated.from), to: toEnd(stated.to) };
       columns.set(columnEdgeKey(edge), edge);
     }
+  }
+  // Neighbours at any of the moments: those in the answers, and the most that one of them leaves out.
+  const near = neighboursOf([...edges.values()].filter((edge) => edge.kind === "data"));
+  for (const [id, most] of beyond) {
+    const node = nodes.get(id) as LineageNode;
+    for (const side of SIDES) node[side] = most[side] + (near[side].get(id)?.length ?? 0);
   }
   return {
     roots: (answers[0]?.roots ?? []) as NodeId[],

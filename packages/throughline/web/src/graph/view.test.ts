@@ -45,12 +45,13 @@ test("what an address says wrongly is as in a new view", () => {
   expect(parseView("?up=1000&down=-3")).toMatchObject({ up: DEEPEST, down: 0 });
 });
 
-test("a node that is opened and closed on a side is folded, and opening unfolds it", () => {
+test("a node that is opened and closed on a side is folded, and opening it shows what was there", () => {
   const open = grow(NEW_VIEW, "up", id("a"));
   expect(open.grown).toEqual([grip("up", id("a"))]);
   const folded = fold(open, "up", id("a"));
-  expect([folded.grown, folded.folded]).toEqual([[], [grip("up", id("a"))]]);
-  expect(grow(folded, "up", id("a"))).toEqual(NEW_VIEW);
+  expect([folded.grown, folded.folded]).toEqual([[grip("up", id("a"))], [grip("up", id("a"))]]);
+  expect(fold(folded, "up", id("a"))).toBe(folded);
+  expect(grow(folded, "up", id("a"))).toEqual(open);
 });
 
 test("one thing is looked for in a dataset's columns, and nothing where they are the first of all", () => {

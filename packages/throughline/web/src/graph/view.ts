@@ -166,18 +166,17 @@ export function held(each: Grip): [Side, NodeId] {
   return [each.slice(0, at) as Side, each.slice(at + 1) as NodeId];
 }
 
-/** The view with one step more shown on a side of a node. */
-export function grow(view: View, side: Side, id: NodeId): View {
+/** The view with one step more shown on a side of a node; where it was folded, with what was there before. */
+export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Side, id: NodeId): T {
   const each = grip(side, id);
-  if (view.folded.includes(each)) return { ...view, folded: view.folded.filter((other) => other !== each) };
-  return { ...view, grown: [...view.grown, each] };
+  const folded = view.folded.filter((other) => other !== each);
+  return { ...view, grown: view.grown.includes(each) ? view.grown : [...view.grown, each], folded };
 }
 
 /** The view with nothing more shown on a side of a node. */
 export function fold(view: View, side: Side, id: NodeId): View {
   const each = grip(side, id);
-  const grown = view.grown.filter((other) => other !== each);
-  return { ...view, grown, folded: [...view.folded, each] };
+  return view.folded.includes(each) ? view : { ...view, folded: [...view.folded, each] };
 }
 
 /** The view as of a moment (null: now), or with the one that is looked at what is different between the two. */

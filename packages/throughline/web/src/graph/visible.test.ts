@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { answer, id, told } from "../test/graphs";
 import { merge } from "./merge";
-import type { Graph } from "./types";
-import { grip, NEW_VIEW, type View } from "./view";
+import type { Graph, GraphAnswer, Side } from "./types";
+import { fold, grip, grow, NEW_VIEW, type View } from "./view";
 import { visible } from "./visible";
 
 const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
@@ -30,12 +30,29 @@ describe("what is visible", () => {
 
   test("ends where a side was folded", () => {
     expect(seen(CHAIN, { down: 9, folded: [grip("down", id("j2"))] })).toBe("j1 j2 m");
+    expect(seen(CHAIN, { grown: [grip("down", id("j2"))], folded: [grip("down", id("j2"))] }), "also if it was opened").toBe("j1 j2 m");
   });
 
   test("tells of each node how many neighbours are hidden", () => {
     const { hidden } = visible(CHAIN, NEW_VIEW);
     expect(hidden.get(id("j1"))).toEqual({ up: 1, down: 0 });
     expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
+  });
+
+  test("tells of each side how many nodes opening it shows", () => {
+    const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => told(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
+    const opened = (view: View, side: Side, name: string) => {
+      const [before, after] = [visible(graph, view), visible(graph, grow(view, side, id(name)))];
+      return [before.more.get(id(name))?.[side], after.nodes.length - before.nodes.length];
+    };
+    expect(opened(NEW_VIEW, "down", "j2")).toEqual([2, 2]);
+    expect(opened({ ...NEW_VIEW, down: 9 }, "down", "j2"), "all is shown").toEqual([0, 0]);
+    const deep = { ...NEW_VIEW, down: 9 };
+    expect(opened(fold(deep, "down", id("j2")), "down", "j2"), "all that was folded comes back").toEqual([4, 4]);
+    const grown = grow(grow(NEW_VIEW, "down", id("j2")), "down", id("b"));
+    expect(opened(fold(grown, "down", id("j2")), "down", "j2"), "also what was opened there").toEqual([3, 3]);
+    expect(visible(graph, fold(NEW_VIEW, "up", id("j1"))).more.get(id("j1"))?.up, "three are in no answer yet").toBe(4);
+    expect(visible(graph, { ...NEW_VIEW, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
   });
 
   test("leaves out nodes of which nothing is known yet", () => {
@@ -62,7 +79,9 @@ describe("control edges", () => {
   test("are counted when they are hidden", () => {
     const shown = visible(graph, { ...NEW_VIEW, down: 2, control: false });
     expect(shown.edges.every((edge) => edge.kind === "data")).toBe(true);
-    expect(shown.left.control).toBe(3);
+    const all = visible(graph, { ...NEW_VIEW, down: 2 });
+    expect(shown.left.control).toBe(all.edges.length - shown.edges.length);
+    expect(shown.left.control).toBe(2);
   });
 });
 
@@ -71,13 +90,21 @@ describe("merge", () => {
     const [first, second] = [answer("a", "a>j1"), answer("j1", "a>j1", "j1>b")];
     first.columns.push({ from: { id: id("a"), field: "x" }, to: { id: id("b"), field: "x" }, how: "IDENTITY", isDirect: true });
     second.columns.push(...first.columns);
+    for (const [answer, name] of [[first, "of the first"], [second, "of the second"]] as const) for (const node of answer.nodes) node.name = name;
     second.nodes.push({ ...told("k"), kind: "never heard of" });
     const graph = merge([first, second]);
-    expect(graph.nodes.get(id("j1"))?.down).toBe(0);
+    expect(graph.nodes.get(id("j1"))?.name).toBe("of the first");
     expect(graph.edges).toHaveLength(2);
     expect(graph.columns).toHaveLength(1);
     expect(graph.roots).toEqual([id("a")]);
     expect(graph.nodes.get(id("k"))?.kind).toBe("table");
+  });
+
+  test("counts the neighbours at both moments, of which each answer leaves out some", () => {
+    const [now, then] = [answer("m", "a>j1", "j1>m"), answer("m", "b>j1", "j1>m")];
+    const leave = (of: GraphAnswer, up: number) => ({ ...of, nodes: of.nodes.map((node) => (node.id === id("j1") ? { ...node, up } : node)) });
+    const graph = merge([leave(now, 2), leave(then, 4)]);
+    expect(graph.nodes.get(id("j1"))).toMatchObject({ up: 5, down: 1 });
   });
 
   test("of nothing is empty", () => {

@@ -1,11 +1,14 @@
 import type { Graph, LineageEdge, LineageNode, NodeId, Side } from "./types";
-import { held, type View } from "./view";
+import { grow, held, type View } from "./view";
 
-/** What is drawn of a graph, and what is not: `hidden` counts for each node what more there is. */
+/** What is drawn of a graph, and what is not. */
 export interface Shown {
   nodes: LineageNode[];
   edges: LineageEdge[];
+  /** Of each node, how many of its neighbours are not shown. */
   hidden: Map<NodeId, Record<Side, number>>;
+  /** Of each node, how many nodes come when one step more is shown: where a side was folded, all that was there. */
+  more: Map<NodeId, Record<Side, number>>;
   /** What a choice of the reader's leaves out. */
   left: { control: number };
 }
@@ -29,6 +32,31 @@ export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control">;
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
+  const ids = idsOf(graph, near, view);
+  const within = (edge: LineageEdge) => edgeWithin(edge, ids);
+  const edges = data.filter(within);
+  const shownNear = neighboursOf(edges);
+  const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
+  const without = (node: LineageNode, side: Side, { [side]: known }: Neighbours) => node[side] - (known.get(node.id)?.length ?? 0);
+  const hidden = new Map(nodes.map((node) => [node.id, { up: without(node, "up", shownNear), down: without(node, "down", shownNear) }]));
+  const more = new Map([...hidden].map(([id, counts]) => [id, { ...counts }]));
+  for (const [side, id] of view.folded.map(held)) {
+    const [node, counts] = [graph.nodes.get(id), more.get(id)];
+    if (node && counts) counts[side] = idsOf(graph, near, grow(view, side, id)).size - ids.size + without(node, side, near);
+  }
+  const control = graph.edges.filter((edge) => edge.kind === "control");
+  const drawn = view.control ? control.filter(within) : [];
+  const all = view.control ? ids : idsOf(graph, near, { ...view, control: true });
+  const left = view.control ? 0 : control.filter((edge) => edgeWithin(edge, all)).length;
+  return { nodes, edges: [...edges, ...drawn], hidden, more, left: { control: left } };
+}
+
+function edgeWithin({ from, to }: LineageEdge, ids: ReadonlySet<NodeId>): boolean {
+  return ids.has(from) && ids.has(to);
+}
+
+/** The nodes that a view shows, of those that are known. */
+function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
   const ids = new Set<NodeId>(graph.roots);
   const folded = new Set<string>(view.folded);
   for (const side of ["up", "down"] as const) {
@@ -44,30 +72,15 @@ export function visible(graph: Graph, view: Extent): Shown {
   }
   for (const each of view.grown) {
     const [side, id] = held(each);
-    if (ids.has(id)) for (const other of near[side].get(id) ?? []) ids.add(other);
+    if (ids.has(id) && !folded.has(each)) for (const other of near[side].get(id) ?? []) ids.add(other);
   }
-  const control = graph.edges.filter((edge) => edge.kind === "control" && (ids.has(edge.from) || ids.has(edge.to)));
   if (view.control) {
     // A job that nothing but control leads to is worth a place only beside a root.
     const roots = new Set(graph.roots);
-    for (const { from, to } of control) {
+    for (const { from, to } of graph.edges.filter((edge) => edge.kind === "control")) {
       if (roots.has(from)) ids.add(to);
       if (roots.has(to)) ids.add(from);
     }
   }
-  const within = ({ from, to }: LineageEdge) => ids.has(from) && ids.has(to);
-  const edges = data.filter(within);
-  const shownNear = neighboursOf(edges);
-  const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
-  const hidden = new Map(
-    nodes.map((node) => [
-      node.id,
-      {
-        up: node.up - (shownNear.up.get(node.id)?.length ?? 0),
-        down: node.down - (shownNear.down.get(node.id)?.length ?? 0),
-      },
-    ]),
-  );
-  const drawn = view.control ? control.filter(within) : [];
-  return { nodes, edges: [...edges, ...drawn], hidden, left: { control: view.control ? 0 : control.length } };
+  return new Set([...ids].filter((id) => graph.nodes.has(id)));
 }

@@ -19,6 +19,9 @@ interface Props {
 
 const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
 
+/** Steps over jobs and datasets for those between datasets alone. */
+const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
+
 /** What the graph does not show, and a way to see it. */
 export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
@@ -32,7 +35,7 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
   if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${STANDS[view.level]}` });
   if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
   if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No job was told to make another dataset of it, or it of another", show: ["Show jobs", { datasetsOnly: false }] });
-  else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false }] });
+  else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false, up: stepsOver(view.up), down: stepsOver(view.down) }] });
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
   if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
   if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });

@@ -9,10 +9,10 @@ const WORDS: Record<Side, string> = { up: "upstream", down: "downstream" };
 
 /** On each side of a node a button for what more there is, or to hide what is shown. */
 export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
-  const { node, hidden, shownSides } = data;
+  const { node, more: counts, shownSides } = data;
   const { step } = useActions();
   return (["up", "down"] as const).map((side) => {
-    const more = hidden[side];
+    const more = counts[side];
     if (more <= 0 && !shownSides[side]) return null;
     const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide what is ${WORDS[side]} of ${node.name}`;
     return (

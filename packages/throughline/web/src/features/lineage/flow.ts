@@ -16,7 +16,7 @@ export interface Look {
 
 interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
   node: T;
-  hidden: Record<Side, number>;
+  more: Record<Side, number>;
   shownSides: Record<Side, boolean>;
   columns: RowPage | null;
   litColumns: ReadonlySet<string>;
@@ -46,7 +46,7 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
     const columns = columnsOf(node.id);
     const shared = {
       ...lookOf(node.id),
-      hidden: laid.shown.hidden.get(node.id) ?? { up: 0, down: 0 },
+      more: laid.shown.more.get(node.id) ?? { up: 0, down: 0 },
       shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
       columns,
       litColumns,

@@ -90,6 +90,7 @@ function Members({ members, at }: { members: readonly Member[]; at: string | nul
 function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNode {
   const { job, name, entries, commits, inputs } = maker;
   const newest = entries[0]?.run;
+  const runs = entries.flatMap(({ run, ...entry }) => (run ? [<Run key={run.runId} run={run} entry={entry} at={at} />] : []));
   const { title, above } = parts(name, "job");
   return (
     <li>
@@ -114,7 +115,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
         {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">no commit told</span>}
         {commits.length > 1 && <span className="muted">and {plural(commits.length - 1, "other commit")}</span>}
       </div>
-      {entries.length > 1 && <More text={`All ${plural(entries.length, "run")}`} items={entries.map((each, place) => <Run key={each.run?.runId ?? place} entry={each} at={at} />)} />}
+      {runs.length > 1 && <More text={`All ${plural(runs.length, "run")}`} items={runs} />}
       {inputs.length > 0 && (
         <ul className="read">
           {inputs.map((each) => (
@@ -126,8 +127,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
   );
 }
 
-function Run({ entry: { run, job, code, inputs, outputs }, at }: { entry: Upstream; at: string | null }): ReactNode {
-  if (!run) return null;
+function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
   const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version told"}`).join("\n");
   return (
     <span className="origin-member">
