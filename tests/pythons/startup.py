@@ -68,7 +68,7 @@ def restore_snapshot(folder: Path) -> None:
     """Save the lineage server's state of one finished run and restore it."""
     from throughline.log import EventLog, entry_of
     from throughline.projection.live import Batch, Live
-    from throughline.projection.snapshot import restored, save
+    from throughline.projection.snapshot import restore, save
 
     event = {
         "eventType": "COMPLETE",
@@ -81,7 +81,7 @@ def restore_snapshot(folder: Path) -> None:
     live.ingest(Batch([entry_of(json.dumps(event).encode(), event)]))
     with live.reading() as state:
         save(log, state, live.newest)
-    assert restored(log)[1] == live.newest, "the snapshot was not restored: see the warning above"
+    assert restore(log)[1] == live.newest, "the snapshot was not restored: see the warning above"
     log.close()
 
 

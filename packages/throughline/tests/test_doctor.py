@@ -21,7 +21,7 @@ _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
 
 
 def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
-    state.now = state.silent_before = now
+    state.now = state.stale_before = now
     found: dict[str, list[tuple[str, str]]] = {}
     for finding in doctor(state)["findings"]:
         assert finding["advice"]

@@ -22,7 +22,7 @@ _DAY_SECONDS = 86_400
 def at(state: State, time: str) -> State:
     """The state as somebody sees it at a time of the tests' day, lost after a day of silence."""
     state.now = to_micros(parse_time(time if "-" in time else f"2025-11-21T{time}Z"))
-    state.silent_before = state.now - _DAY_SECONDS * 1_000_000
+    state.stale_before = state.now - _DAY_SECONDS * 1_000_000
     return state
 
 

@@ -175,10 +175,10 @@ def test_equal_facets_of_many_runs_are_one_object(
     build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A cache of its own: out of the shared one another thread may push what was seen of late.
-    monkeypatch.setattr(facets, "_held", lru_cache(None)(facets._held.__wrapped__))
+    monkeypatch.setattr(facets, "_interned", lru_cache(None)(facets._interned.__wrapped__))
     state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
     uses = [use for run in state.runs.values() for use in run.outputs.values()]
-    assert len({id(use.about.stamped()["schema"][1]) for use in uses}) == 1
+    assert len({id(use.dataset_facets.stamped()["schema"][1]) for use in uses}) == 1
 
 
 _FIELDS = st.sets(st.sampled_from("abc"), min_size=1)

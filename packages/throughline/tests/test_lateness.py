@@ -79,7 +79,7 @@ def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> 
 def test_a_run_that_has_not_ended_is_a_reason(now: str, kind: str, build: Any) -> None:
     begun = _on("14", build.run("START", "m14", "make", "00:10:00", kind=TASK))
     state = at(build.state(*_nights(build), begun), f"2025-11-14T{now}Z")
-    state.silent_before = state.now - 12 * 3_600_000_000
+    state.stale_before = state.now - 12 * 3_600_000_000
     assert _why(state, "db:report")[0] == (kind, "make", 1)
 
 

@@ -8,7 +8,7 @@ import pytest
 from throughline.graph.answers import runs_answer
 from throughline.log import EventLog
 from throughline.projection import RunState, outcome, start_of
-from throughline.projection.derived import begin_of, parent_of
+from throughline.projection.derived import began_at, parent_of
 from throughline.projection.live import Batch, Live
 from throughline.spec import shown_time, with_parent
 
@@ -146,7 +146,7 @@ def test_a_run_that_never_spoke_lasts_as_long_as_what_it_started(build: Any) -> 
     silent = _run(state, "t")
     assert outcome(state, silent).state is RunState.COMPLETED
     assert shown_time(outcome(state, silent).ended) == "2025-11-21T08:03:00Z"
-    assert shown_time(begin_of(state, silent)) == "2025-11-21T08:01:00Z"
+    assert shown_time(began_at(state, silent)) == "2025-11-21T08:01:00Z"
 
 
 def test_legacy_facet_parent_run_is_the_parent(build: Any) -> None:

@@ -44,7 +44,7 @@ def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) 
         "t2"
     ]
     assert runs_answer(state, "Flow", condition="FAILED")["items"] == []
-    state.silent_before = 2**60
+    state.stale_before = 2**60
     assert [run["runId"] for run in runs_answer(state, condition="LOST")["items"]] == []
     assert [run["runId"] for run in runs_answer(state, "Flow.s")["items"]] == ["s"]
 

@@ -23,7 +23,7 @@ from throughline.log import Entry, EventLog, Snapshots, read_logged, schema, sna
 from throughline.projection import State, apply, project, snapshot
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment, Past
-from throughline.projection.snapshot import restored, save
+from throughline.projection.snapshot import restore, save
 from throughline.spec import JobRef, parse_event
 
 from .conftest import Call
@@ -72,7 +72,7 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
             or (known_at is not None and row.received_at > known_at)
         ]
         usable = [seq for seq in held if seq < min(later, default=live.newest + 1)]
-        assert restored(log, as_of, known_at)[1] == max(usable, default=0)
+        assert restore(log, as_of, known_at)[1] == max(usable, default=0)
         found = Past(log).at(Moment(as_of, known_at), live.newest)
         assert found.is_past
         every = log.entries(as_of=as_of, known_at=known_at)
@@ -108,8 +108,8 @@ def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: An
         assert state.derived
         state.is_past = True
     _keep(live)
-    state, _ = restored(live.log)
-    assert (state.now, state.silent_before, state.is_past) == (0, 0, False)
+    state, _ = restore(live.log)
+    assert (state.now, state.stale_before, state.is_past) == (0, 0, False)
     assert (state.derived, state.touched) == ({}, set())
 
 
@@ -187,7 +187,7 @@ def _starts_anew(live: Live, caplog: pytest.LogCaptureFixture, reason: str) -> N
     with live.reading() as state, again.reading() as other:
         assert canonical(other) == canonical(state)
     (told,) = caplog.messages
-    assert "read from its start" in told
+    assert "the whole log is read" in told
     assert reason in told
 
 
@@ -220,7 +220,7 @@ def test_the_format_changes_with_the_code_that_makes_a_state(
 ) -> None:
     made = {*snapshot._CLASSES.values(), apply, parse_event, save}
     files = {Path(inspect.getsourcefile(each) or "") for each in made}
-    assert {file.parent.name for file in files} == set(snapshot._ROOMS)
+    assert {file.parent.name for file in files} == set(snapshot._PACKAGES)
     for file in files:
         shutil.copytree(file.parent, tmp_path / file.parent.name, dirs_exist_ok=True)
     monkeypatch.setattr("importlib.resources.files", lambda name: tmp_path / name.split(".")[1])

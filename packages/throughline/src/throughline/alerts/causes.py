@@ -18,7 +18,7 @@ from throughline.graph.quality import checks_of
 from throughline.graph.schemas import drift
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
-from throughline.projection.derived import is_lost, lineage_of
+from throughline.projection.derived import ancestry_of, is_lost
 from throughline.trust.completeness import measured, newest_units
 from throughline.trust.freshness import late
 from throughline.trust.health import causes_of, is_failed
@@ -53,7 +53,7 @@ def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
 def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     """Runs that began and were not heard of for too long."""
     for run in state.runs.values():
-        is_open = run.is_known and run.end is None and (run.last or 0) < state.silent_before
+        is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
         if is_open and _is_about(state, rule, run) and is_lost(state, run):
             yield _of_run(run, f"{run.key.job.name} began and was not heard of again")
 
@@ -128,8 +128,8 @@ STANDING = frozenset({"lost", "late", "completeness"})
 def _is_about(state: State, rule: Rule, run: Run) -> bool:
     if rule.jobs:
         return rule.is_about_job(run.key.job)
-    _, *above = lineage_of(state, run)
-    return not any(each.is_known for each in above)
+    _, *above = ancestry_of(state, run)
+    return not any(each.has_events for each in above)
 
 
 def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetName]:

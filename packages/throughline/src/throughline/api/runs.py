@@ -41,7 +41,7 @@ def get_run_facets(
 def find_run(state: State, run_id: str) -> Run:
     """The run of an id; where several jobs use it, the one heard of last."""
     keys = state.runs_by_id.get(run_id_of(run_id), ())
-    known = [key for key in keys if state.runs[key].is_known]
+    known = [key for key in keys if state.runs[key].has_events]
     if not keys:
         raise NotFoundError(f"Run '{run_id}' not found.")
     return state.runs[max(known or keys, key=lambda key: (state.runs[key].last or 0, key))]

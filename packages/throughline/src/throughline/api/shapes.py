@@ -23,7 +23,7 @@ from throughline.graph.answers import latest_of
 from throughline.graph.column_graph import Column, source_of
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
-from throughline.projection.derived import begin_of, descendants_of, parent_of
+from throughline.projection.derived import began_at, descendants_of, parent_of
 from throughline.spec import (
     Facets,
     JobRef,
@@ -109,7 +109,7 @@ class Shapes:
         """Return when a run was first mentioned; a silent one by those below it or naming it."""
         if run.first is not None:
             return run.first
-        begun = begin_of(self._state, run)
+        begun = began_at(self._state, run)
         times = (each.first for each in self._naming(run)) if begun is None else (begun,)
         return min((time for time in times if time is not None), default=None)
 

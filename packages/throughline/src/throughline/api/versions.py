@@ -11,7 +11,7 @@ from functools import lru_cache
 from throughline.api.facets import location_of
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
-from throughline.projection.derived import begin_of, lineage_of
+from throughline.projection.derived import ancestry_of, began_at
 from throughline.projection.facets import Stamp, unpack
 from throughline.spec import Facets, JobRef
 
@@ -66,7 +66,7 @@ class Versions:
         found: list[DatasetVersion] = []
         known: Facets = {}
         for label, run, use in self._made(name)[1]:
-            said = {**use.about.plain(), **use.facets.plain()}
+            said = {**use.dataset_facets.plain(), **use.facets.plain()}
             known = {**{key: known[key] for key in _CARRIED if key in known}, **said}
             told = use.version[1] if use.version else None
             id_ = self._id(name, label)
@@ -109,7 +109,7 @@ class Versions:
 
     def _are_related(self, run: Run, other: Run) -> bool:
         """Return whether one of two runs is the other or above it."""
-        above, above_other = lineage_of(self._state, run), lineage_of(self._state, other)
+        above, above_other = ancestry_of(self._state, run), ancestry_of(self._state, other)
         return any(each is other for each in above) or any(each is run for each in above_other)
 
     def of_run(self, run: Run) -> JobVersion | None:
@@ -195,7 +195,7 @@ def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None
 def runs_of(state: State, job: Job) -> list[Run]:
     """The runs of a job, the newest first."""
     runs = [state.runs[key] for key in job.runs]
-    return sorted(runs, key=lambda run: (begin_of(state, run) or 0, run.key), reverse=True)
+    return sorted(runs, key=lambda run: (began_at(state, run) or 0, run.key), reverse=True)
 
 
 def _age(run: Run) -> tuple[int, str]:

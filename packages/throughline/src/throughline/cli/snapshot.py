@@ -82,14 +82,14 @@ class Snapshotter:
 def main() -> int:
     """Make one snapshot of the log that the environment names; the exit code."""
     from throughline.projection.live import Live
-    from throughline.projection.snapshot import save, uncollected
+    from throughline.projection.snapshot import gc_paused, save
 
     if hasattr(os, "nice"):
         os.nice(10)  # the server goes first
     try:
         event_log = EventLog(os.environ[_DATABASE], must_exist=True)
         live = Live(event_log)
-        with uncollected(), live.reading() as state:
+        with gc_paused(), live.reading() as state:
             save(event_log, state, live.newest)
     except ThroughlineError as error:
         sys.stdout.write(str(error))

@@ -38,12 +38,12 @@ def dataset_of(state: State, name: DatasetName, uses: list[Use], io: str) -> Bod
     records = [state.datasets[each] for each in names if each in state.datasets]
     lasting = _newest(record.facets for record in records)
     facets = {each: facet for each, facet in lasting.items() if each not in _OF_RUN}
-    facets |= _newest(use.about for use in uses)
+    facets |= _newest(use.dataset_facets for use in uses)
     versions = [use.version for use in uses if use.version]
     if versions and "version" not in facets:
         facets["version"] = {"datasetVersion": max(versions)[1]}
     if "columnLineage" in facets:
-        told = [use.about.get("columnLineage") for use in sorted(uses, key=_told_at)]
+        told = [use.dataset_facets.get("columnLineage") for use in sorted(uses, key=_told_at)]
         facets["columnLineage"] = _columns(state, told)
     facets.pop("symlinks", None)
     if others := [_symlink(each) for each in names if each != name]:
@@ -52,7 +52,7 @@ def dataset_of(state: State, name: DatasetName, uses: list[Use], io: str) -> Bod
 
 
 def _told_at(use: Use) -> Stamp:
-    return use.about.stamp_of("columnLineage") or Stamp(0, "")
+    return use.dataset_facets.stamp_of("columnLineage") or Stamp(0, "")
 
 
 def _symlink(name: DatasetName) -> Body:

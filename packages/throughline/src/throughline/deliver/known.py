@@ -14,7 +14,7 @@ from throughline.graph.answers import generations_of
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, RunKey, State, start_of
-from throughline.projection.derived import lineage_of
+from throughline.projection.derived import ancestry_of
 from throughline.spec import (
     DatasetEvent,
     Facets,
@@ -96,7 +96,7 @@ def known_of(state: State, key: RunKey, done: Done | None = None) -> Known:
     run = state.runs.get(key)
     if run is None:
         return Known()
-    lineage = list(lineage_of(state, run))
+    lineage = list(ancestry_of(state, run))
     flow = _flow_of(state, key.job)
     members = members_of(state, [run]) if done is None else generation_of(state, run, done)
     own = generations_of(state).levels.owner(run, Level.TASK).key.job

@@ -54,7 +54,7 @@ from throughline.graph.walk import (
 )
 from throughline.identity import DatasetName
 from throughline.projection import State, export
-from throughline.projection.derived import is_below_known
+from throughline.projection.derived import has_reported_ancestor
 from throughline.spec import JobRef
 
 Answer = TypeVar("Answer")
@@ -455,7 +455,7 @@ def runs_answer(
 ) -> dict[str, Any]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
-        runs = [run for run in state.runs.values() if run.is_known]
+        runs = [run for run in state.runs.values() if run.has_events]
     else:
         node = find_node(state, job, "job")
         if node.type != "job":
@@ -463,7 +463,7 @@ def runs_answer(
         ref = JobRef(node.namespace, node.name)
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     if roots:
-        runs = [run for run in runs if not is_below_known(state, run)]
+        runs = [run for run in runs if not has_reported_ancestor(state, run)]
     if own_id is not None:
         runs = [run for run in deadline.watched(runs) if own_id_of(run) == own_id]
     fitting = (run for run in runs if condition in (None, condition_of(state, run)))

@@ -18,7 +18,7 @@ from throughline.graph.steps import Edge, Step, steps_of
 from throughline.graph.walk import condition_of, reach
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome
-from throughline.projection.derived import begin_of, descendants_of
+from throughline.projection.derived import began_at, descendants_of
 from throughline.spec import JobRef, parse_time, to_micros
 
 Change = dict[str, Any]
@@ -74,18 +74,18 @@ def runs_of(state: State, ref: JobRef) -> list[Run]:
     """The runs of a job, also those that only others tell of."""
     job = state.jobs.get(ref)
     runs = (state.runs[key] for key in job.runs) if job else ()
-    return [run for run in deadline.watched(runs) if run.is_known or run.children]
+    return [run for run in deadline.watched(runs) if run.has_events or run.children]
 
 
 def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
     for run in deadline.watched(runs):
         if condition_of(state, run) not in _BAD:
             continue
-        ended = outcome(state, run).ended or run.last or begin_of(state, run) or 0
+        ended = outcome(state, run).ended or run.last or began_at(state, run) or 0
         told = (each.facets.get("errorMessage") for each in (run, *descendants_of(state, run)))
         message = next((str(each["message"]) for each in told if each.get("message")), None)
         yield _change(
-            "failed", Node.of_job(run.key.job), (begin_of(state, run) or ended, ended), run.key,
+            "failed", Node.of_job(run.key.job), (began_at(state, run) or ended, ended), run.key,
             detail=[message] if message else [],
         )  # fmt: skip
 

@@ -235,7 +235,7 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
     Where explicit lineage states the columns of a dataset, the columnLineage facet does not count;
     where it states only its sources, the facet counts for these.
     """
-    outputs = ((state.identity.primary(n), use.about) for n, use in run.outputs.items())
+    outputs = ((state.identity.primary(n), use.dataset_facets) for n, use in run.outputs.items())
     if not run.lineage:
         yield from ((target, about.column_lineage()) for target, about in outputs)
         return

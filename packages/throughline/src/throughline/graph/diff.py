@@ -11,7 +11,7 @@ from throughline.graph.nodes import Node, kind_of, node_id
 from throughline.graph.runs import told_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import lineage_of
+from throughline.projection.derived import ancestry_of
 from throughline.projection.facets import FacetBook, Stamp, unpack
 from throughline.spec import JobRef
 
@@ -60,9 +60,9 @@ def _failed(before: State, after: State) -> list[Change]:
     failed = {
         run.key: run
         for run in deadline.watched(after.runs.values())
-        if run.is_known and _has_failed(after, run) and not _had_failed(before, run)
+        if run.has_events and _has_failed(after, run) and not _had_failed(before, run)
     }
-    above = {up.key for run in failed.values() for up in list(lineage_of(after, run))[1:]}
+    above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
     deepest = [run for key, run in failed.items() if key not in above]
     deepest.sort(key=lambda run: (outcome(after, run).ended or 0, run.key), reverse=True)
     return [told_of(after, run) for run in deepest]

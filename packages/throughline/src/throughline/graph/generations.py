@@ -159,7 +159,7 @@ class Generations:
         return self._owners[ref]
 
     def _has_data(self, run: Run) -> bool:
-        return run.has_data or (run.is_known and run.key.job in self.state.handoffs)
+        return run.has_data or (run.has_events and run.key.job in self.state.handoffs)
 
     def reading(self, run: Run) -> set[DatasetName]:
         """What a run read; of what only the column lineage names, more than it read perhaps."""

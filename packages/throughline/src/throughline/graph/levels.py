@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from throughline.projection import Job, Run, RunKey, State
-from throughline.projection.derived import lineage_of
+from throughline.projection.derived import ancestry_of
 from throughline.spec import JobRef
 
 
@@ -47,7 +47,7 @@ class Levels:
         """The run and those above it, nearest first."""
         lineage = self._lineage.get(run.key)
         if lineage is None:
-            lineage = self._lineage[run.key] = tuple(lineage_of(self._state, run))
+            lineage = self._lineage[run.key] = tuple(ancestry_of(self._state, run))
         return lineage
 
     def owner(self, run: Run, level: Level) -> Run:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from throughline import deadline
 from throughline.graph.walk import newest_run
 from throughline.projection import Run, State
-from throughline.projection.derived import children_of, lineage_of
+from throughline.projection.derived import ancestry_of, children_of
 from throughline.spec import JobRef
 
 # Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
@@ -18,7 +18,7 @@ _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/t
 
 def links_of_run(state: State, run: Run) -> list[dict[str, str]]:
     """`name` and `url` of the pages of a run, or of the nearest above it that has one."""
-    for each in lineage_of(state, run):
+    for each in ancestry_of(state, run):
         if url := _log_of(each):
             return [_link("Task instance in Airflow", url)]
         if url := _page(each.facets.get("metaflow_task").get("url")):

@@ -16,7 +16,7 @@ from throughline.graph.tags import Tags, shown
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of, version_of
-from throughline.projection.derived import begin_of
+from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.spec import JobRef
 
@@ -118,7 +118,7 @@ def _entries(known: Generations, generations: Walked, level: Level) -> list[_Ent
         left = _written(state, ((run, None) for g in known.sources(generation) for run in g.runs))
         for run in generation.runs:
             owner = known.levels.owner(run, level)
-            begun = begin_of(state, owner) or start_of(run) or 0
+            begun = began_at(state, owner) or start_of(run) or 0
             entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
             for spelled, use in run.inputs.items():
                 if (name := state.identity.primary(spelled)) in edges.reads:

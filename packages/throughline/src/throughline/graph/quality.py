@@ -51,13 +51,14 @@ def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, st
         if record is None:
             continue
         yield from (
-            (stamp.time, None, None, facets) for stamp, facets in (record.told or {}).items()
+            (stamp.time, None, None, facets)
+            for stamp, facets in (record.facets_without_run or {}).items()
         )
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
                 use = getattr(run, side)[each]
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
-                facets = use.about.plain() | use.facets.plain()
+                facets = use.dataset_facets.plain() | use.facets.plain()
                 yield when(state, run), run, use.version[1] if use.version else None, facets
 
 

@@ -213,7 +213,7 @@ def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:
     primary = state.identity.primary
     named: Stated = {}
     for spelled, use in run.outputs.items():
-        if facet := use.about.get("columnLineage"):
+        if facet := use.dataset_facets.get("columnLineage"):
             sources = {primary(canonical_name(*each)) for each in source_datasets(facet)}
             named.setdefault(primary(spelled), set()).update(sources & edges.reads)
     if not named:

@@ -14,7 +14,7 @@ from throughline.graph.walk import MOST_STEPS, run_line
 from throughline.graph.writes import written_by
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
-from throughline.projection.derived import children_of, descendants_of, lineage_of
+from throughline.projection.derived import ancestry_of, children_of, descendants_of
 from throughline.projection.state import RunKey
 from throughline.spec import run_id_of
 
@@ -31,12 +31,12 @@ def find_run(state: State, text: str) -> Run:
     """The run of an id: OpenLineage's, or the orchestrator's own, then the topmost that has it."""
     known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
     if known:
-        return max(known, key=lambda each: (each.is_known, each.last or 0, each.key))
+        return max(known, key=lambda each: (each.has_events, each.last or 0, each.key))
     runs = deadline.watched(state.runs.values())
     named = {run.key: run for run in runs if own_id_of(run) == text}
     tops = [
         run for run in named.values()
-        if not any(above.key in named for above in list(lineage_of(state, run))[1:])
+        if not any(above.key in named for above in list(ancestry_of(state, run))[1:])
     ]  # fmt: skip
     if not tops:
         raise NotFoundError(f"no run has the id {text!r}")
@@ -93,7 +93,7 @@ def run_answer(known: Generations, run_id: str) -> dict[str, Any]:
         **_run_in_full(known, run),
         "facets": run.facets.plain(),
         "links": links_of_run(state, run),
-        "above": [run_line(state, each) for each in list(lineage_of(state, run))[1:]],
+        "above": [run_line(state, each) for each in list(ancestry_of(state, run))[1:]],
         "below": [_run_in_full(known, each) for each in below],
     }
 

@@ -66,7 +66,10 @@ def _told(state: State, name: DatasetName) -> list[Told]:
         record = state.datasets.get(each)
         if record is None:
             continue
-        apart = ((stamp, facets.get("schema")) for stamp, facets in (record.told or {}).items())
+        apart = (
+            (stamp, facets.get("schema"))
+            for stamp, facets in (record.facets_without_run or {}).items()
+        )
         found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
         written += _told_by(
             [(state.runs[key], state.runs[key].outputs) for key in record.writers], each
@@ -78,7 +81,7 @@ def _told(state: State, name: DatasetName) -> list[Told]:
 
 
 def _told_by(uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName) -> list[Told]:
-    held = ((run, side[name].about.stamped().get("schema")) for run, side in uses)
+    held = ((run, side[name].dataset_facets.stamped().get("schema")) for run, side in uses)
     return [Told(schema[0], unpack(schema[1]), run) for run, schema in held if schema]
 
 

@@ -13,7 +13,7 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import node_id
 from throughline.graph.walk import condition_of
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import begin_of
+from throughline.projection.derived import began_at
 from throughline.spec import shown_time
 
 _GROUPS = {
@@ -49,7 +49,7 @@ def timeline(
     state = known.state
     runs = [run for ref in sorted(scope.jobs) for run in runs_of(state, ref)]
     found = list(changes(known, graph, scope, level))
-    begins = [begin for run in runs if (begin := begin_of(state, run))]
+    begins = [begin for run in runs if (begin := began_at(state, run))]
     first = min([*begins, *(each["at"] for each in found)], default=span.end)
     span = span._replace(begin=min(max(span.begin, first), span.end))
     within = [each for each in found if span.begin <= each["at"] <= span.end]
@@ -80,7 +80,7 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[dict[str, Any]]:
     parts: dict[int, Counter[str]] = {}
     ends: dict[int, int] = {}
     for run in deadline.watched(runs):
-        begin = begin_of(state, run)
+        begin = began_at(state, run)
         if begin is None or not span.begin <= begin <= span.end:
             continue
         part = min((begin - span.begin) // span.width, span.parts - 1)

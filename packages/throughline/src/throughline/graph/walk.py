@@ -13,7 +13,7 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import begin_of, is_lost
+from throughline.projection.derived import began_at, is_lost
 from throughline.spec import JobRef, shown_time
 
 MOST_STEPS = 100
@@ -265,7 +265,7 @@ def newest_run(state: State, ref: JobRef) -> Run | None:
 
 def place_of_run(state: State, run: Run) -> tuple[int | str, ...]:
     """The place of a run among others, by when it began."""
-    return begin_of(state, run) or 0, run.key.run_id, *run.key.job
+    return began_at(state, run) or 0, run.key.run_id, *run.key.job
 
 
 def condition_of(state: State, run: Run) -> RunState:
@@ -277,7 +277,7 @@ def run_line(state: State, run: Run) -> dict[str, Any]:
     """A run in one line: who, how, when, how long."""
     deadline.check()
     condition, ended = condition_of(state, run), outcome(state, run).ended
-    started = begin_of(state, run)
+    started = began_at(state, run)
     is_timed = ended is not None and started is not None
     return {
         "runId": run.key.run_id,

@@ -1,4 +1,4 @@
-"""Events become jobs, runs, datasets and what ties them: a pure function of the set of events."""
+"""Project events into jobs, runs and datasets: a pure function of the set of events."""
 
 from throughline.projection.apply import apply, project
 from throughline.projection.derived import Outcome, RunState, outcome, start_of, version_of

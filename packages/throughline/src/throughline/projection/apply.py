@@ -1,4 +1,4 @@
-"""Apply one event to the state: work in proportion to the event, whatever the state holds."""
+"""Apply one event to the state, in time proportional to the event's size."""
 
 from __future__ import annotations
 
@@ -34,13 +34,17 @@ from throughline.spec import (
     source_datasets,
 )
 
-_MOST_TOUCHED = 10_000  # beyond it, to find all anew is cheaper
+_MOST_TOUCHED = 10_000  # beyond it, recomputing everything is cheaper
 
-_TOLD = ("schema", "dataQualityAssertions", "dataQualityMetrics")  # also kept of inputs, a run each
+_INPUT_FACETS = (
+    "schema",
+    "dataQualityAssertions",
+    "dataQualityMetrics",
+)  # also per run of inputs
 
 
 def project(events: Iterable[Logged]) -> State:
-    """The state of a set of events, in whatever order and however often they come."""
+    """Return the state of a set of events; order and repetition do not matter."""
     state = State()
     for event in events:
         apply(state, event)
@@ -51,47 +55,47 @@ def apply(state: State, event: Logged) -> None:
     """Apply one event."""
     stamp = Stamp(event.time, event.hash)
     if isinstance(event, AliasEvent):
-        _alias(state, event, stamp)
+        _apply_alias(state, event, stamp)
     elif isinstance(event, DatasetEvent):
-        _tell(state, event.dataset, stamp)
-        _derive(state, event.dataset, stamp)
+        _update_dataset_of_event(state, event.dataset, stamp)
+        _add_derivation(state, event.dataset, stamp)
     elif isinstance(event, JobEvent):
-        _declare(state, event, stamp)
+        _apply_job_event(state, event, stamp)
     else:
-        _run(state, event, stamp)
+        _apply_run_event(state, event, stamp)
     state.revision += 1
     state.derived.clear()
 
 
-def _alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
+def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     one, other = sorted(canonical_name(*name) for name in event.names)
-    held = state.aliases.get((one, other))
-    if held is None or stamp > held[0]:
+    current = state.aliases.get((one, other))
+    if current is None or stamp > current[0]:
         state.aliases[one, other] = (stamp, not event.is_removed)
         state.identity.join_manually({pair for pair, (_, on) in state.aliases.items() if on})
 
 
-def _declare(state: State, event: JobEvent, stamp: Stamp) -> None:
-    job = _own_job(state, event.job, event.job_facets, stamp)
-    outputs = frozenset(_tell(state, item, stamp) for item in event.outputs)
-    inputs = frozenset(_tell(state, item, stamp) for item in event.inputs)
+def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
+    job = _update_job(state, event.job, event.job_facets, stamp)
+    outputs = frozenset(_update_dataset_of_event(state, item, stamp) for item in event.outputs)
+    inputs = frozenset(_update_dataset_of_event(state, item, stamp) for item in event.inputs)
     for name in inputs | outputs:
         record = state.datasets[name]
         record.declaring = {event.job, *(record.declaring or ())}
     if job.declared is None or stamp > job.declared.stamp:
-        job.declared = Declared(stamp, inputs, outputs, _stated(event))
-        state.moves += 1
-    _connect(state, event, stamp)
+        job.declared = Declared(stamp, inputs, outputs, _packed_lineage(event))
+        state.structure_changes += 1
+    _add_job_handoffs(state, event, stamp)
 
 
-def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
-    job = _own_job(state, event.job, event.job_facets, stamp)
-    run = _known_run(state, RunKey(event.run_id, job.ref))  # the job's own: one object for all
+def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
+    job = _update_job(state, event.job, event.job_facets, stamp)
+    run = _run_record(state, RunKey(event.run_id, job.ref))  # job.ref: share one object
     _touch(state, run)
     job.runs.add(run.key)
-    is_new = not run.is_known
+    is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
-        state.moves += 1  # whoever named it, or its id, may mean another run now
+        state.structure_changes += 1  # references to it or its id may now resolve differently
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
     if event.type is EventType.START:
@@ -102,74 +106,74 @@ def _run(state: State, event: RunEvent, stamp: Stamp) -> None:
     run.facets.put(event.run_facets, stamp)
     if location := event.job_facets.get("sourceCodeLocation"):
         run.code.put({"sourceCodeLocation": location}, stamp)
-    _place(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
-    _depend(run, event.run_facets.get("jobDependencies", {}))
-    if lineage := _stated(event):
+    _set_parent(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
+    _add_dependencies(run, event.run_facets.get("jobDependencies", {}))
+    if lineage := _packed_lineage(event):
         run.lineage = {lineage, *(run.lineage or ())}
-        _connect(state, event, stamp)
-    # Outputs first: a register keeps the first of two values with one stamp, and what a run says
-    # of a table it writes is truer than what it says of the same table as an input.
+        _add_job_handoffs(state, event, stamp)
+    # Outputs first: a register keeps the first of two values with equal stamps, and the facets of
+    # a table as an output are more accurate than those of the same table as an input.
     for item in event.outputs:
-        _use(state, run.outputs, item, item.facets, stamp).writers.add(run.key)
+        _update_use(state, run.outputs, item, item.facets, stamp).writers.add(run.key)
     for item in event.inputs:
-        told = _only(item.facets, _TOLD)
-        _use(state, run.inputs, item, told, stamp).readers.add(run.key)
-    for name in _named_in_columns(event) - run.inputs.keys():
+        dataset_facets = _select(item.facets, _INPUT_FACETS)
+        _update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
+    for name in _column_sources(event) - run.inputs.keys():
         run.in_columns = run.in_columns or set()
         run.in_columns.add(name)
         state.in_columns.setdefault(name, set()).add(run.key)
 
 
-def _stated(event: RunEvent | JobEvent) -> bytes | None:
-    """Return the explicit lineage facet, packed; one without an entry says nothing."""
+def _packed_lineage(event: RunEvent | JobEvent) -> bytes | None:
+    """Return the packed explicit lineage facet; None if it has no entry."""
     facet = event.job_facets.get("lineage", {})
     return pack(facet) if parse_entries(facet) else None
 
 
-def _connect(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:
-    """Note the other jobs that explicit lineage names: by where it says that data comes or goes."""
+def _add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:
+    """Record the other jobs in explicit lineage, from which data comes or to which it goes."""
     for entry in parse_entries(event.job_facets.get("lineage", {})):
         reader = entry.target if isinstance(entry.target, JobRef) else event.job
         for source in entry.jobs - {reader}:
-            _named_job(state, source)
-            state.moves += _is_new(state.handoffs.setdefault(source, set()), reader)
+            _job_record(state, source)
+            state.structure_changes += _is_new(state.handoffs.setdefault(source, set()), reader)
         if reader == event.job:
             continue
-        target = _named_job(state, reader)
+        target = _job_record(state, reader)
         target.stated_by = target.stated_by or set()
-        state.moves += _is_new(target.stated_by, event.job)
-        for each in entry.datasets:
-            record = state.datasets[_dataset(state, Dataset(*each), stamp)]
+        state.structure_changes += _is_new(target.stated_by, event.job)
+        for dataset in entry.datasets:
+            record = state.datasets[_update_dataset(state, Dataset(*dataset), stamp)]
             record.declaring = {reader, *(record.declaring or ())}
 
 
-def _derive(state: State, item: Dataset, stamp: Stamp) -> None:
-    """Note from which datasets one is derived without a job, such as a view."""
+def _add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
+    """Record the source datasets of one that is derived without a job, such as a view."""
     if not (facet := item.facets.get("lineage")):
         return
     target = canonical_name(item.namespace, item.name)
     record = state.datasets[target]
     entry = parse_derivation(facet, DatasetId(*target))
     for ref in entry.jobs:
-        _named_job(state, ref)
-        state.moves += ref not in state.handoffs
+        _job_record(state, ref)
+        state.structure_changes += ref not in state.handoffs
         state.handoffs.setdefault(ref, set())
     for source in entry.datasets:
-        name = _dataset(state, Dataset(*source), stamp)
+        name = _update_dataset(state, Dataset(*source), stamp)
         state.derived_from.setdefault(name, set()).add(target)
     if record.derivation is None or stamp > record.derivation[0]:
         record.derivation = (stamp, pack(facet))
-        state.moves += 1
+        state.structure_changes += 1
 
 
-def _is_new(held: set[JobRef], ref: JobRef) -> bool:
-    """Add a job to a set; return whether it was not in it."""
-    size = len(held)
-    held.add(ref)
-    return len(held) > size
+def _is_new(jobs: set[JobRef], ref: JobRef) -> bool:
+    """Add a job to a set; return True if it was not in it."""
+    size = len(jobs)
+    jobs.add(ref)
+    return len(jobs) > size
 
 
-def _named_in_columns(event: RunEvent) -> set[DatasetName]:
+def _column_sources(event: RunEvent) -> set[DatasetName]:
     """Return the source datasets in the column lineage of the outputs."""
     facets = (
         item.facets["columnLineage"] for item in event.outputs if "columnLineage" in item.facets
@@ -177,97 +181,101 @@ def _named_in_columns(event: RunEvent) -> set[DatasetName]:
     return {canonical_name(*name) for facet in facets for name in source_datasets(facet)}
 
 
-def _use(
-    state: State, uses: dict[DatasetName, Use], item: Dataset, told: Facets, stamp: Stamp
+def _update_use(
+    state: State, uses: dict[DatasetName, Use], item: Dataset, facets: Facets, stamp: Stamp
 ) -> DatasetRecord:
-    name = _dataset(state, item, stamp)
+    name = _update_dataset(state, item, stamp)
     use = uses.setdefault(name, Use())
     use.facets.put(item.io_facets, stamp)
-    use.about.put(told, stamp)
+    use.dataset_facets.put(facets, stamp)
     version = item.facets.get("version", {}).get("datasetVersion")
     if version is not None and (use.version is None or stamp > use.version[0]):
         use.version = (stamp, str(version))
     return state.datasets[name]
 
 
-def _tell(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
-    """Note what is said of a dataset apart from any run."""
-    name = _dataset(state, item, stamp)
-    if told := _only(item.facets, _TOLD):
+def _update_dataset_of_event(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+    """Record the facets of a dataset that were reported without a run."""
+    name = _update_dataset(state, item, stamp)
+    if facets := _select(item.facets, _INPUT_FACETS):
         record = state.datasets[name]
-        record.told = {stamp: told} | (record.told or {})
+        record.facets_without_run = {stamp: facets} | (record.facets_without_run or {})
     return name
 
 
-def _only(facets: Facets, names: Iterable[str]) -> Facets:
+def _select(facets: Facets, names: Iterable[str]) -> Facets:
     return {name: facets[name] for name in names if name in facets}
 
 
-def _dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     name = state.identity.add(item)
     record = state.datasets.get(name)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
     record.facets.put(item.facets, stamp)
-    for spelled in (name, *symlinks_of(item)):
-        _namespace(state, spelled.namespace, stamp)
+    for alias in (name, *symlinks_of(item)):
+        _update_namespace(state, alias.namespace, stamp)
     return name
 
 
-def _place(state: State, run: Run, facet: dict[str, Any], stamp: Stamp, *, is_new: bool) -> None:
-    """Put the run under its parent, and a parent that is silent so far under the root."""
-    above = _reference(facet)
-    if above is None or above == run.key:
+def _set_parent(
+    state: State, run: Run, facet: dict[str, Any], stamp: Stamp, *, is_new: bool
+) -> None:
+    """Set the parent of a run, and the root as its parent's parent until that has events."""
+    parent_key = _reference(facet)
+    if parent_key is None or parent_key == run.key:
         return
     if run.parent is None or stamp > run.parent[0]:
-        if run.parent is None or run.parent[1] != above:
-            state.moves += bool(not is_new or run.children)
-        run.parent = (stamp, above)
-    parent = _known_run(state, above)
+        if run.parent is None or run.parent[1] != parent_key:
+            state.structure_changes += bool(not is_new or run.children)
+        run.parent = (stamp, parent_key)
+    parent = _run_record(state, parent_key)
     _add_child(state, parent, run.key)
     root = _reference(facet.get("root"))
-    if root is None or root in (above, run.key):
+    if root is None or root in (parent_key, run.key):
         return
     if parent.hint is None or stamp > parent.hint[0]:
         if parent.hint is None or parent.hint[1] != root:
-            state.moves += bool((parent.children or set()) - {run.key})
+            state.structure_changes += bool((parent.children or set()) - {run.key})
         parent.hint = (stamp, root)
-    _add_child(state, _known_run(state, root), above, is_hint=True)
+    _add_child(state, _run_record(state, root), parent_key, is_hint=True)
 
 
 def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) -> None:
     run.children = run.children or set()
     run.children.add(child)
-    above, below = _named_job(state, run.key.job), _named_job(state, child.job)
-    named = (below.hints or ()) if is_hint else below.parents
-    if above.ref not in named or below.ref not in (above.children or ()):
-        state.moves += 1  # the level of a job may follow from those around it
-        above.children = above.children or set()
-        above.children.add(below.ref)
+    parent, child_job = _job_record(state, run.key.job), _job_record(state, child.job)
+    named = (child_job.hints or ()) if is_hint else child_job.parents
+    if parent.ref not in named or child_job.ref not in (parent.children or ()):
+        state.structure_changes += 1  # the level of a job may depend on its neighbours
+        parent.children = parent.children or set()
+        parent.children.add(child_job.ref)
         if is_hint:
-            below.hints = {above.ref, *(below.hints or ())}
+            child_job.hints = {parent.ref, *(child_job.hints or ())}
         else:
-            below.parents.add(above.ref)
+            child_job.parents.add(parent.ref)
 
 
 def _touch(state: State, run: Run) -> None:
     state.touched.add(run.key)
     if len(state.touched) > _MOST_TOUCHED:
         state.touched.clear()
-        state.moves += 1
+        state.structure_changes += 1
 
 
-def _depend(run: Run, facet: dict[str, Any]) -> None:
-    if found := _dependencies(facet.get("upstream")):
-        run.upstream = (run.upstream or set()) | found
-    if found := _dependencies(facet.get("downstream")):
-        run.downstream = (run.downstream or set()) | found
+def _add_dependencies(run: Run, facet: dict[str, Any]) -> None:
+    if added := _dependencies(facet.get("upstream")):
+        run.upstream = (run.upstream or set()) | added
+    if added := _dependencies(facet.get("downstream")):
+        run.downstream = (run.downstream or set()) | added
 
 
 def _dependencies(entries: Any) -> set[Dependency]:
-    named = [(_job_reference(each), each) for each in entries] if isinstance(entries, list) else []
-    return {Dependency(job, _run_reference(each)) for job, each in named if job is not None}
+    if not isinstance(entries, list):
+        return set()
+    jobs = ((_job_reference(entry), entry) for entry in entries)
+    return {Dependency(job, _run_reference(entry)) for job, entry in jobs if job is not None}
 
 
 def _reference(facet: Any) -> RunKey | None:
@@ -294,35 +302,35 @@ def _run_reference(facet: Any) -> str | None:
     return run_id_of(run_id) if isinstance(run_id, str) and run_id else None
 
 
-def _own_job(state: State, ref: JobRef, facets: dict[str, Any], stamp: Stamp) -> Job:
-    job = _named_job(state, ref)
+def _update_job(state: State, ref: JobRef, facets: dict[str, Any], stamp: Stamp) -> Job:
+    job = _job_record(state, ref)
     kind = job.facets.get("jobType")
     if job.first is None and job.children:
-        state.moves += 1  # it needs no hint any more of where it stands
+        state.structure_changes += 1  # its own events replace the hints
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
-    state.moves += job.facets.get("jobType") != kind
-    _namespace(state, ref.namespace, stamp)
+    state.structure_changes += job.facets.get("jobType") != kind
+    _update_namespace(state, ref.namespace, stamp)
     return job
 
 
-def _named_job(state: State, ref: JobRef) -> Job:
+def _job_record(state: State, ref: JobRef) -> Job:
     job = state.jobs.get(ref)
     if job is None:
         job = state.jobs[ref] = Job(ref)
     return job
 
 
-def _known_run(state: State, key: RunKey) -> Run:
+def _run_record(state: State, key: RunKey) -> Run:
     run = state.runs.get(key)
     if run is None:
         run = state.runs[key] = Run(key)
         state.runs_by_id[key.run_id] = tuple(sorted((*state.runs_by_id.get(key.run_id, ()), key)))
-        _named_job(state, key.job).runs.add(key)
+        _job_record(state, key.job).runs.add(key)
     return run
 
 
-def _namespace(state: State, name: str, stamp: Stamp) -> None:
+def _update_namespace(state: State, name: str, stamp: Stamp) -> None:
     first, last = state.namespaces.get(name, (stamp.time, stamp.time))
     state.namespaces[name] = (min(first, stamp.time), max(last, stamp.time))

@@ -1,4 +1,4 @@
-"""What follows from the state and is never stored: parents, ends, versions."""
+"""Values derived from the state and never stored: parents, ends, versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from throughline.spec import EventType
 
 
 class RunState(StrEnum):
-    """The state of a run, in Marquez's words, and one more: no end came, and nothing else does."""
+    """The state of a run: Marquez's states, and LOST for a stale run without an end event."""
 
     NEW = "NEW"
     RUNNING = "RUNNING"
@@ -30,7 +30,7 @@ _ENDS = {
 
 
 class Outcome(NamedTuple):
-    """How a run stands, and since when it is over."""
+    """The state of a run and its end in microseconds, None if it is open."""
 
     state: RunState
     ended: int | None
@@ -39,140 +39,140 @@ class Outcome(NamedTuple):
 _Answer = TypeVar("_Answer")
 
 
-def _once(
+def _cached_per_revision(
     derive: Callable[[State, Run], _Answer],
 ) -> Callable[[State, Run], _Answer]:
-    """Derive it once until the next event: a run can have many thousand others below it."""
+    """Cache a derived value until the next event: a run can have thousands of descendants."""
 
     @wraps(derive)
-    def remembered(state: State, run: Run) -> _Answer:
+    def cached(state: State, run: Run) -> _Answer:
         key = derive.__name__, run.key
         if key not in state.derived:
             state.derived[key] = derive(state, run)
         answer: _Answer = state.derived[key]
         return answer
 
-    return remembered
+    return cached
 
 
 def resolve(state: State, key: RunKey) -> Run | None:
-    """The run that a reference means: exactly that one, or the one known under its run id."""
+    """Return the run of a reference: that exact key, or the run with events under its id."""
     exact = state.runs.get(key)
-    if exact is not None and exact.is_known:
+    if exact is not None and exact.has_events:
         return exact
-    known = [k for k in state.runs_by_id.get(key.run_id, ()) if state.runs[k].is_known]
-    return state.runs[min(known)] if known else exact
+    reported = [key for key in state.runs_by_id.get(key.run_id, ()) if state.runs[key].has_events]
+    return state.runs[min(reported)] if reported else exact
 
 
 def parent_of(state: State, run: Run) -> Run | None:
-    """The run above; for a run that never spoke, the root that its children name."""
-    register = run.parent or (None if run.is_known else run.hint)
+    """Return the parent; for a run without events, the root that its children name."""
+    register = run.parent or (None if run.has_events else run.hint)
     return resolve(state, register[1]) if register else None
 
 
-def lineage_of(state: State, run: Run) -> Iterator[Run]:
-    """The run itself and those above it, nearest first; a circle ends where it closes."""
-    seen: set[RunKey] = set()
-    above: Run | None = run
-    while above is not None and above.key not in seen:
-        seen.add(above.key)
-        yield above
-        above = parent_of(state, above)
+def ancestry_of(state: State, run: Run) -> Iterator[Run]:
+    """Yield the run and its ancestors, nearest first; stop at a cycle."""
+    visited: set[RunKey] = set()
+    current: Run | None = run
+    while current is not None and current.key not in visited:
+        visited.add(current.key)
+        yield current
+        current = parent_of(state, current)
 
 
-def is_below_known(state: State, run: Run) -> bool:
-    """Whether a run that spoke is above; one that others only name may never come."""
-    return any(above.is_known for above in lineage_of(state, run) if above is not run)
+def has_reported_ancestor(state: State, run: Run) -> bool:
+    """Return True if an ancestor has events; one that is only referenced may never have any."""
+    return any(ancestor.has_events for ancestor in ancestry_of(state, run) if ancestor is not run)
 
 
-@_once
+@_cached_per_revision
 def children_of(state: State, run: Run) -> list[Run]:
-    """The runs right below, in the order of their keys."""
-    named: set[RunKey] = set()
+    """Return the child runs, ordered by key."""
+    keys: set[RunKey] = set()
     for key in state.runs_by_id.get(run.key.run_id, ()):
-        named |= state.runs[key].children or set()
+        keys |= state.runs[key].children or set()
     return [
         child
-        for child in (state.runs[key] for key in sorted(named))
+        for child in (state.runs[key] for key in sorted(keys))
         if parent_of(state, child) is run and child is not run
     ]
 
 
 def descendants_of(state: State, run: Run) -> list[Run]:
-    """Every run below."""
-    found: dict[RunKey, Run] = {}
-    open_ = [run]
-    while open_:
-        for child in children_of(state, open_.pop()):
-            if child.key not in found:
-                found[child.key] = child
-                open_.append(child)
-    return list(found.values())
+    """Return all runs below."""
+    descendants: dict[RunKey, Run] = {}
+    waiting = [run]
+    while waiting:
+        for child in children_of(state, waiting.pop()):
+            if child.key not in descendants:
+                descendants[child.key] = child
+                waiting.append(child)
+    return list(descendants.values())
 
 
 def start_of(run: Run) -> int | None:
-    """When a run began: its START, or else the first thing heard of it."""
+    """Return the time of a run's START event, or else of its first event."""
     return run.started if run.started is not None else run.first
 
 
-def _first_that_spoke(state: State, run: Run) -> list[Run]:
-    """Of what is below a run that never spoke, the first that did on each way down."""
+def _nearest_with_events(state: State, run: Run) -> list[Run]:
+    """Return the nearest descendants that have events, one on each path down."""
     found: list[Run] = []
-    seen = {run.key}
-    silent = [run]
-    while silent:
-        for child in children_of(state, silent.pop()):
-            if child.is_known:
+    visited = {run.key}
+    waiting = [run]
+    while waiting:
+        for child in children_of(state, waiting.pop()):
+            if child.has_events:
                 found.append(child)
-            elif child.key not in seen:
-                seen.add(child.key)
-                silent.append(child)
+            elif child.key not in visited:
+                visited.add(child.key)
+                waiting.append(child)
     return found
 
 
-@_once
-def begin_of(state: State, run: Run) -> int | None:
-    """When a run began; one that never spoke began with the first run below it."""
-    if run.is_known:
+@_cached_per_revision
+def began_at(state: State, run: Run) -> int | None:
+    """Return the start of a run; without events, the earliest start of its descendants."""
+    if run.has_events:
         return start_of(run)
-    starts = [start_of(each) for each in _first_that_spoke(state, run)]
+    starts = [start_of(descendant) for descendant in _nearest_with_events(state, run)]
     return min((moment for moment in starts if moment is not None), default=None)
 
 
 def outcome(state: State, run: Run) -> Outcome:
-    """How a run stands. One without an end takes it from the nearest run above that has one."""
-    for above in lineage_of(state, run):
-        if above.end is not None:
-            stamp, type_ = above.end
-            if above is run:  # an event that comes after its end makes a run no longer
+    """Return the outcome of a run; without an end, that of its nearest ancestor with one."""
+    for ancestor in ancestry_of(state, run):
+        if ancestor.end is not None:
+            stamp, type_ = ancestor.end
+            if ancestor is run:  # events after the end do not extend a run
                 return Outcome(_ENDS[type_], stamp.time)
             return Outcome(_ENDS[type_], max(stamp.time, run.last or stamp.time))
-    if not run.is_known:
-        return _outcome_of_silent(state, run)
+    if not run.has_events:
+        return _outcome_without_events(state, run)
     return Outcome(RunState.RUNNING if run.is_running else RunState.NEW, None)
 
 
 def is_lost(state: State, run: Run) -> bool:
-    """Whether a run is open, and it and all below it have been silent for too long."""
+    """Return True for an open run if its last event and those below it are too old."""
     if outcome(state, run).ended is not None:
         return False
-    return _last_heard(state, run) < state.silent_before
+    return _last_event_time(state, run) < state.stale_before
 
 
-@_once
-def _last_heard(state: State, run: Run) -> int:
-    return max(each.last or 0 for each in (run, *descendants_of(state, run)))
+@_cached_per_revision
+def _last_event_time(state: State, run: Run) -> int:
+    return max(item.last or 0 for item in (run, *descendants_of(state, run)))
 
 
 def version_of(run: Run, use: Use) -> str:
-    """The version of a dataset that a run met: the version facet, or else the run itself."""
+    """Return the version of a dataset in a run: the version facet, or else the run id."""
     return use.version[1] if use.version else run.key.run_id
 
 
-@_once
-def _outcome_of_silent(state: State, run: Run) -> Outcome:
-    """A run that never spoke is over when all that it started is."""
-    ends = [each.end for each in _first_that_spoke(state, run)]
+@_cached_per_revision
+def _outcome_without_events(state: State, run: Run) -> Outcome:
+    """Return the outcome of a run without events; it is over when all of its children are."""
+    ends = [descendant.end for descendant in _nearest_with_events(state, run)]
     over = [end for end in ends if end is not None]
     if not over or len(over) < len(ends):
         return Outcome(RunState.RUNNING if ends else RunState.NEW, None)

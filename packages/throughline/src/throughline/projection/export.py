@@ -1,4 +1,4 @@
-"""The projection as canonical JSON: equal states, equal bytes."""
+"""Export the projection as JSON; equal states give equal JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from throughline.spec import shown_time
 
 
 def export(state: State) -> dict[str, Any]:
-    """Everything that the projection knows, sorted."""
+    """Return the whole projection, sorted."""
     names = sorted(set(state.identity))
     return {
         "jobs": [_job(state, state.jobs[ref]) for ref in deadline.watched(sorted(state.jobs))],
@@ -36,8 +36,8 @@ def _job(state: State, job: Job) -> dict[str, Any]:
         "facets": _facets(job.facets),
         "runs": [key.run_id for key in sorted(job.runs)],
         "parents": sorted(job.parents or job.hints or ()),
-        "declaredInputs": _shown(state, declared.inputs if declared else frozenset()),
-        "declaredOutputs": _shown(state, declared.outputs if declared else frozenset()),
+        "declaredInputs": _primary_names(state, declared.inputs if declared else frozenset()),
+        "declaredOutputs": _primary_names(state, declared.outputs if declared else frozenset()),
     }
 
 
@@ -81,20 +81,22 @@ def _use(state: State, run: Run, name: DatasetName, use: Use) -> dict[str, Any]:
         "as": name,
         "version": version_of(run, use),
         "facets": _facets(use.facets),
-        "about": _facets(use.about),
+        "about": _facets(use.dataset_facets),
     }
 
 
-def _shown(state: State, names: frozenset[DatasetName]) -> list[DatasetName]:
+def _primary_names(state: State, names: frozenset[DatasetName]) -> list[DatasetName]:
     return sorted({state.identity.primary(name) for name in names})
 
 
 def _facets(book: FacetBook) -> dict[str, Any]:
     return {
-        name: {"at": shown_time(stamp.time), "by": stamp.hash, "facet": unpack(held)}
-        for name, (stamp, held) in sorted(book.stamped().items())
+        name: {"at": shown_time(stamp.time), "by": stamp.hash, "facet": unpack(packed)}
+        for name, (stamp, packed) in sorted(book.stamped().items())
     }
 
 
-def _dependencies(found: set[Dependency] | None) -> list[Dependency]:
-    return sorted(found or (), key=lambda item: (item.job, item.run_id or ""))
+def _dependencies(dependencies: set[Dependency] | None) -> list[Dependency]:
+    return sorted(
+        dependencies or (), key=lambda dependency: (dependency.job, dependency.run_id or "")
+    )

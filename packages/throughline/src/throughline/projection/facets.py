@@ -1,6 +1,6 @@
-"""Facets as they are held in memory: as JSON, once for equal ones, and packed when they are long.
+"""Facets in memory: as JSON, shared between equal ones, compressed if long.
 
-Decoded they would take ten times as much, and most of them are never asked for.
+Decoded they would take ten times as much memory, and most of them are never read.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ from throughline.spec import (
     parse_entries,
 )
 
-_LONG = 400  # bytes from which packing pays
+_LONG = 400  # bytes from which compression saves memory
 
 
 class Stamp(NamedTuple):
-    """The place of an event in the order that decides between two values: time, then hash."""
+    """The order of events that decides between two values: time, then hash."""
 
     time: int
     hash: str
 
 
 @lru_cache(maxsize=4_096)
-def _held(text: bytes) -> bytes:
-    """The one object for equal facets, among those seen of late."""
+def _interned(text: bytes) -> bytes:
+    """Return one shared object for equal facets, among the recent ones."""
     return text if len(text) < _LONG else zlib.compress(text, 1)
 
 
 def pack(facet: dict[str, Any]) -> bytes:
-    """A facet as it is held."""
-    # A copy: what orjson returns keeps the whole buffer it was written to, often ten times as long.
-    return _held(bytes(memoryview(orjson.dumps(facet))))
+    """Encode a facet for storage in memory."""
+    # A copy: orjson's result keeps its whole write buffer alive, often ten times as long.
+    return _interned(bytes(memoryview(orjson.dumps(facet))))
 
 
 @lru_cache(maxsize=2_048)
-def unpack(held: bytes) -> dict[str, Any]:
-    """A facet again; it is shared, so it must not be changed."""
-    facet: dict[str, Any] = orjson.loads(held if held[:1] == b"{" else zlib.decompress(held))
+def unpack(packed: bytes) -> dict[str, Any]:
+    """Decode a packed facet; the result is shared and must not be changed."""
+    facet: dict[str, Any] = orjson.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
     return facet
 
 
 @lru_cache(maxsize=2_048)
-def _parsed_columns(held: bytes) -> ColumnLineage:
-    return parse_columns(unpack(held))
+def _parsed_columns(packed: bytes) -> ColumnLineage:
+    return parse_columns(unpack(packed))
 
 
 @lru_cache(maxsize=2_048)
-def entries_of(held: bytes) -> tuple[Entry, ...]:
+def entries_of(packed: bytes) -> tuple[Entry, ...]:
     """Return the entries of a packed explicit lineage facet of a job."""
-    return parse_entries(unpack(held))
+    return parse_entries(unpack(packed))
 
 
 @lru_cache(maxsize=2_048)
-def derivation_of(held: bytes, target: DatasetId) -> Entry:
+def derivation_of(packed: bytes, target: DatasetId) -> Entry:
     """Return the entry of a packed explicit lineage facet of a dataset."""
-    return parse_derivation(unpack(held), target)
+    return parse_derivation(unpack(packed), target)
 
 
 class FacetBook:
-    """Facets by name, each a register.
+    """Facets by name, where the newest wins.
 
-    There are several for each run, of few facets each: they lie in one flat tuple of names, stamps
-    and packed facets, which takes a third of what a dict of pairs does.
+    Every run has several books of few facets. They are stored as one flat tuple of names, stamps
+    and packed facets, which takes a third of the memory of a dict of pairs.
     """
 
     __slots__ = ("_flat",)
@@ -80,39 +80,39 @@ class FacetBook:
         self._flat = flat
 
     def put(self, facets: Facets, stamp: Stamp) -> None:
-        """Note the facets of one event."""
+        """Add the facets of one event."""
         if not facets:
             return
-        held = self.stamped()
+        stamped = self.stamped()
         for name, facet in facets.items():
-            if name not in held or stamp > held[name][0]:
-                held[name] = (stamp, pack(facet))
-        self._flat = tuple(part for name, value in held.items() for part in (name, *value))
+            if name not in stamped or stamp > stamped[name][0]:
+                stamped[name] = (stamp, pack(facet))
+        self._flat = tuple(part for name, value in stamped.items() for part in (name, *value))
 
     def get(self, name: str) -> dict[str, Any]:
-        """The newest facet of that name, empty when there is none."""
+        """Return the newest facet of that name; empty if there is none."""
         return unpack(self._flat[self._flat.index(name) + 2]) if name in self._flat else {}
 
     def column_lineage(self) -> ColumnLineage:
-        """Return the newest columnLineage facet, parsed; without a facet, an empty one."""
+        """Return the newest columnLineage facet, parsed; empty without a facet."""
         name = "columnLineage"
-        held = self._flat[self._flat.index(name) + 2] if name in self._flat else b"{}"
-        return _parsed_columns(held)
+        packed = self._flat[self._flat.index(name) + 2] if name in self._flat else b"{}"
+        return _parsed_columns(packed)
 
     def stamp_of(self, name: str) -> Stamp | None:
-        """The stamp of the event that the newest facet of that name came with."""
+        """Return the stamp of the newest facet of that name."""
         return self.stamped()[name][0] if name in self._flat else None
 
     def stamped(self) -> dict[str, tuple[Stamp, bytes]]:
-        """Every facet, packed, with the stamp of the event it came with."""
+        """Return every packed facet by name, with its stamp."""
         flat = self._flat
         return {flat[i]: (flat[i + 1], flat[i + 2]) for i in range(0, len(flat), 3)}
 
     @property
     def flat(self) -> tuple[Any, ...]:
-        """What a book like this one is made from."""
+        """The argument that creates an equal book."""
         return self._flat
 
     def plain(self) -> Facets:
-        """Every facet by its name."""
-        return {name: unpack(held) for name, (_, held) in sorted(self.stamped().items())}
+        """Return every facet by name."""
+        return {name: unpack(packed) for name, (_, packed) in sorted(self.stamped().items())}

@@ -25,7 +25,7 @@ from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_log
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
 from throughline.projection.readers import Change, Counts, Readers
-from throughline.projection.snapshot import restored, uncollected
+from throughline.projection.snapshot import gc_paused, restore
 from throughline.projection.state import State
 from throughline.spec import Logged
 
@@ -57,7 +57,7 @@ _Waiting = tuple[Batch, "Future[Receipt]"]
 
 
 class Live:
-    """An event log with its projection in memory; `clock` tells the present in seconds."""
+    """An event log with its projection in memory; `clock` returns the present in seconds."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Live:
         self.log = log
         self._clock = clock
         self._lost_after = lost_after
-        state, self.restored = restored(log)  # the last `seq` restored from a snapshot
+        state, self.restored = restore(log)  # the last `seq` restored from a snapshot
         self._present = Readers(state)
         self._seq = self.restored
         self._past = Past(log)
@@ -77,7 +77,7 @@ class Live:
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._listeners: set[Callable[[], None]] = set()
-        with uncollected():
+        with gc_paused():
             self.follow()
 
     def start(self) -> None:
@@ -86,14 +86,14 @@ class Live:
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what waits, then stop the writer."""
+        """Write the waiting batches, then stop the writer."""
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join()
             self._thread = None
 
     def submit(self, batch: Batch) -> Future[Receipt]:
-        """Hand over a batch; the future resolves once it is durable and visible."""
+        """Queue a batch; the future resolves once it is durable and visible."""
         future: Future[Receipt] = Future()
         if self._thread is None:
             self._store([(batch, future)])
@@ -102,11 +102,11 @@ class Live:
         return future
 
     def ingest(self, batch: Batch) -> Receipt:
-        """Hand over a batch and wait for it."""
+        """Store a batch and wait until it is durable and visible."""
         return self.submit(batch).result()
 
     def follow(self) -> None:
-        """Apply what other processes appended since."""
+        """Apply the events that other processes appended."""
         with self._writing:
             before = self._seq
             self._catch_up()
@@ -130,7 +130,7 @@ class Live:
 
     @contextmanager
     def listening(self, wake: Callable[[], None]) -> Iterator[None]:
-        """Have a function called, from whatever thread, each time that there is something new."""
+        """Call a function after every change, from any thread, while the context is open."""
         self._listeners.add(wake)
         try:
             yield
@@ -138,27 +138,27 @@ class Live:
             self._listeners.discard(wake)
 
     def wake(self) -> None:
-        """Call everybody who listens."""
+        """Call every listener."""
         for wake in tuple(self._listeners):
             wake()
 
     @contextmanager
     def reading(self, moment: Moment | None = None) -> Iterator[State]:
-        """The state, now or at a moment, standing still as long as it is read."""
-        silence = int(self._lost_after * 1e6)
+        """Return the state, now or at a moment; it does not change while it is read."""
+        lost_after = int(self._lost_after * 1e6)
         if moment is None:
             with self._present.reading() as state:
                 state.now = int(self._clock() * 1e6)
-                state.silent_before = state.now - silence
+                state.stale_before = state.now - lost_after
                 yield state
             return
         newest = self._seq
-        # A state of the past is made without holding up the present.
+        # Building a state of the past does not block the present one.
         with deadline.held(self._past_lock):
             state = self._past.at(moment, newest)
-            times = [each for each in (moment.as_of, moment.known_at) if each is not None]
+            times = [time for time in (moment.as_of, moment.known_at) if time is not None]
             state.now = min(times)
-            state.silent_before = state.now - silence
+            state.stale_before = state.now - lost_after
             yield state
 
     def _write(self) -> None:
@@ -176,8 +176,8 @@ class Live:
                 self._store(waiting)
 
     def _store(self, waiting: Sequence[_Waiting]) -> None:
-        # Who gave up waiting takes nothing: a result for a cancelled future would stop the writer.
-        self._append([each for each in waiting if each[1].set_running_or_notify_cancel()])
+        # Setting the result of a cancelled future would raise and stop the writer.
+        self._append([item for item in waiting if item[1].set_running_or_notify_cancel()])
 
     def _append(self, waiting: Sequence[_Waiting]) -> None:
         entries = [entry for batch, _ in waiting for entry in batch.entries]
@@ -188,8 +188,8 @@ class Live:
                 appended = self.log.append(entries, offsets, refusals)
                 self._advance(entries, appended)
         except Exception as error:
-            is_of_database = isinstance(error, LogError) and not isinstance(error, UnstorableError)
-            if not is_of_database and len(waiting) > 1:  # a batch that cannot be stored fails alone
+            is_outage = isinstance(error, LogError) and not isinstance(error, UnstorableError)
+            if not is_outage and len(waiting) > 1:  # only the batch that cannot be stored fails
                 for item in waiting:
                     self._append([item])
                 return
@@ -199,25 +199,25 @@ class Live:
             return
         unclaimed = set(appended.new)
         for batch, future in waiting:
-            mine = {entry.hash for entry in batch.entries} & unclaimed
-            unclaimed -= mine
-            future.set_result(Receipt(len(mine), len(batch.entries) - len(mine)))
+            new_hashes = {entry.hash for entry in batch.entries} & unclaimed
+            unclaimed -= new_hashes
+            future.set_result(Receipt(len(new_hashes), len(batch.entries) - len(new_hashes)))
         self.wake()
 
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
-        if appended.before != self._seq:  # another process wrote in between
+        if appended.before != self._seq:  # another process has written
             self._catch_up()
             return
         for entry in entries:
             if entry.hash in appended.new:
-                self._present.add(partial(_show, entry.event), len(entry.body))
+                self._present.add(partial(_apply, entry.event), len(entry.body))
         self._seq = appended.after
 
     def _catch_up(self) -> None:
         for seq, kind, body in self.log.entries(self._seq):
             change: Change
             try:
-                change = partial(_show, read_logged(kind, body))
+                change = partial(_apply, read_logged(kind, body))
             except EventError as error:  # damaged, or from an older, less strict version
                 log.warning("row %d of the log cannot be read: %s", seq, error)
                 change = partial(_note_unreadable, seq, str(error))
@@ -225,7 +225,7 @@ class Live:
             self._seq = seq
 
 
-def _show(event: Logged, state: State) -> None:
+def _apply(event: Logged, state: State) -> None:
     """Apply an event; log an exception, so that later events are still applied."""
     try:
         apply(state, event)

@@ -90,7 +90,7 @@ class Readers:
         """Apply the queue unless there is a reader, which then applies it at its end."""
         while self._queue and self._lock.acquire(blocking=False):
             try:
-                if self._depth:  # held by this thread
+                if self._depth:  # this thread holds the lock
                     return
                 self._apply()
             finally:

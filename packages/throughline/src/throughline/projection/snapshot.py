@@ -1,7 +1,7 @@
-"""A state kept in the log's database, so that a start need not project every event again.
+"""Snapshots of the state in the log's database, so that a start need not project every event.
 
-It is a pickle, and a pickle may name any function to call: ours is read by a reader that knows the
-classes of a state and nothing else. Whatever cannot be read is passed over: the log is the truth.
+A snapshot is a pickle, and a pickle can call any function. It is therefore read by an unpickler
+that allows only the classes of a state. A snapshot that cannot be read is ignored.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ from throughline.spec import EventType, JobRef
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
-_MADE_OF = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Dependency, DatasetName, JobRef)
-_CLASSES = {(class_.__module__, class_.__qualname__): class_ for class_ in (*_MADE_OF, EventType)}
-_ROOMS = ("spec", "identity", "projection")  # all that is between the text of an event and a state
+_STATE_CLASSES = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Dependency, DatasetName, JobRef)
+_CLASSES = {
+    (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
+}
+_PACKAGES = ("spec", "identity", "projection")  # all code that turns events into a state
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Have no garbage looked for while a state is made: of all that comes hardly anything goes.
+def gc_paused() -> Iterator[None]:
+    """Pause garbage collection while a state is built.
 
-    It would take longer than the rest, as each time all that is there is looked through.
+    Almost no object becomes garbage, and scanning them all repeatedly takes longer than the build.
     """
     is_collecting = gc.isenabled()
     gc.disable()
@@ -58,21 +60,21 @@ def uncollected() -> Iterator[None]:
 
 
 def save(log: EventLog, state: State, seq: int) -> None:
-    """Keep the state of all events up to `seq`, without what depends on when it is looked at."""
-    plain = replace(state, now=0, silent_before=0, is_past=False)
-    plain = replace(plain, derived={}, touched=set(), generations=None)
-    packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
-        _Writer(file, protocol=5).dump(plain)
-    Snapshots(log).add(seq, _format(), packed.getvalue())
+    """Store the state of all events up to `seq`, without values that depend on the present."""
+    stored = replace(state, now=0, stale_before=0, is_past=False)
+    stored = replace(stored, derived={}, touched=set(), generations=None)
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as file:
+        _Writer(file, protocol=5).dump(stored)
+    Snapshots(log).add(seq, _format(), buffer.getvalue())
 
 
-def restored(
+def restore(
     event_log: EventLog, as_of: int | None = None, known_at: int | None = None
 ) -> tuple[State, int]:
-    """The newest state kept that holds nothing later, and the `seq` that it reaches.
+    """Return the newest stored state without later events, and its last `seq`.
 
-    An empty one and 0 if there is none, or if it cannot be used.
+    Without a usable snapshot, return an empty state and 0.
     """
     snapshots = Snapshots(event_log)
     seq, format_ = snapshots.newest(as_of, known_at)
@@ -81,61 +83,62 @@ def restored(
     data = snapshots.data(seq)
     try:
         if format_ != _format():
-            raise pickle.UnpicklingError("another version of throughline made it")
-        return _unpacked(data), seq
-    except Exception as error:  # of what is not a pickle of ours, it may be any
+            raise pickle.UnpicklingError("it was created by another version of throughline")
+        return _decode(data), seq
+    except Exception as error:  # an invalid pickle can raise any exception
         log.warning(
-            "the log is read from its start, as the snapshot of it up to event %d cannot be used"
-            " (%s); a server makes a new one, and `throughline rebuild --database` drops it",
+            "the snapshot up to event %d cannot be used (%s), so the whole log is read;"
+            " the server creates a new one, and `throughline rebuild --database` deletes it",
             seq,
             error or type(error).__name__,
         )
         return State(), 0
 
 
-def _unpacked(data: bytes) -> State:
-    with uncollected(), gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+def _decode(data: bytes) -> State:
+    with gc_paused(), gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         state = _Reader(file).load()
-        file.read()  # to the end, where the checksum is
+        file.read()  # verifies the checksum at the end
     if not isinstance(state, State):
-        raise pickle.UnpicklingError(f"it holds a {type(state).__name__}")
+        raise pickle.UnpicklingError(f"it contains a {type(state).__name__}")
     return state
 
 
 class _Writer(pickle.Pickler):
-    # Both sides keep every dict and tuple that they meet until they are done. By default an object
-    # is a dict of its fields, which takes more than the object; so it is a call with their values.
+    # Pickler and unpickler keep every dict and tuple in memory until the end. The default form of
+    # an object is a dict of its fields, larger than the object, so it is a call with their values.
     dispatch_table = {
-        **dict.fromkeys(_BY_FIELDS, lambda value: _by_fields(value)),
+        **dict.fromkeys(_BY_FIELDS, lambda value: _fields_of(value)),
         FacetBook: lambda book: (FacetBook, (book.flat,) if book.flat else ()),
         EventType: lambda type_: (EventType, (type_.value,)),  # before 3.11.4 it refers to getattr
     }
 
 
-def _by_fields(value: Any) -> tuple[type, tuple[Any, ...]]:
+def _fields_of(value: Any) -> tuple[type, tuple[Any, ...]]:
     return type(value), tuple(getattr(value, name) for name in value.__slots__)
 
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> type:
-        """Only what a state is made of."""
-        found = _CLASSES.get((module, name))
-        if found is None:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no part of a state")
-        return found
+        """Return a class of a state; reject everything else."""
+        class_ = _CLASSES.get((module, name))
+        if class_ is None:
+            raise pickle.UnpicklingError(
+                f"it contains {module}.{name}, which is no part of a state"
+            )
+        return class_
 
 
 @cache
 def _format() -> str:
-    """What is different as soon as an event could make another state, or a state look different.
+    """Return the snapshot format: a digest of the code that turns events into a state.
 
-    A digest of the code that makes it, as nobody can forget to count that up. A change that makes
-    no difference costs one slow start.
+    Unlike a version number, it cannot be forgotten. An irrelevant change costs one slow start.
     """
     digest = hashlib.sha256()
-    for room in _ROOMS:
-        files = resources.files(f"throughline.{room}").iterdir()
-        for file in sorted(files, key=lambda each: each.name):
+    for package in _PACKAGES:
+        files = resources.files(f"throughline.{package}").iterdir()
+        for file in sorted(files, key=lambda file: file.name):
             if file.is_file():
                 digest.update(file.read_bytes())
     return digest.hexdigest()

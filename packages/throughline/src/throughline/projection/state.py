@@ -1,11 +1,10 @@
-"""What is known, in values that only grow: sets, minima, maxima, and registers.
+"""The state, built of values that only grow: sets, minima, maxima, and registers.
 
-A register holds a value with the stamp (event time, event hash) of the event that said it, and the
-greatest stamp wins. Sets, minima, maxima and registers can be filled in any order, with any event
-repeated, and come out equal: rule 2 holds by construction. Nothing here is joined by dataset
-identity; records are kept under each name and joined when they are read, so that a symlink that
-comes late changes no record. There is no empty set of what most jobs and datasets have none of: it
-would take a tenth of the memory.
+A register is a value with the stamp (event time, event hash) of the event that reported it, and the
+greatest stamp wins. Sets, minima, maxima and registers are independent of the order and repetition
+of events, so the whole state is. Nothing here is joined by dataset identity: each name has its own
+record, and records are joined when they are read, so that a late symlink changes no record. Sets
+that are usually empty are None instead, which saves a tenth of the memory.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from throughline.spec import EventType, Facets, JobRef
 
 
 class RunKey(NamedTuple):
-    """The identity of a run; some producers use one run id for several jobs, hence the job."""
+    """The identity of a run; it includes the job, because some producers share a run id."""
 
     run_id: str
     job: JobRef
 
 
 class Dependency(NamedTuple):
-    """One end of a control edge, as the jobDependencies facet names it."""
+    """One end of a control edge of the jobDependencies facet."""
 
     job: JobRef
     run_id: str | None
 
 
 Pair = tuple[DatasetName, DatasetName]
-"""Two names joined by hand, the lesser first."""
+"""Two names joined by an alias, in sorted order."""
 
 
 @dataclass(slots=True)
@@ -42,12 +41,12 @@ class Use:
 
     facets: FacetBook = field(default_factory=FacetBook)
     version: tuple[Stamp, str] | None = None
-    about: FacetBook = field(default_factory=FacetBook)  # what this run said of the dataset itself
+    dataset_facets: FacetBook = field(default_factory=FacetBook)  # of the dataset, by this run
 
 
 @dataclass(slots=True)
 class Run:
-    """A run; one without `first` is known only because another run names it."""
+    """A run; one without `first` is only referenced by other runs."""
 
     key: RunKey
     first: int | None = None
@@ -56,27 +55,27 @@ class Run:
     is_running: bool = False
     end: tuple[Stamp, EventType] | None = None
     parent: tuple[Stamp, RunKey] | None = None
-    hint: tuple[Stamp, RunKey] | None = None  # the root that a child names: perhaps the parent
-    children: set[RunKey] | None = None  # whoever named it; the reader filters
+    hint: tuple[Stamp, RunKey] | None = None  # the root that a child names
+    children: set[RunKey] | None = None  # candidates; filtered when read
     upstream: set[Dependency] | None = None
     downstream: set[Dependency] | None = None
     facets: FacetBook = field(default_factory=FacetBook)
-    code: FacetBook = field(default_factory=FacetBook)  # the job's code as this run was of it
+    code: FacetBook = field(default_factory=FacetBook)  # of the job, as this run reported it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
-    lineage: set[bytes] | None = None  # explicit lineage facets, packed; their entries are united
+    lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
     in_columns: set[DatasetName] | None = field(default=None, compare=False)
-    """Datasets that perhaps only the column lineage of its outputs names: where to look for them,
-    and no more, as the order of events decides."""
+    """Candidates for datasets that only the column lineage of its outputs names. The set depends
+    on the order of events."""
 
     @property
-    def is_known(self) -> bool:
-        """Whether the run has sent an event of its own."""
+    def has_events(self) -> bool:
+        """True if the run has an event of its own."""
         return self.first is not None
 
     @property
     def has_data(self) -> bool:
-        """True if the run read or wrote something, or states lineage."""
+        """True if the run has inputs, outputs or explicit lineage."""
         return bool(self.inputs or self.outputs or self.lineage)
 
 
@@ -87,12 +86,12 @@ class Declared:
     stamp: Stamp
     inputs: frozenset[DatasetName]
     outputs: frozenset[DatasetName]
-    lineage: bytes | None = None  # its explicit lineage facet, packed
+    lineage: bytes | None = None  # packed explicit lineage facet
 
 
 @dataclass(slots=True)
 class Job:
-    """A job; one without `first` is known only as the parent of another."""
+    """A job; one without `first` is only referenced by other jobs."""
 
     ref: JobRef
     first: int | None = None
@@ -108,7 +107,7 @@ class Job:
 
 @dataclass(slots=True)
 class DatasetRecord:
-    """What was said about a dataset under one of its names."""
+    """The events about a dataset under one of its names."""
 
     name: DatasetName
     first: int
@@ -117,13 +116,13 @@ class DatasetRecord:
     readers: set[RunKey] = field(default_factory=set)
     writers: set[RunKey] = field(default_factory=set)
     declaring: set[JobRef] | None = None
-    told: dict[Stamp, Facets] | None = None  # without a run: schema, dataQuality
-    derivation: tuple[Stamp, bytes] | None = None  # the lineage facet of a DatasetEvent, packed
+    facets_without_run: dict[Stamp, Facets] | None = None  # schema, dataQuality
+    derivation: tuple[Stamp, bytes] | None = None  # packed lineage facet of a DatasetEvent
 
 
 @dataclass(slots=True)
 class State:
-    """Everything that the events say."""
+    """The projection of a set of events."""
 
     jobs: dict[JobRef, Job] = field(default_factory=dict)
     runs: dict[RunKey, Run] = field(default_factory=dict)
@@ -131,28 +130,26 @@ class State:
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
     in_columns: dict[DatasetName, set[RunKey]] = field(default_factory=dict, compare=False)
     handoffs: dict[JobRef, set[JobRef]] = field(default_factory=dict)
-    """Jobs that pass data on without a dataset, with those whose facets say so; only candidates."""
+    """Jobs that pass data on without a dataset, with those that report it; only candidates."""
     derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
-    """Datasets from which others are derived without a job; only candidates."""
+    """Datasets from which others are derived without a job. Only candidates."""
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
-    now: int = 0  # when it is looked at, in microseconds
-    aliases: dict[Pair, tuple[Stamp, bool]] = field(default_factory=dict)  # whether still joined
-    is_past: bool = False  # it is as of a moment: what it lacks may be there now
-    silent_before: int = 0  # an open run of which nothing was heard since (microseconds) is lost
-    revision: int = 0  # grows with every event applied; caches key on it
+    now: int = 0  # time of the query, in microseconds
+    aliases: dict[Pair, tuple[Stamp, bool]] = field(default_factory=dict)  # True: still joined
+    is_past: bool = False  # a state of the past; it may lack later data
+    stale_before: int = 0  # open runs without an event since (microseconds) are lost
+    revision: int = 0  # number of applied events; a cache key
     derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # until the next event
-    generations: Any = field(default=None, compare=False)  # what throughline.graph makes of it
-    touched: set[RunKey] = field(
-        default_factory=set, compare=False
-    )  # by events since somebody emptied it
+    generations: Any = field(default=None, compare=False)  # cache of throughline.graph
+    touched: set[RunKey] = field(default_factory=set, compare=False)
+    """Runs changed since the set was last cleared."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
-    """Damaged rows of the log by `seq`, with the reasons; they are not part of the state."""
-    moves: int = field(
-        default=0, compare=False
-    )  # how often an event changed the place of what was known before
+    """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
+    structure_changes: int = field(default=0, compare=False)
+    """How often an event moved an existing run or changed a job's level."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Equal as long as no event moved a known run, changed a job's level or joined names."""
-        return self.moves, self.identity.changes
+        """Equal until an event moves an existing run, changes a job's level or joins names."""
+        return self.structure_changes, self.identity.changes

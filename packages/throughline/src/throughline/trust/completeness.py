@@ -28,7 +28,7 @@ from throughline.graph.provenance import code_of
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
-from throughline.projection.derived import begin_of, is_lost, parent_of
+from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef
 from throughline.trust.policy import MEASURES
 
@@ -60,7 +60,7 @@ def newest_units(known: Generations) -> list[Unit]:
         by_job[unit.run.key.job].append(unit)
     newest = []
     for of_job in by_job.values():
-        of_job.sort(key=lambda u: (begin_of(known.state, u.run) or 0, u.run.key), reverse=True)
+        of_job.sort(key=lambda u: (began_at(known.state, u.run) or 0, u.run.key), reverse=True)
         newest += of_job[:_NEWEST]
     return newest
 
@@ -69,7 +69,7 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     """The tasks' runs that some runs belong to, with those of the runs below each."""
     found: dict[RunKey, Unit] = {}
     for run in deadline.watched(runs):
-        if run.is_known:
+        if run.has_events:
             owner = known.levels.owner(run, Level.TASK)
             found.setdefault(owner.key, Unit(owner)).members.append(run)
     return list(found.values())
@@ -100,7 +100,7 @@ def _told(known: Generations, unit: Unit) -> dict[str, bool]:
     condition, ended = outcome(state, unit.run)
     if ended is None:
         return {"ends": False} if is_lost(state, unit.run) else {}
-    found = {"ends": unit.run.end is not None} if unit.run.is_known else {}
+    found = {"ends": unit.run.end is not None} if unit.run.has_events else {}
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)
     checks = not writes and _checks_all_inputs(state, unit)
@@ -129,14 +129,16 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
         read.add(name)
-        if use.facets.get("dataQualityAssertions") or use.about.get("dataQualityAssertions"):
+        if use.facets.get("dataQualityAssertions") or use.dataset_facets.get(
+            "dataQualityAssertions"
+        ):
             checked.add(name)
     return read == checked
 
 
 def _is_created(use: Use) -> bool:
     """True if a table was created; by a run without inputs, it was created empty."""
-    return use.about.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
+    return use.dataset_facets.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
 
 
 def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetName]]:
@@ -145,9 +147,9 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     for run in unit.members:
         for spelled, use in run.outputs.items():
             name = state.identity.primary(spelled)
-            if use.about.get("schema") and not (_is_created(use) and not run.inputs):
+            if use.dataset_facets.get("schema") and not (_is_created(use) and not run.inputs):
                 described.add(name)
-            if use.about.get("columnLineage"):
+            if use.dataset_facets.get("columnLineage"):
                 covered.add(name)
         covered |= {column.dataset for column in described_by(state, run)}
     return described, covered
@@ -173,7 +175,7 @@ def _orphans(state: State) -> dict[str, Any]:
     silent = {
         above.key: above
         for run in state.runs.values()
-        if (above := parent_of(state, run)) and not above.is_known
+        if (above := parent_of(state, run)) and not above.has_events
     }
     return {
         "jobs": [

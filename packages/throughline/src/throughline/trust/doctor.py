@@ -72,7 +72,7 @@ def _silent(state: State, heard: dict[str, list[int]]) -> Iterator[Finding]:
     for name, times in sorted(heard.items()):
         pauses = [after - before for before, after in pairwise(times)]
         patience = _LATE * max(pauses, default=0)
-        is_patient = times[-1] + patience < min(state.silent_before, newest)
+        is_patient = times[-1] + patience < min(state.stale_before, newest)
         if len(times) > 1 and is_patient:
             yield Finding(
                 "silent producer", name, f"no event of it since {shown_time(times[-1])}",
@@ -102,8 +102,12 @@ def _without_parent(state: State) -> Iterator[Finding]:
     """Parents that never spoke, a line for each job that is such a parent."""
     silent: defaultdict[str, set[str]] = defaultdict(set)
     for run in state.runs.values():
-        parent = parent_of(state, run) if run.is_known else None
-        if parent is not None and not parent.is_known and state.jobs[parent.key.job].first is None:
+        parent = parent_of(state, run) if run.has_events else None
+        if (
+            parent is not None
+            and not parent.has_events
+            and state.jobs[parent.key.job].first is None
+        ):
             silent[node_id(Node.of_job(parent.key.job))].add(run.key.job.name)
     for about, names in sorted(silent.items()):
         yield Finding(
@@ -162,7 +166,7 @@ def _never_seen(state: State) -> Iterator[Finding]:
 def _lost(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
         runs = (state.runs[key] for key in job.runs if state.runs[key].end is None)
-        lost = [run for run in runs if run.is_known and is_lost(state, run)]
+        lost = [run for run in runs if run.has_events and is_lost(state, run)]
         if lost:
             newest = max(lost, key=lambda run: (start_of(run) or 0, run.key))
             yield Finding(

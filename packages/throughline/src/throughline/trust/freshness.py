@@ -21,7 +21,7 @@ from throughline.graph.nodes import Node
 from throughline.graph.summary import tags_of
 from throughline.identity import DatasetName
 from throughline.projection import RunKey, State
-from throughline.projection.derived import begin_of, lineage_of, parent_of
+from throughline.projection.derived import ancestry_of, began_at, parent_of
 from throughline.spec import JobRef, shown_time
 
 _LEAST_RUNS = 3
@@ -61,9 +61,9 @@ def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
     for each in state.identity.names(name):
         record = state.datasets.get(each)
         for run in (state.runs[key] for key in deadline.watched(record.writers if record else ())):
-            begun = begin_of(state, run)
+            begun = began_at(state, run)
             if begun is not None:
-                *_, root = lineage_of(state, run)
+                *_, root = ancestry_of(state, run)
                 if _is_ad_hoc(state, run.key.job) or _is_ad_hoc(state, root.key.job):
                     continue
                 first[root.key] = min(begun, first.get(root.key, begun))
@@ -109,7 +109,7 @@ def _is_ad_hoc(state: State, ref: JobRef) -> bool:
 def _starts(state: State, ref: JobRef) -> Iterable[int]:
     first: dict[RunKey, int] = {}
     for run in (state.runs[key] for key in state.jobs[ref].runs):
-        begun = begin_of(state, run)
+        begun = began_at(state, run)
         if begun is not None:
             above = parent_of(state, run)
             key = above.key if above else run.key

@@ -18,7 +18,7 @@ from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.graph.tags import Tags
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import begin_of, is_lost, parent_of
+from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef, shown_time
 from throughline.trust.completeness import measured, units_of
 from throughline.trust.freshness import late
@@ -101,8 +101,8 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
     until |= {each.job: inf for each in writing if derived_by(each.job) is None}
     for ref, last in until.items():
         runs = [state.runs[key] for key in state.jobs[ref].runs]
-        begun = [run for run in runs if run.is_known and (begin_of(state, run) or 0) <= last]
-        newest = max(begun, key=lambda run: (begin_of(state, run) or 0, run.key), default=None)
+        begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
+        newest = max(begun, key=lambda run: (began_at(state, run) or 0, run.key), default=None)
         above = parent_of(state, newest) if newest else None
         yield from (
             run for run in begun if run is newest or (above and parent_of(state, run) is above)

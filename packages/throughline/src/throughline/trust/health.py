@@ -12,7 +12,7 @@ from throughline.graph.quality import checks_of
 from throughline.graph.walk import run_line
 from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import (
-    begin_of,
+    began_at,
     children_of,
     descendants_of,
     is_lost,
@@ -50,7 +50,7 @@ def health(known: Generations) -> dict[str, Any]:
         "isHealthy": not any(wrong.values()),
         "counts": {
             "jobs": len(state.jobs),
-            "runs": sum(run.is_known for run in state.runs.values()),
+            "runs": sum(run.has_events for run in state.runs.values()),
             "datasets": len(set(state.identity)),
         },
         **wrong,
@@ -96,7 +96,7 @@ def is_repeated(state: State, run: Run) -> bool:
     over = outcome(state, run).ended or 0
     above = parent_of(state, run)
     return above is not None and any(
-        other.key.job == run.key.job and (begin_of(state, other) or 0) >= over
+        other.key.job == run.key.job and (began_at(state, other) or 0) >= over
         for other in children_of(state, above)
         if other is not run
     )
@@ -117,7 +117,7 @@ def _newest_first(state: State, runs: Iterable[Run]) -> list[Run]:
 
 
 def _order(state: State, run: Run) -> tuple[int, RunKey]:
-    return begin_of(state, run) or 0, run.key
+    return began_at(state, run) or 0, run.key
 
 
 def _failure(state: State, run: Run) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import newest_run, reach, run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import begin_of, is_lost, parent_of
+from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef, shown_time
 from throughline.trust.freshness import Rhythm, rhythm_of, rhythm_of_writes
 from throughline.trust.health import causes_of, is_failed
@@ -83,12 +83,12 @@ def _wrong_with(state: State, ref: JobRef) -> Iterator[dict[str, Any]]:
     if is_failed(state, run):
         for cause in causes_of(state, run):
             message = cause.facets.get("errorMessage").get("message")
-            since = shown_time(begin_of(state, _first_failed(state, cause)))
+            since = shown_time(began_at(state, _first_failed(state, cause)))
             yield _reason("failed", state, cause, str(message) if message else None, since)
     elif is_lost(state, run):
-        yield _reason("lost", state, run, None, shown_time(begin_of(state, run)))
+        yield _reason("lost", state, run, None, shown_time(began_at(state, run)))
     elif run.end is None:
-        yield _reason("running", state, run, None, shown_time(begin_of(state, run)))
+        yield _reason("running", state, run, None, shown_time(began_at(state, run)))
     # The tasks of a pipeline that did not start are late with it.
     rhythm = rhythm_of(state, ref) if parent_of(state, run) is None else None
     if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
@@ -98,7 +98,7 @@ def _wrong_with(state: State, ref: JobRef) -> Iterator[dict[str, Any]]:
 def _first_failed(state: State, run: Run) -> Run:
     """The first of the runs of a job that failed one after the other, up to this one."""
     runs = [state.runs[key] for key in state.jobs[run.key.job].runs]
-    before = sorted(deadline.watched(runs), key=lambda each: (begin_of(state, each) or 0, each.key))
+    before = sorted(deadline.watched(runs), key=lambda each: (began_at(state, each) or 0, each.key))
     first = run
     for each in reversed(before[: before.index(run)]):
         if outcome(state, each).state is RunState.COMPLETED:

@@ -33,7 +33,7 @@ def of_dataset(dataset: Body) -> Iterator[tuple[str, Any]]:
         yield from tags(field_urn(urn, escaped(field)), {"tags": {"tags": of_field}})
 
 
-def lineage_of(dataset: Body, makers: list[Body], time: int) -> Iterator[tuple[str, Any]]:
+def ancestry_of(dataset: Body, makers: list[Body], time: int) -> Iterator[tuple[str, Any]]:
     """Column lineage of a dataset: of all jobs that made its contents, as each aspect replaces."""
     from datahub.metadata import schema_classes as dh
 

@@ -13,8 +13,8 @@ from throughline.deliver.datasets import Body
 from throughline.deliver.known import Known
 from throughline.deliver.rewrite.datahub import orchestrator, under_its_names
 from throughline.deliver.rewrite.datahub_aspects import (
+    ancestry_of,
     input_output,
-    lineage_of,
     millis,
     of_dataset,
     ownership,
@@ -35,7 +35,7 @@ def declared(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
         told += [*of_dataset(dataset), *_schema(dataset)]
     makers = [body, *(under_its_names(each) for each in known.others)]
     for dataset in body["outputs"]:
-        told += lineage_of(dataset, makers, millis(body))
+        told += ancestry_of(dataset, makers, millis(body))
     return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in told]
 
 

@@ -15,8 +15,8 @@ from throughline.deliver.known import Known
 from throughline.deliver.models import Model
 from throughline.deliver.rewrite.datahub import UNKNOWN, job_name, orchestrator, under_its_names
 from throughline.deliver.rewrite.datahub_aspects import (
+    ancestry_of,
     input_output,
-    lineage_of,
     millis,
     of_dataset,
     ownership,
@@ -46,7 +46,7 @@ def _extras(body: Body, known: Known) -> list[MetadataChangeProposalWrapper]:
             told += of_dataset(dataset)
     others = [under_its_names(each) for each in known.others]
     for dataset in body["outputs"]:
-        told += lineage_of(dataset, [body, *others], millis(body))
+        told += ancestry_of(dataset, [body, *others], millis(body))
         told += _of_output(body, dataset)
     told += (_of_model(model, body, known) for model in known.models)
     return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in told]
