@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.looking import Look
 
-from .test_views import ACTUALS, RAW
+from .test_views import ACTUALS, FORECAST, RAW
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -20,6 +20,10 @@ _ALL_ARE_WITHIN = """what => {
     return boxes.length > 0 && boxes.every((box) => box.left >= frame.left && box.top >= frame.top
         && box.right <= frame.right && box.bottom <= frame.bottom - 40);
 }"""
+
+
+_FONT = """e => parseFloat(getComputedStyle(e).fontSize)
+    * e.getBoundingClientRect().height / e.offsetHeight"""
 
 
 def _at(node: str, **others: str) -> str:
@@ -65,3 +69,30 @@ def test_a_column_whose_path_is_not_shown_is_marked_and_leads_to_it(look: Look) 
     _are_in_sight(page, ".node")
     page.get_by_role("button", name="Show two steps more").click()
     expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
+
+
+def _open_upstream(page: Page) -> None:
+    """Show the next node upstream, and check that it comes into the window."""
+    shown = page.locator("[data-node]")
+    before = {each.get_attribute("data-node") for each in shown.all()}
+    page.get_by_role("button", name=re.compile("^Show 1 more node upstream")).click()
+    expect(shown).to_have_count(len(before) + 1)
+    (came,) = {each.get_attribute("data-node") for each in shown.all()} - before
+    _are_in_sight(page, f'.node:has([data-node="{came}"])')
+
+
+def test_nodes_that_a_plus_at_the_edge_shows_come_into_sight(look: Look) -> None:
+    page = look(_at(FORECAST, down="0"))
+    expect(page.locator("[data-node]")).to_have_count(2)
+    for _ in range(4):
+        _open_upstream(page)
+
+
+def test_on_a_phone_a_node_can_be_read_and_what_a_plus_shows_comes_into_sight(look: Look) -> None:
+    page = look(_at(FORECAST, down="0"), width=390)
+    _are_in_sight(page, ".node.root")
+    assert page.locator(".node.root .node-where").evaluate(_FONT) >= 10
+    page.locator(".node.root .node-face").focus()
+    page.keyboard.press("ArrowLeft")
+    for _ in range(4):
+        _open_upstream(page)

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { around, beside, into, isWithin, meet, outline, placesOf, showing, sizeOf, toElk, viewportFor } from "./layout";
+import { around, beside, into, isWithin, meet, moved, outline, placesOf, showing, sizeOf, toElk, viewportFor } from "./layout";
 import { merge } from "./merge";
 import type { LineageNode } from "./types";
 
@@ -109,4 +109,22 @@ test("what was unfolded is in sight: where it is, else with all of the graph, el
   const part = showing(at, [tall(3_000, 300), box(3_300)], [box(0), tall(3_000, 300), box(3_300)], WINDOW);
   expect(isWithin(part, around([tall(3_000, 300), box(3_300)]), WINDOW)).toBe(true);
   expect(showing({ ...at, zoom: 0.3 }, [tall(0, 3_000)], [tall(0, 3_000)], WINDOW).zoom, "no nearer than it was").toBeLessThanOrEqual(0.3);
+});
+
+test("what came is in sight by moving there, and where it is too large by as much of it as can be read", () => {
+  const at = { x: 0, y: 0, zoom: 1 };
+  expect(moved(at, [box(300), box(10)], [box(300), box(10)], WINDOW)).toEqual(at);
+  expect(moved(at, [box(900), box(600)], [box(600), box(900)], WINDOW), "no further than it takes").toEqual({ x: 1_000 - 48 - 1_100, y: 0, zoom: 1 });
+  expect(moved(at, [box(0, 500), box(0, 400)], [box(0, 400)], WINDOW).y, "above the buttons").toBe(600 - 64 - 48 - 580);
+  const wide = [box(3_000), box(0)];
+  const { x, zoom } = moved(at, wide, wide, WINDOW);
+  expect([x + 3_000 * zoom > 0, x + 3_200 * zoom < 1_000]).toEqual([true, true]);
+});
+
+test("in a window as wide as a phone's, a node can be read and is in sight as a whole", () => {
+  const [phone, first] = [{ width: 390, height: 540 }, { x: 352, y: 0, width: 280, height: 78 }];
+  const at = viewportFor([{ ...first, x: 0 }, first, { ...first, x: 704 }], phone, first);
+  expect(at.zoom).toBeGreaterThanOrEqual(0.8);
+  expect(isWithin(at, first, phone)).toBe(true);
+  expect(showing({ x: -1_000, y: 0, zoom: 1 }, [first], [{ ...first, x: 0 }, first], phone).zoom).toBeGreaterThanOrEqual(0.8);
 });

@@ -95,14 +95,16 @@ const MARGIN = 48;
 /** At the bottom there are the buttons that zoom. */
 const BELOW = 64;
 const LARGEST = 1.1;
-/** Below this nobody can read a node's name. */
-const READABLE = 0.62;
+/** The least zoom at which a node's name can be read; on a phone, which is wide enough for one node only, all of its text. */
+const READABLE = { zoom: 0.62, narrow: 0.85 };
+const NARROW = 600;
+const readable = (width: number) => (width < NARROW ? READABLE.narrow : READABLE.zoom);
 
 /** Where to look at a graph from: all of it, or if that were too small, what is around `first`, with `below` pixels left free under it. */
 export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW, largest = LARGEST): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
   const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, largest);
-  const zoom = first ? Math.max(fitting, Math.min(READABLE, largest)) : fitting;
+  const zoom = first ? Math.max(fitting, Math.min(readable(size.width), largest)) : fitting;
   const [x, y] = [
     along(left, width, size.width, zoom, first && first.x + first.width / 2, MARGIN),
     along(top, height, size.height, zoom, first && first.y + first.height / 2, zoom > fitting ? below : BELOW),
@@ -139,7 +141,15 @@ export function showing(viewport: Viewport, wanted: readonly Box[], all: readonl
   const [first] = wanted;
   if (!first || isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW })) return viewport;
   const whole = viewportFor(all, size, null, below, viewport.zoom);
-  return whole.zoom >= Math.min(READABLE, viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
+  return whole.zoom >= Math.min(readable(size.width), viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
+}
+
+/** The same way of looking, moved to have all that is wanted in sight above the buttons; where that is too large, as `showing` has it. */
+export function moved(viewport: Viewport, wanted: readonly Box[], all: readonly Box[], size: { width: number; height: number }, below?: number): Viewport {
+  const box = around(wanted);
+  const free = { ...size, height: size.height - BELOW };
+  const isFitting = box.width * viewport.zoom <= free.width && box.height * viewport.zoom <= free.height;
+  return isFitting ? into(viewport, box, free) : showing(viewport, wanted, all, size, below);
 }
 
 /** Whether all of a box is in the window. */

@@ -3,13 +3,13 @@ import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edg
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
-import { around, beside, isWithin, meet, showing, type Box, type Viewport } from "../../graph/layout";
+import { around, beside, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
 import type { FlowNode } from "./flow";
 import { Legend } from "./Legend";
-import { belowOf, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
+import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";
@@ -20,7 +20,7 @@ interface Props {
   edges: Edge[];
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
-  anchor: NodeId | null;
+  anchor: Anchor | null;
   /** The nodes of a path that is locked: they are brought into the window. */
   path: ReadonlySet<string> | null;
   /** The node that is looked at: it stays in the window when that becomes narrower. Null: those that are other than they were. */
@@ -30,6 +30,12 @@ interface Props {
   onNowhere: () => void;
   /** How many nodes are out of the window since not all could be readable in it, and how to see them; null: none. */
   onOutside?: (outside: Outside | null) => void;
+}
+
+/** The node that was clicked on last, and whether that is to show more beside it. */
+export interface Anchor {
+  id: NodeId;
+  isOpening: boolean;
 }
 
 export interface Outside {
@@ -51,6 +57,10 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
   const flow = useReactFlow<FlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
+  const awaiting = useRef<Anchor | null>(null);
+  useLayoutEffect(() => {
+    awaiting.current = anchor?.isOpening ? anchor : null;
+  }, [anchor]);
   const before = useRef<{ about: string | null; path: string; boxes: Map<string, Box> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
   const seen = useRef<readonly FlowNode[]>([]);
@@ -83,7 +93,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     const boxes = new Map(nodes.map((node) => [node.id, boxOf(node)]));
     const was = before.current;
     before.current = { about: about ?? was?.about ?? null, path: [...(path ?? [])].join("\n"), boxes };
-    const [old, now] = [was?.boxes.get(anchor ?? ""), boxes.get(anchor ?? "")];
+    const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       const fit = startOf(nodes, frame.current, root);
@@ -101,8 +111,10 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
     const size = { width, height };
     const isSeen = (box: Box) => meet(box, windowOf({ x, y, zoom }, size));
-    const wanted = wantedOf(boxes, was.boxes, anchor, before.current.path === was.path ? null : path, isSeen);
-    const here = showing(there, wanted, [...boxes.values()], size, belowOf(width));
+    const came = awaiting.current ? cameBeside(awaiting.current.id, boxes, was.boxes) : [];
+    if (came.length > 0) awaiting.current = null;
+    const wanted = came.length > 0 ? came : wantedOf(boxes, was.boxes, anchor?.id ?? null, before.current.path === was.path ? null : path, isSeen);
+    const here = (came.length > 0 ? moved : showing)(there, wanted, [...boxes.values()], size, belowOf(width));
     if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
     if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
     if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);

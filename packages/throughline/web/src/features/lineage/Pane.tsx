@@ -5,10 +5,9 @@ import { Icon } from "../../components/Icon";
 import { Trouble } from "../../components/Trouble";
 import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, timesOf, type Moment } from "../../graph/moments";
-import type { NodeId } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
 import { Newest } from "../lost/Begin";
-import { Canvas, type Outside } from "./Canvas";
+import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
 
@@ -27,7 +26,7 @@ function lookedOf({ open, lit }: View): string | null {
 
 /** The graph of a view, or what is wrong with it. */
 export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Props): ReactNode {
-  const [anchor, setAnchor] = useState<NodeId | null>(null);
+  const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
     return (

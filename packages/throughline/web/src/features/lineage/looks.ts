@@ -35,6 +35,15 @@ export function wantedOf(boxes: ReadonlyMap<string, Box>, was: ReadonlyMap<strin
   return ids.sort(([a], [b]) => Number(b === anchor) - Number(a === anchor)).map(([, box]) => box);
 }
 
+/** What to bring into the window once more is shown beside a node: what came, the nearest to the node first, and the node. */
+export function cameBeside(anchor: string, boxes: ReadonlyMap<string, Box>, was: ReadonlyMap<string, Box>): Box[] {
+  const node = boxes.get(anchor);
+  const came = [...boxes].flatMap(([id, box]) => (was.has(id) ? [] : [box]));
+  if (!node || came.length === 0) return [];
+  const far = (box: Box) => Math.hypot(box.x - node.x, box.y - node.y);
+  return [...came.sort((a, b) => far(a) - far(b)), node];
+}
+
 const NOWHERE: Box = { x: Infinity, y: Infinity, width: 0, height: 0 };
 
 /** The part of the graph that is in the window. */

@@ -1,30 +1,31 @@
 import { useMemo } from "react";
 import type { Change } from "../../app/address";
 import { columnKey, openColumn } from "../../graph/lit";
-import { ALL_ROWS, type NodeId } from "../../graph/types";
+import { ALL_ROWS } from "../../graph/types";
 import { fold, grow, seek, type View } from "../../graph/view";
 import type { Actions } from "./actions";
+import type { Anchor } from "./Canvas";
 
 /** What nodes can ask for, as changes of the view. */
-export function useActionsOf(view: View, change: Change, keep: (id: NodeId) => void): Actions {
+export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) => void): Actions {
   return useMemo(
     () => ({
       select: (id) => {
-        keep(id);
+        keep({ id, isOpening: false });
         // The first click lights the path, the next one opens it. The path of what was asked for is all there is.
         change(view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
       },
       step: (side, id, isMore) => {
-        keep(id);
+        keep({ id, isOpening: isMore });
         change(isMore ? grow(view, side, id) : fold(view, side, id));
       },
       toggleColumns: (id) => {
-        keep(id);
+        keep({ id, isOpening: false });
         const isOpen = view.columns.includes(id);
         change(isOpen ? { columns: view.columns.filter((each) => each !== id), seeks: view.seeks.filter((each) => each.id !== id) } : { columns: [...view.columns, id] });
       },
       lockColumn: (id, field, isAlone) => {
-        keep(id);
+        keep({ id, isOpening: false });
         const key = columnKey(id, field);
         // As with nodes: the first click locks its path, the next opens it.
         const isOpening = field !== ALL_ROWS && (isAlone || view.column === key || view.open !== null);
