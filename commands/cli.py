@@ -16,7 +16,7 @@ import typer
 from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
-from lakehouse.settings import REPOSITORY, Settings, load_settings
+from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
 from throughline.printable import escaped
 
 app = typer.Typer(
@@ -378,7 +378,12 @@ def _settings(**options: str | None) -> Settings:
     from lakehouse.backends import python_transport
 
     settings = _unchecked_settings(**options)
-    python_transport(settings)
+    try:
+        python_transport(settings)
+    except SettingsError as error:
+        arguments = {*_given.get(), *(name for name, value in options.items() if value)}
+        source = source_of("lineage_backend", arguments)
+        raise SettingsError(f"LINEAGE_BACKEND ({source}): {error}") from None
     return settings
 
 

@@ -310,30 +310,54 @@ def load_settings(**arguments: Any) -> Settings:
     Raises:
         SettingsError: a value is not allowed, or the file names an unknown setting.
     """
+    given = {k: v for k, v in arguments.items() if v not in (None, "")}
     try:
-        return Settings(**{k: v for k, v in arguments.items() if v not in (None, "")})
+        return Settings(**given)
     except ValidationError as error:
-        problems = "; ".join(_problem(dict(e)) for e in error.errors())
-        raise SettingsError(
-            f"{problems}. Correct it in the arguments, the environment or {settings_file()}."
-        ) from None
+        problems = "; ".join(_problem(dict(e), given) for e in error.errors())
+        raise SettingsError(f"{problems}.") from None
     except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"{settings_file()} cannot be read as YAML: {error}") from None
 
 
-def _problem(error: dict[str, Any]) -> str:
-    """One line for a person; a value that may be a secret is not repeated."""
+def _problem(error: dict[str, Any], arguments: Collection[str]) -> str:
+    """Return one line that names the setting and its source; a possible secret is not repeated."""
     name = ".".join(map(str, error["loc"]))
     field = Settings.model_fields.get(name)
     if not name:
-        return str(error["msg"]).removeprefix("Value error, ")
+        message = str(error["msg"]).removeprefix("Value error, ")
+        return (
+            f"{message}. They can be set as arguments, in the environment or in {settings_file()}"
+        )
     if field is None:
         near = get_close_matches(name.lower(), Settings.model_fields, 1)
         hint = f", did you mean {near[0]}?" if near else ";"
-        return f"there is no setting {name}{hint} `./run settings` lists them"
-    if field.annotation is SecretStr:
-        return f"{name.upper()}: {error['msg']}"
-    return f"{name.upper()}: {error['msg']} (received {error['input']!r})"
+        where = "argument" if name in arguments else settings_file()
+        return f"{where}: there is no setting {name}{hint} `./run settings` lists them"
+    received = "" if field.annotation is SecretStr else f" (received {error['input']!r})"
+    return f"{name.upper()} ({source_of(name, arguments)}): {error['msg']}{received}"
+
+
+def source_of(name: str, arguments: Collection[str] = ()) -> str:
+    """Return the source of a setting for a message: argument, environment variable or file."""
+    kind, _, rest = _sources(arguments).get(name, "default").partition(" ")
+    return {"environment": f"environment variable {rest}", "file": str(settings_file())}.get(
+        kind, kind
+    )
+
+
+def _sources(arguments: Collection[str]) -> dict[str, str]:
+    """Return the source of each setting that has a value, by precedence."""
+    environment = {name.upper() for name, value in os.environ.items() if value}
+    file, disabled = file_values(), disabled_values(os.environ)
+    given = {*arguments, *(name.lower() for name in environment), *file}
+    others = openlineage_values(os.environ, given)
+    found = {name: f"environment {variable}" for name, (variable, _) in others.items()}
+    found |= dict.fromkeys(file, f"file {settings_file().name}")
+    names = (name for name in Settings.model_fields if name.upper() in environment)
+    found |= {name: f"environment {name.upper()}" for name in names}
+    found |= dict.fromkeys(arguments, "argument")
+    return found | dict.fromkeys(disabled, "environment OPENLINEAGE_DISABLED")
 
 
 def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[str, str, str, str]]:
@@ -341,24 +365,9 @@ def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[s
 
     `arguments` lists the names of settings given as arguments.
     """
-    environment = {name.upper() for name, value in os.environ.items() if value}
-    file, disabled = file_values(), disabled_values(os.environ)
-    given = {*arguments, *(name.lower() for name in environment), *file}
-    others = openlineage_values(os.environ, given)
-    rows = []
+    found, rows = _sources(arguments), []
     for name, field in Settings.model_fields.items():
-        if name in disabled:
-            source = "environment OPENLINEAGE_DISABLED"
-        elif name in arguments:
-            source = "argument"
-        elif name.upper() in environment:
-            source = f"environment {name.upper()}"
-        elif name in file:
-            source = f"file {settings_file().name}"
-        elif name in others:
-            source = f"environment {others[name][0]}"
-        else:
-            source = "argument" if name in settings.model_fields_set else "default"
+        source = found.get(name) or ("argument" if name in settings.model_fields_set else "default")
         shown = re.sub(r"://[^/@]*@", "://***@", str(getattr(settings, name)))
         rows.append((name, shown, source, field.description or ""))
     return rows

@@ -153,7 +153,10 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
         (("demo", "--backend", "datazone"), "needs DATAZONE_DOMAIN_ID"),
         (("demo", "--months", "2999-01"), "2999-01 has not begun"),
-        (("demo", "--model", "wether"), "FORECAST_MODEL: Input should be 'seasonal_naive' or"),
+        (
+            ("demo", "--model", "wether"),
+            "FORECAST_MODEL (argument): Input should be 'seasonal_naive' or",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_started(

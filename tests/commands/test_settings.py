@@ -102,8 +102,23 @@ def test_datahub_backend_from_settings_file_has_its_emitter(
 
 
 def test_option_overrides_set(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SettingsError, match="'marqez' is not a lineage backend"):
+    wrong = r"LINEAGE_BACKEND \(argument\): 'marqez' is not a lineage backend"
+    with pytest.raises(SettingsError, match=wrong):
         app(("--set", "lineage_backend=file", "demo", "--backend", "marqez"), standalone_mode=False)
+
+
+def test_unknown_backend_is_reported_with_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("lineage_backend: marqez\n")
+    monkeypatch.setenv("SETTINGS_FILE", str(file))
+    with pytest.raises(SettingsError, match=rf"LINEAGE_BACKEND \({file}\): 'marqez' is not"):
+        app(("sql", "SELECT 1"), standalone_mode=False)
+    monkeypatch.setenv("LINEAGE_BACKEND", "databub")
+    variable = r"LINEAGE_BACKEND \(environment variable LINEAGE_BACKEND\): 'databub' is not"
+    with pytest.raises(SettingsError, match=variable):
+        app(("sql", "SELECT 1"), standalone_mode=False)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,24 @@ def test_a_value_that_is_not_allowed_is_named_with_what_was_received(
         load_settings()
 
 
+@pytest.mark.parametrize("source", ["argument", "environment variable AIRFLOW_PORT", "file"])
+def test_invalid_value_is_reported_with_its_source(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("airflow_port: 70000\n")
+    monkeypatch.setenv("SETTINGS_FILE", str(file))
+    if source != "file":
+        monkeypatch.setenv("AIRFLOW_PORT", "80000")
+    given = {"airflow_port": 90000} if source == "argument" else {}
+    received = {"argument": "90000", "file": "'70000'"}.get(source, "'80000'")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(**given)
+    where = str(file) if source == "file" else source
+    assert str(caught.value).startswith(f"AIRFLOW_PORT ({where}): ")
+    assert str(caught.value).endswith(f"(received {received}).")
+
+
 def test_an_unknown_name_in_the_file_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError, ExposureError
 
 from .conftest import Call
+from .servers import Server
 
 _README = Path(__file__).resolve().parents[1] / "README.md"
 _COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
@@ -354,7 +356,8 @@ def test_a_project_around_throughline_can_name_its_own_command_to_start_the_serv
 def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call) -> None:
     found = call("runs", "--url", url)
     assert found.returncode == 2
-    assert f"url: received {url!r}, expected one such as http://localhost:9002" in found.stderr
+    expected = f"url (argument --url): received {url!r}, expected one such as http://localhost:9002"
+    assert expected in found.stderr
 
 
 def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> None:
@@ -409,10 +412,49 @@ def test_asking_a_server_loads_nothing_of_the_servers() -> None:
 def test_what_looks_like_a_time_and_is_none_is_refused_in_the_commands_words(
     call: Call, wrong: str
 ) -> None:
-    for arguments in (("tree", "x", "--as-of", wrong), ("diff", wrong)):
+    for *arguments, name in (
+        ("tree", "x", "--as-of", wrong, "--as-of"),
+        ("diff", wrong, "SINCE"),
+        ("timeline", "x", "--until", wrong, "--until"),
+    ):
         told = call(*arguments, "--database", "/no")
         assert (told.returncode, "asOf" in told.stderr) == (2, False)
-        assert f"received '{wrong}', expected a time such as 2026-11-21T08:30, or" in told.stderr
+        expected = f"{name}: received '{wrong}', expected a time such as 2026-11-21T08:30, or"
+        assert expected in told.stderr
+
+
+_WRONG_TIMES = {
+    "--as-of": ("tree", "trips", "--as-of", "no-run"),
+    "--known-at": ("gate", "trips", "--known-at", "no-run"),
+    "--since": ("timeline", "trips", "--since", "no-run"),
+    "SINCE": ("diff", "no-run"),
+    "UNTIL": ("diff", "2025-11-21", "no-run"),
+}
+
+
+def _check_names_as_typed(call: Call, *where: str) -> None:
+    for name, arguments in _WRONG_TIMES.items():
+        found = call(*arguments, *where)
+        assert found.returncode == 2
+        assert found.stderr.startswith(f"throughline: {name}: received 'no-run', expected a time")
+
+
+def test_errors_name_options_as_typed(database: str, call: Call) -> None:
+    _check_names_as_typed(call, "--database", database)
+
+
+@pytest.mark.server
+def test_errors_of_a_server_name_options_as_typed(
+    database: str, serve: Callable[..., Server], call: Call
+) -> None:
+    _check_names_as_typed(call, "--url", serve(database).url)
+
+
+def test_invalid_option_value_is_repeated(call: Call) -> None:
+    found = call("serve", "--port", "a\x1bc")
+    assert found.returncode == 2
+    told = r"Invalid value for '--port': received 'a\x1bc', expected a valid integer"
+    assert told in found.stderr
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
@@ -462,7 +504,7 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> No
     assert resolve({"port": None}, environment).port == 1234
     assert resolve({"port": 5}, environment).port == 5
     assert "hunter2" not in repr(resolve({}, environment))
-    with pytest.raises(ConfigError, match="port: received 'x', expected a number"):
+    with pytest.raises(ConfigError, match=r"port \(.*\): received 'x', expected a number"):
         resolve({}, {"THROUGHLINE_PORT": "x"})
 
 

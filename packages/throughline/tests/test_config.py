@@ -7,6 +7,7 @@ from typer.main import get_command
 
 from throughline.cli.main import app
 from throughline.config import SETTINGS, resolve
+from throughline.errors import ConfigError
 
 VALUES = {
     "host": "0.0.0.0",
@@ -76,3 +77,26 @@ def test_argument_overrides_variable(name: str) -> None:
 @pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
 def test_empty_variable_counts_as_not_set(name: str) -> None:
     assert resolve({}, {f"THROUGHLINE_{name.upper()}": ""}) == resolve({}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("port", "70000"),
+        ("lost_after", "soon"),
+        ("running_queries", "0"),
+        ("url", "localhost"),
+        ("frame_origins", "example.org"),
+    ],
+)
+def test_invalid_value_is_reported_with_its_source(name: str, wrong: str) -> None:
+    variable = f"THROUGHLINE_{name.upper()}"
+    with pytest.raises(ConfigError) as of_argument:
+        resolve({name: wrong}, {variable: "1"})
+    option = f"--{name.replace('_', '-')}"
+    told = f"received {wrong!r}, expected"
+    assert str(of_argument.value).startswith(f"{name} (argument {option}): {told}")
+    with pytest.raises(ConfigError) as of_variable:
+        resolve({}, {variable: wrong})
+    source = f"environment variable {variable}"
+    assert str(of_variable.value).startswith(f"{name} ({source}): {told}")

@@ -79,6 +79,15 @@ def _append(path: Path, build: Any, run: str) -> None:
         file.write(orjson.dumps(build.run("COMPLETE", run, "j", "08:00:00")) + b"\n")
 
 
+def test_server_prints_its_log_and_spool_folder(
+    serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    database, spool = tmp_path / "log.db", tmp_path / "spool"
+    assert serve(database).greeting.endswith(f", log sqlite:///{database}\n")
+    greeting = serve(database, "--spool", str(spool)).greeting
+    assert greeting.endswith(f", log sqlite:///{database}, spool folder {spool}\n")
+
+
 def test_a_signal_stops_the_server_with_exit_code_0_however_early_it_comes(
     serve: Callable[..., Server], tmp_path: Path
 ) -> None:

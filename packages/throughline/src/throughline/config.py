@@ -37,6 +37,13 @@ _MOST = 10_000
 """The largest number of queries that may run or wait."""
 
 
+class _Value(NamedTuple):
+    """The text of a setting, and its name and source for messages."""
+
+    text: str
+    label: str
+
+
 class Setting(NamedTuple):
     """One setting: its name, its default as text, and what it is for."""
 
@@ -113,36 +120,44 @@ def resolve(
     source = os.environ if environment is None else environment
     if given and given.get("url") is not None and given.get("database") is not None:
         raise ConfigError("received --url and --database, expected one: a server, or a log itself")
-    values: dict[str, str] = {}
-    for setting in SETTINGS:
-        argument = (given or {}).get(setting.name)
-        found = source.get(setting.variable) or setting.default
-        values[setting.name] = found if argument is None else str(argument)
+    found = {setting.name: _found(setting, given or {}, source) for setting in SETTINGS}
+    values = {name: value.text for name, value in found.items()}
     return Settings(
         host=values["host"],
-        port=int(_number("port", values["port"], most=65_535)),
+        port=int(_number(found["port"], most=65_535)),
         database=values["database"] or default_database(source),
         spool=_path(values["spool"]),
         deliver=_path(values["deliver"]),
         alerts=_path(values["alerts"]),
-        spool_remove_after=_number("spool_remove_after", values["spool_remove_after"]),
-        lost_after=_number("lost_after", values["lost_after"]),
-        largest_body=int(_number("largest_body", values["largest_body"])),
-        body_memory=int(_number("body_memory", values["body_memory"])),
-        body_seconds=_number("body_seconds", values["body_seconds"]),
-        most_events=int(_number("most_events", values["most_events"])),
-        most_connections=int(_number("most_connections", values["most_connections"])),
+        spool_remove_after=_number(found["spool_remove_after"]),
+        lost_after=_number(found["lost_after"]),
+        largest_body=int(_number(found["largest_body"])),
+        body_memory=int(_number(found["body_memory"])),
+        body_seconds=_number(found["body_seconds"]),
+        most_events=int(_number(found["most_events"])),
+        most_connections=int(_number(found["most_connections"])),
         redact=values["redact"],
-        longest_query=_number("longest_query", values["longest_query"]),
-        running_queries=_count("running_queries", values["running_queries"], least=1),
-        waiting_queries=_count("waiting_queries", values["waiting_queries"]),
-        url=_url(values["url"]),
+        longest_query=_number(found["longest_query"]),
+        running_queries=_count(found["running_queries"], least=1),
+        waiting_queries=_count(found["waiting_queries"]),
+        url=_url(found["url"]),
         program=values["program"],
         start_hint=values["start_hint"],
         harvests=_path(values["harvests"]) or _data_folder(source) / "harvests",
-        frame_origins=tuple(_origin(each) for each in values["frame_origins"].split()),
+        frame_origins=_origins(found["frame_origins"]),
         api_key=values["api_key"] or None,
     )
+
+
+def _found(setting: Setting, given: Mapping[str, object], environment: Mapping[str, str]) -> _Value:
+    """Return the value of a setting from the first source that has one."""
+    argument, variable = given.get(setting.name), environment.get(setting.variable)
+    if argument is not None:
+        option = setting.name.replace("_", "-")
+        return _Value(str(argument), f"{setting.name} (argument --{option})")
+    if variable:
+        return _Value(variable, f"{setting.name} (environment variable {setting.variable})")
+    return _Value(setting.default, f"{setting.name} (default)")
 
 
 def default_database(source: Mapping[str, str] = os.environ) -> str:
@@ -204,34 +219,41 @@ def _path(text: str) -> Path | None:
     return Path(text).expanduser().absolute() if text else None
 
 
-def _number(name: str, text: str, most: float = float("inf")) -> float:
+def _number(value: _Value, most: float = float("inf")) -> float:
     try:
-        number = float(text)
+        number = float(value.text)
     except ValueError:
         number = -1
     if 0 <= number <= most:
         return number
-    raise ConfigError(f"{name}: received {text!r}, expected a number from 0 to {most:g}")
+    raise _invalid(value, f"expected a number from 0 to {most:g}")
 
 
-def _count(name: str, text: str, least: int = 0) -> int:
-    if text.isdecimal() and least <= int(text) <= _MOST:
-        return int(text)
-    raise ConfigError(f"{name}: received {text!r}, expected a whole number from {least} to {_MOST}")
+def _count(value: _Value, least: int = 0) -> int:
+    if value.text.isdecimal() and least <= int(value.text) <= _MOST:
+        return int(value.text)
+    raise _invalid(value, f"expected a whole number from {least} to {_MOST}")
 
 
-def _url(text: str) -> str:
+def _url(value: _Value) -> str:
     with suppress(ValueError):  # of a port that is no number
-        parts = urlsplit(text)
+        parts = urlsplit(value.text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return text.rstrip("/")
-    raise ConfigError(f"url: received {text!r}, expected one such as http://localhost:9002")
+            return value.text.rstrip("/")
+    raise _invalid(value, "expected one such as http://localhost:9002")
 
 
-def _origin(text: str) -> str:
-    if re.fullmatch(r"https?://[\w.:\[\]-]+", text):
-        return text
-    raise ConfigError(f"frame_origins: received {text!r}, expected such as http://localhost:9090")
+def _origins(value: _Value) -> tuple[str, ...]:
+    origins = tuple(value.text.split())
+    for origin in origins:
+        if not re.fullmatch(r"https?://[\w.:\[\]-]+", origin):
+            wanted = "expected such as http://localhost:9090"
+            raise _invalid(value._replace(text=origin), wanted)
+    return origins
+
+
+def _invalid(value: _Value, wanted: str) -> ConfigError:
+    return ConfigError(f"{value.label}: received {value.text!r}, {wanted}")
 
 
 def _data_folder(source: Mapping[str, str]) -> Path:

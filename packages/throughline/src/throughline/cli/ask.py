@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +17,7 @@ import typer
 from throughline.cli.source import Source, every, open_source
 from throughline.config import Settings, resolve
 from throughline.errors import ConfigError
+from throughline.wire import http_name
 
 Url = Annotated[
     str | None, typer.Option(help="Server to ask. [THROUGHLINE_URL, or http://localhost:9002]")
@@ -42,6 +43,16 @@ _THEN = {
     ],
     "known_at": Annotated[str | None, typer.Option(help="By what had been heard by then: a time.")],
 }
+
+_TYPED = {
+    ("", "as_of"): "--as-of",
+    ("", "known_at"): "--known-at",
+    ("timeline", "from_"): "--since",
+    ("timeline", "to"): "--until",
+    ("diff", "from_"): "SINCE",
+    ("diff", "to"): "UNTIL",
+}
+"""Names of options and arguments by query ("" for every query) and parameter, for errors."""
 
 
 class LevelName(StrEnum):
@@ -93,9 +104,14 @@ class Ask:
     def answer(self, what: str, params: dict[str, Any]) -> Any:
         """The answer to a question, asked without the parameters that are None."""
         then = {"as_of": self.as_of, "known_at": self.known_at}
-        params = params | {name: moment(text) for name, text in then.items() if text}
+        for name, text in then.items():
+            if text:
+                params = params | {name: moment(text, _TYPED["", name])}
         given = {name: value for name, value in params.items() if value is not None}
-        return self._source(what, given)
+        try:
+            return self._source(what, given)
+        except ConfigError as error:
+            raise ConfigError(_as_typed(what, given, str(error))) from None
 
     def every(self, what: str, params: dict[str, Any]) -> Iterator[Any]:
         """All items of a question that is answered by pages."""
@@ -137,8 +153,19 @@ def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
-def moment(text: str) -> str:
+def _as_typed(what: str, given: Iterable[str], message: str) -> str:
+    """Replace the parameter's name at the start of an error by that of the option."""
+    for name in given:
+        option = _TYPED.get((what, name)) or _TYPED.get(("", name))
+        if option and message.startswith(start := f"{http_name(name)}: "):
+            return f"{option}: {message.removeprefix(start)}"
+    return message
+
+
+def moment(text: str, option: str) -> str:
     """A time as people write it, which is local, with its zone; the id of a run as it is.
+
+    `option` is the name of the option or argument, for the error.
 
     Raises:
         ConfigError: it looks like a time and is none.
@@ -150,8 +177,8 @@ def moment(text: str) -> str:
             return datetime.fromisoformat(written).astimezone().isoformat()
     if _LIKE_A_TIME.match(text):
         raise ConfigError(
-            f"received {text!r}, expected a time such as 2026-11-21T08:30, or 08:30 of today, or"
-            " the id of a run"
+            f"{option}: received {text!r}, expected a time such as 2026-11-21T08:30, or 08:30 of"
+            " today, or the id of a run"
         )
     return text
 

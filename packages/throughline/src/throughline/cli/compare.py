@@ -43,7 +43,10 @@ def timeline(
     Example: throughline timeline yellow_taxi_raw --since 2025-11-01
     """
     around = {"node": node, "up": up, "down": down, "level": level, "limit": limit}
-    span = {"from_": since and moment(since), "to": until and moment(until)}
+    span = {
+        "from_": since and moment(since, "--since"),
+        "to": until and moment(until, "--until"),
+    }
     ask("timeline", {**around, **span})
 
 
@@ -74,4 +77,5 @@ def diff(
 
     Example: throughline diff 2026-11-01 2026-11-21T08:30
     """
-    ask("diff", {"from_": moment(since), "to": until and moment(until), "level": level})
+    span = {"from_": moment(since, "SINCE"), "to": until and moment(until, "UNTIL")}
+    ask("diff", {**span, "level": level})

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from throughline.config import expected
+from throughline.errors import shown
+
 COLLECT, ASK, COMPARE, TRUST, OPERATE = "Collect", "Ask", "Compare", "Trust", "Operate"
 
 
@@ -36,12 +39,20 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
-        except typer.BadParameter as error:  # of an enumeration in pydantic's words
-            error.message = error.message.removeprefix("Value error, ")
+        except typer.BadParameter as error:
+            _name_value(error)
             raise
         except BrokenPipeError:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGPIPE)
+
+
+def _name_value(error: typer.BadParameter) -> None:
+    """Add the value received, which pydantic's messages leave out."""
+    problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    error.message = error.message.removeprefix("Value error, ")
+    if problems and (received := shown(problems[0]["input"])) not in error.message:
+        error.message = f"received {received}, {expected(problems[0])}"
 
 
 def _print_version(is_asked: bool) -> None:

@@ -313,7 +313,7 @@ def _time(text: str | None) -> datetime | None:
     from throughline.spec import parse_time
 
     try:
-        return parse_time(moment(text))
+        return parse_time(moment(text, "--since"))
     except (ValueError, OverflowError, ConfigError):
         raise ConfigError(
             f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"

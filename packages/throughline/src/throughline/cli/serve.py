@@ -99,7 +99,8 @@ def run_server(settings: Settings) -> None:
     shown = f"[{host}]" if ":" in host else host
     log_to_stderr()
     log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
-    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}")
+    spool = f", spool folder {settings.spool}" if settings.spool else ""
+    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}{spool}")
     try:
         server.run(sockets=[listener])
     finally:

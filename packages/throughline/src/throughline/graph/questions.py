@@ -17,6 +17,7 @@ from throughline.errors import ConfigError
 from throughline.projection import State, outcome
 from throughline.projection.past import Moment
 from throughline.spec import parse_time, run_id_of, to_micros
+from throughline.wire import http_name
 
 
 class Times(Enum):
@@ -109,7 +110,11 @@ def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[M
     texts = [values.pop(name, None) for name in times.parameters]
     with live.reading() as state:
         if times is Times.BETWEEN:
-            yield from [moment_of(state, text) for text in texts]
+            names = map(http_name, times.parameters)
+            yield from [
+                Moment(micros_of(text, name, state)) if text is not None else None
+                for name, text in zip(names, texts, strict=True)
+            ]
         else:
             yield moment_of(state, *texts) if texts else None
 
