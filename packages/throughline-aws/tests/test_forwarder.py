@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from throughline.deliver import Forwarder, forwarder, read_backends
-from throughline.log import EventLog, entry_of, standings
+from throughline.log import EventLog, delivery_statuses, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
 from throughline_aws.local.datazone import DataZoneServer
@@ -43,7 +43,7 @@ def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_lett
     forwarding = Forwarder("catalog", read_backends(deliver)["catalog"], live)
     assert forwarding.drain() == 2
     forwarding.stop()
-    (standing,) = standings(log)
+    (standing,) = delivery_statuses(log)
     assert (standing.lag, standing.dead_letters) == (0, 1)
     assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
     end = server.taken[-1].body

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline_aws.harvest.model import Statement, UnreadError, after
@@ -266,6 +266,7 @@ def test_unknown_temporary_table_is_no_dataset() -> None:
     assert (found.tables, found.unknown, _edges(found)) == ([], ["#stage"], set())
 
 
+@settings(deadline=None)
 @given(st.permutations([0] * len(_UPSERT) + [1] * len(_UPSERT)))
 def test_interleaved_sessions_do_not_mix(order: list[int]) -> None:
     other = [sql.replace("daily d", "events d").replace("d.fare", "d.payload") for sql in _UPSERT]

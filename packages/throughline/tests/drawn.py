@@ -8,7 +8,7 @@ import orjson
 from hypothesis import strategies as st
 
 from throughline.graph.answers import edges_answer
-from throughline.log import Entry, alias_of, entry_of
+from throughline.log import Entry, entry_of, make_alias
 from throughline.projection import State, export
 
 _TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
@@ -102,7 +102,7 @@ def some_entries(draw: st.DrawFn) -> list[Entry]:
         time = f"2025-11-21T08:00:0{draw(st.integers(0, 5))}Z"
         if draw(st.booleans()):
             one, other = ((namespace, name) for namespace, name in names)
-            entry = alias_of(one, other, number, is_removed=draw(st.booleans()))
+            entry = make_alias(one, other, number, is_removed=draw(st.booleans()))
         else:
             inputs, outputs = ([{"namespace": n, "name": m}] for n, m in names)
             stated = draw(st.lists(_stated(), max_size=2))

@@ -58,7 +58,7 @@ def test_a_key_is_kept_as_a_hash_alone(log: EventLog) -> None:
         ("x" * 65, ["read"], "name: received"),
         ("a", [], "scopes: received ''"),
         ("a", ["read", "root"], "scopes: received 'read, root', expected some of read, write"),
-        ("there", ["read"], "there is a key 'there' already"),
+        ("there", ["read"], "a key 'there' already exists"),
     ],
 )
 def test_a_key_that_cannot_be_made_is_refused_with_the_reason(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from throughline.api import make_app
 from throughline.graph.aliases import alias_entry, aliases
 from throughline.identity import DatasetName
-from throughline.log import EventLog, alias_of
+from throughline.log import EventLog, make_alias
 from throughline.projection import State, export, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
@@ -122,7 +122,7 @@ def test_any_order_of_aliases_and_events_gives_the_same_projection(
         _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
         _event(build, "2", "08:00:02", "hive|orders", "s3a://lake|orders", symlinks=[link]),
         *(
-            alias_of(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
+            make_alias(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
             for (one, other), second, is_removed in said
         ),
     ]
@@ -184,7 +184,7 @@ def test_a_projection_made_anew_has_the_aliases_too(call: Any, shop: Live, datab
 
 @pytest.mark.each_database
 def test_aliases_are_in_the_log_and_no_events(log: EventLog) -> None:
-    log.append([alias_of(_A, _B, _at("08:00:00"), is_removed=False)])
+    log.append([make_alias(_A, _B, _at("08:00:00"), is_removed=False)])
     assert (list(log.read()), log.latest(None, 5), log.newest(5, 0, ascending=True)) == (
         [],
         [],

@@ -93,7 +93,7 @@ def test_files_zipped_with_gzip_are_read_and_a_torn_one_is_named(
     (tmp_path / "d.json.gz").write_bytes(zipped[:40])
     torn = call("ingest", str(tmp_path / "d.json.gz"), *where)
     assert torn.returncode != 0
-    assert "d.json.gz: it is not a whole gzip file" in torn.stderr
+    assert "d.json.gz: incomplete or damaged gzip file" in torn.stderr
 
 
 def test_what_the_real_console_transport_logs_is_taken(call: Any, tmp_path: Path) -> None:

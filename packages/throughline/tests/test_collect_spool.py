@@ -60,7 +60,7 @@ def test_a_partial_last_line_waits_for_its_end(live: Live, spool: Path, build: A
     _append(spool / "a.jsonl", line[40:])
     tail.poll()
     assert _runs(live) == {"first", "whole"}
-    assert live.log.refusals() == []
+    assert live.log.rejected_lines() == []
 
 
 def test_reading_goes_on_where_it_stopped_in_a_new_process(
@@ -82,7 +82,7 @@ def test_a_line_that_cannot_be_placed_is_kept_aside_and_blocks_nothing(
     _append(spool / "a.jsonl", bad + _line(build, "good"))
     SpoolTail(live, spool).poll()
     assert _runs(live) == {"good"}
-    first, second = live.log.refusals()
+    first, second = live.log.rejected_lines()
     assert first.source == f"{spool / 'a.jsonl'}@0"
     assert "eventTime: received 'soon', expected an ISO 8601 time" in first.reason
     assert "hunter2" not in first.line
@@ -159,7 +159,7 @@ def test_link_replacing_a_listed_file_is_not_followed(
     _append(spool.parent / "outside.jsonl", _line(build, "outside"))
     (spool / "a.jsonl").symlink_to(spool.parent / "outside.jsonl")
     os.mkfifo(spool / "b.jsonl")
-    monkeypatch.setattr("throughline.collect.spool.SpoolTail._take", _drain_only)
+    monkeypatch.setattr("throughline.collect.spool.SpoolTail._read_file", _drain_only)
     tail = SpoolTail(live, spool)
     tail.poll()
     assert _runs(live) == set()
@@ -177,7 +177,7 @@ def test_file_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build
     assert SpoolTail(live, spool).poll() > 0
     assert SpoolTail(live, spool).poll() == 0
     assert _runs(live) == {"odd", "b"}
-    (refusal,) = live.log.refusals()
+    (refusal,) = live.log.rejected_lines()
     assert "a\\udcff.jsonl@" in refusal.source
 
 
@@ -188,12 +188,12 @@ def test_error_of_one_file_is_listed_and_blocks_no_other(
         _append(spool / f"{name}.jsonl", _line(build, name))
     real = live.log.append
 
-    def append(entries: Any, offsets: Any, refusals: Any) -> Any:
+    def append(entries: Any, offsets: Any, rejected_lines: Any) -> Any:
         if any(offset.path.endswith("a.jsonl") for offset in offsets):
             raise OverflowError("too large")  # raised by a driver, not by SQLAlchemy
         if any(offset.path.endswith("b.jsonl") for offset in offsets):
             raise UnstorableError("cannot write to the database: no such character")
-        return real(entries, offsets, refusals)
+        return real(entries, offsets, rejected_lines)
 
     tail = SpoolTail(live, spool)
     with monkeypatch.context() as patched:
@@ -224,7 +224,7 @@ def test_events_appended_to_a_torn_line_are_ingested(
     _append(spool / "a.jsonl", _torn(build) + good + b"\n" + _line(build, "next"))
     SpoolTail(live, spool).poll()
     assert _runs(live) == {*(f"good-{number}" for number in range(count)), "next"}
-    (refusal,) = live.log.refusals()
+    (refusal,) = live.log.rejected_lines()
     assert refusal.line == _torn(build).decode(errors="replace")
     lost = f"ingested, the other {len(_torn(build))} bytes are lost"
     assert refusal.reason.startswith("torn line: ")
@@ -240,7 +240,7 @@ def test_torn_line_without_complete_event_is_rejected(
 ) -> None:
     _append(spool / "a.jsonl", _torn(build) + rest + b"\n")
     SpoolTail(live, spool).poll()
-    (refusal,) = live.log.refusals()
+    (refusal,) = live.log.rejected_lines()
     assert refusal.line == (_torn(build) + rest).decode(errors="replace")
     assert _runs(live) == set()
 

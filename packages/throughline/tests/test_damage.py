@@ -122,7 +122,7 @@ def test_commands_work_on_a_damaged_log_before_and_after_repair(
         0,
         "1 row moved to the rejected lines",
     )
-    assert [(line.source, line.line) for line in damaged.refusals()] == [("log@2", _TORN)]
+    assert [(line.source, line.line) for line in damaged.rejected_lines()] == [("log@2", _TORN)]
     assert [seq for seq, _ in damaged.read()] == [1, 3]
     assert call("repair", *there).stdout == "No row is damaged.\n"
     assert Live(damaged).unreadable == {}

@@ -16,7 +16,7 @@ from throughline.api import make_app
 from throughline.errors import DeadlineError
 from throughline.graph.questions import QUESTIONS, Times
 from throughline.identity import DatasetName
-from throughline.log import EventLog, alias_of
+from throughline.log import EventLog, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
@@ -84,7 +84,7 @@ def _events(build: Any) -> list[Any]:
 def _state(build: Any) -> State:
     """What the events tell, and as many names joined by hand."""
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
-    joined = [alias_of(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
+    joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
     state = project(
         [build.entry(body).event for body in _events(build)] + [each.event for each in joined]
     )

@@ -164,7 +164,7 @@ def test_in_a_pipe_names_are_in_full(call: Call, tmp_path: Path, build: Any) -> 
 def test_a_folder_without_a_log_is_told(call: Call, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text("{}")
     found = call("harvest", "spark-logs", str(tmp_path), "--dry-run")
-    assert f"{tmp_path}: there is no log in it" in found.stderr
+    assert f"{tmp_path}: no log file found" in found.stderr
 
 
 def test_what_is_not_understood_is_told_with_its_place(
@@ -181,12 +181,12 @@ def test_what_is_not_understood_is_told_with_its_place(
         f"{log}@{len(lines[0].encode()) + 1}: eventTime: received 1, expected an ISO"
         in found.stderr
     )
-    assert f"{torn}: it cannot be read to its end: Compressed file ended" in found.stderr
+    assert f"{torn}: cannot be read to the end: Compressed file ended" in found.stderr
     assert found.returncode == 0
     # A file that the kernel gives no bytes of; the others are read all the same.
     found = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
     assert "new 1, not understood 3\n" in found.stdout
-    assert "/proc/self/mem: it cannot be read to its end: [Errno 5]" in found.stderr
+    assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in found.stderr
 
 
 def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_package_that_is_not_installed_is_named(
     assert (found.returncode, "throughline-aws[redshift]" in found.stderr) == (2, True)
     monkeypatch.setattr("throughline.harvest.harvester.entry_points", lambda **_: ())
     found = call(*arguments)
-    assert "harvest redshift: it needs the package throughline-aws" in found.stderr
+    assert "harvest redshift: the package throughline-aws is missing" in found.stderr
     monkeypatch.setitem(sys.modules, "openlineage.common.provider.dbt", None)
     assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
 
@@ -234,7 +234,7 @@ def test_a_state_that_cannot_be_read_is_not_taken_for_none(
     (state,) = (tmp_path / "data-home" / "throughline" / "harvests").iterdir()
     state.write_text("{")
     found = call(*where)
-    assert (found.returncode, "or read all of it with --anew" in found.stderr) == (3, True)
+    assert (found.returncode, "or read everything with --anew" in found.stderr) == (3, True)
     assert call(*where, "--anew").stdout.endswith("taken 0, repeated 1\n")
 
 

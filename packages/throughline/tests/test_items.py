@@ -129,7 +129,7 @@ def test_lines_keep_the_first_rejected_items_and_count_the_rest(tmp_path: Path) 
     array = b"[" + b"0," * 2_000 + b"0]\n"
     (tmp_path / "a.jsonl").write_bytes(array + b"1\n" * 998)
     ((_, lines),) = read_files([str(tmp_path)])
-    assert (lines.rejected, lines.unread, len(lines.refusals)) == (1_998, 1_001, 1_002)
-    *_, more, unread = lines.refusals
+    assert (lines.rejected, lines.unread, len(lines.rejected_lines)) == (1_998, 1_001, 1_002)
+    *_, more, unread = lines.rejected_lines
     assert more.reason == "998 more lines or items were rejected"
     assert unread.reason == "1001 items after 1000 rejected ones were not read"

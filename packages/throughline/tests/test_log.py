@@ -12,7 +12,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
 from throughline.errors import ConfigError, LogError
-from throughline.log import EventLog, Offset, Refusal, entry_of, redact, redact_text, use_rules
+from throughline.log import EventLog, Offset, RejectedLine, entry_of, redact, redact_text, use_rules
 
 pytestmark = pytest.mark.each_database
 
@@ -75,13 +75,15 @@ def test_a_reader_sees_every_event_of_writers_at_once(database: str, build: Any)
 
 def test_offsets_are_stored_with_the_events_or_not_at_all(log: EventLog, build: Any) -> None:
     offset = Offset("/spool/a.jsonl", 7, 10, "head")
-    broken = Refusal("x", "y", None)  # type: ignore[arg-type]
+    broken = RejectedLine("x", "y", None)  # type: ignore[arg-type]
     with pytest.raises((LogError, AttributeError)):
         log.append([build.entry(build.run("START", "r", "j", "08:00:00"))], [offset], [broken])
     assert (list(log.read()), log.offsets()) == ([], {})
-    log.append([], [offset], [Refusal("a:1", "why", "line"), Refusal("b:2", "why", "line")])
+    log.append(
+        [], [offset], [RejectedLine("a:1", "why", "line"), RejectedLine("b:2", "why", "line")]
+    )
     assert log.offsets() == {offset.path: offset}
-    assert log.refusals() == [Refusal("a:1", "why", "line")]
+    assert log.rejected_lines() == [RejectedLine("a:1", "why", "line")]
 
 
 def test_a_store_of_a_newer_version_is_refused_with_a_way_out(tmp_path: Path) -> None:

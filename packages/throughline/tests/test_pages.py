@@ -22,7 +22,7 @@ from throughline.graph.answers import aliases_answer
 from throughline.graph.pages import cut
 from throughline.graph.questions import QUESTIONS
 from throughline.identity import DatasetName
-from throughline.log import Refusal, alias_of
+from throughline.log import RejectedLine, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 
@@ -119,7 +119,7 @@ def test_all_pages_have_once_each_what_was_there_at_the_first_and_still_stands(
 def test_names_joined_by_hand_are_listed_by_pages() -> None:
     names = [DatasetName("db", f"n{number}") for number in range(6)]
     pairs = list(zip(names, names[1:], strict=False))
-    state = project(alias_of(*pair, 1, is_removed=False).event for pair in pairs)
+    state = project(make_alias(*pair, 1, is_removed=False).event for pair in pairs)
     page = aliases_answer(state, limit=2)
     found = page["items"]
     while page["next"]:
@@ -143,7 +143,7 @@ def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
     watch.look()
     for number in range(3):
         failed = build.run("FAIL", f"r{number}", f"j{number}", "08:00:00", writes=("db|d1",))
-        refusal = Refusal(f"f:{number}", "why", str(number))
+        refusal = RejectedLine(f"f:{number}", "why", str(number))
         live.ingest(Batch([build.entry(failed)], [refusal]))
     watch.look()
     assert len(alerts_answer(live.log, 10)["items"]) == 3

@@ -170,14 +170,14 @@ def _store(log: EventLog, raw: bytes, way: str) -> None:
     if way == "escape":
         raw = raw.replace(b"a", b"\\u0061").replace(b"s", b"\\u0073").replace(b"/", b"\\/")
     lines = sort_lines([("spool", raw)])
-    assert lines.entries or lines.refusals
-    log.append(lines.entries, (), lines.refusals)
+    assert lines.entries or lines.rejected_lines
+    log.append(lines.entries, (), lines.rejected_lines)
 
 
 @pytest.mark.parametrize("form", forms.TEXTS)
 def test_secret_in_a_cut_line_is_masked(stored: EventLog, form: str) -> None:
     raw = orjson.dumps(_placed("run/facets/x/y", form.replace("§", forms.SECRET)))
     end = raw.index(forms.SECRET.encode()) + len(forms.SECRET)
-    refusals = sort_lines([("spool", raw[:end])]).refusals
-    assert len(refusals) == 1
-    assert forms.SECRET not in refusals[0].line + refusals[0].reason
+    rejected_lines = sort_lines([("spool", raw[:end])]).rejected_lines
+    assert len(rejected_lines) == 1
+    assert forms.SECRET not in rejected_lines[0].line + rejected_lines[0].reason

@@ -16,7 +16,7 @@ from throughline.collect import SpoolTail
 from throughline.deliver import Forwarder, standings_answer
 from throughline.deliver.http import Http, HttpConfig
 from throughline.errors import UnavailableError
-from throughline.log import EventLog, Offset, Refusal
+from throughline.log import EventLog, Offset, RejectedLine
 from throughline.projection.live import Batch, Live
 
 from .sinks import Said, Sink, serving
@@ -29,8 +29,8 @@ def _take(live: Live, build: Any, *bodies: Any) -> None:
 
 
 def test_nul_and_lone_surrogates_are_stored_as_escapes(log: EventLog) -> None:
-    log.append([], [Offset("a\udcff\0", 1, 2, "é")], [Refusal("s\0", "why\ud800", "ü\0")])
-    assert log.refusals() == [Refusal("s\\u0000", "why\\ud800", "ü\\u0000")]
+    log.append([], [Offset("a\udcff\0", 1, 2, "é")], [RejectedLine("s\0", "why\ud800", "ü\0")])
+    assert log.rejected_lines() == [RejectedLine("s\\u0000", "why\\ud800", "ü\\u0000")]
     assert set(log.offsets()) == {"a\\udcff\\u0000"}
     log.forget_offset("a\udcff\0")
     assert log.offsets() == {}
@@ -43,7 +43,7 @@ def test_nul_in_a_spool_file_blocks_nothing(live: Live, tmp_path: Path, build: A
     SpoolTail(live, tmp_path).poll()
     with live.reading() as state:
         assert set(state.runs_by_id) == {"after", "other"}
-    assert [refusal.line for refusal in live.log.refusals()] == ['{"broken":\\u0000']
+    assert [refusal.line for refusal in live.log.rejected_lines()] == ['{"broken":\\u0000']
 
 
 @pytest.mark.parametrize("status", [422, 503])

@@ -17,8 +17,16 @@ from typing import Any
 
 from throughline.collect import Lines
 from throughline.harvest import Cursor, Portion
-from throughline.harvest.events import Body, Ran, dataset, dataset_event, location, run_id, schema
-from throughline.log import Refusal
+from throughline.harvest.events import (
+    Body,
+    FinishedRun,
+    dataset,
+    dataset_event,
+    location,
+    run_id,
+    schema,
+)
+from throughline.log import RejectedLine
 from throughline.spec import dump
 from throughline.wrap.events import facet
 from throughline_aws.harvest.aws import OVERLAP, Account, told
@@ -160,13 +168,13 @@ class GlueTables:
 
     def _ran(
         self, crawler: dict[str, Any], crawl: dict[str, Any], tables: list[_Crawled]
-    ) -> Iterator[Ran]:
+    ) -> Iterator[FinishedRun]:
         """The run of a crawl, and one below it for each table."""
         name, crawl_id = f"crawler/{crawler['Name']}", crawl["CrawlId"]
         times = {"started": crawl["StartTime"], "ended": crawl["EndTime"]}
         above = (self._namespace, name), run_id(self._namespace, name, crawl_id)
         about = crawler.get("Description")
-        yield Ran(
+        yield FinishedRun(
             *above,
             **times,
             kind="GLUE/CRAWLER",
@@ -180,7 +188,7 @@ class GlueTables:
             if table.made > crawl["EndTime"]:
                 continue
             own = f"{name}.{table.database}.{table.name}"
-            yield Ran(
+            yield FinishedRun(
                 (self._namespace, own),
                 run_id(self._namespace, own, crawl_id),
                 **times,
@@ -199,7 +207,9 @@ class GlueTables:
                 reason = (
                     f"what is in {target.get('Path')!r} has no name here: its tables have no input"
                 )
-                lines.refusals.append(Refusal(f"crawler {crawler['Name']} ({kind})", reason, ""))
+                lines.rejected_lines.append(
+                    RejectedLine(f"crawler {crawler['Name']} ({kind})", reason, "")
+                )
 
 
 def _facets(table: dict[str, Any], place: str) -> Body:

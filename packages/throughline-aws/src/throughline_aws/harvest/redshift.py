@@ -16,8 +16,8 @@ from typing import Any
 from throughline.collect import Lines
 from throughline.errors import ConfigError, ServerError
 from throughline.harvest import Cursor, Portion
-from throughline.harvest.events import Body, Ran, dataset, location, run_id, schema
-from throughline.log import Refusal
+from throughline.harvest.events import Body, FinishedRun, dataset, location, run_id, schema
+from throughline.log import RejectedLine
 from throughline.spec import dump
 from throughline.wrap.events import facet
 from throughline_aws.harvest.aws import Account, start_of, told
@@ -153,7 +153,7 @@ class Redshift:
         try:
             statement = read_statement(text, session)
         except UnreadError as error:
-            lines.refusals.append(Refusal(place, str(error), ""))
+            lines.rejected_lines.append(RejectedLine(place, str(error), ""))
             return
         if statement is None:
             return
@@ -162,16 +162,16 @@ class Redshift:
             sessions[query.session] = after(own, statement)
         for name in statement.unknown:
             reason = f"the sources of temporary table {name} are unknown: no earlier query made it"
-            lines.refusals.append(Refusal(place, reason, ""))
+            lines.rejected_lines.append(RejectedLine(place, reason, ""))
         if statement.moves_data:
             for body in self._ran(query, text, statement, columns).events():
                 lines.add(dump(body), place)
 
-    def _ran(self, query: _Query, text: str, statement: Statement, columns: Columns) -> Ran:
+    def _ran(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
         target = statement.target
         named = ".".join(target) if target else f"{self._warehouse.database}.unload"
         parameters = [{"key": "user", "name": "user", "value": query.user}]
-        return Ran(
+        return FinishedRun(
             (self._namespace, f"{named}.{statement.kind}.{statement.shape}"),
             run_id(self._namespace, query.id),
             query.started,

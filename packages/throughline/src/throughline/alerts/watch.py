@@ -19,7 +19,7 @@ from throughline.alerts.rules import Rule
 from throughline.deliver.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.identity import DatasetName, canonical_name
-from throughline.log import Alerts, Fired, read_entry, storable
+from throughline.log import Alerts, FiredAlert, read_entry, storable
 from throughline.projection import Run, RunKey, State
 from throughline.projection.live import Live
 from throughline.spec import DatasetEvent, Event, RunEvent, shown_time
@@ -131,7 +131,7 @@ class Watch:
             self._alerts.forget(rule.name, over)
             known -= over
 
-    def _do(self, fired: Fired, index: int) -> bool:
+    def _do(self, fired: FiredAlert, index: int) -> bool:
         """Do one action of an alert; answers whether it needs no other try."""
         rule = self._rules.get(fired.rule)
         error = None
@@ -152,7 +152,7 @@ class Watch:
         return True
 
 
-def shown(fired: Fired) -> dict[str, Any]:
+def shown(fired: FiredAlert) -> dict[str, Any]:
     """An alert as it is posted, and as `/api/v2/alerts` shows it."""
     return {"rule": fired.rule, **fired.body, "firedAt": shown_time(fired.fired_at)}
 

@@ -34,7 +34,7 @@ def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = Non
     """Lines of spool files that could not be placed, and why, the first that came first."""
     about = ("refused",)
     after = 0 if cursor is None else int(place_of(about, cursor, (int,))[0])
-    lines = live.log.refusals(after, limit + 1)
+    lines = live.log.rejected_lines(after, limit + 1)
     more = cursor_of(about, (lines[limit - 1].id,)) if len(lines) > limit else None
     told = [{"source": r.source, "reason": r.reason, "line": r.line} for r in lines[:limit]]
     return answer(paged(told, more))

@@ -89,7 +89,7 @@ def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
             lag = SpoolTail(Live(log), settings.spool).lag()
             stuck = [file._asdict() for file in stuck_files(settings.spool)]
         odd = sum(_is_odd(text) for _, text in log.latest(None, _NEWEST))
-        refused = [{"source": refusal.source} for refusal in log.refusals()]
+        refused = [{"source": refusal.source} for refusal in log.rejected_lines()]
         return _intake(settings.program, lag, stuck, refused), odd
     finally:
         log.close()

@@ -226,10 +226,10 @@ def _run(
     is_local = database is not None
     harvester = make()
     target = settings.database if is_local else settings.url
-    state = State.of(settings.harvests, harvester.source, target, is_anew=anew)
+    state = State.of(settings.harvests, harvester.source, target, is_reset=anew)
     harvest = Harvest(harvester, state, _time(since))
     if dry_run:
-        _show(harvest.look())
+        _show(harvest.count())
         return
     from throughline.cli.ingest import opened_store
     from throughline.cli.render import print_line
@@ -240,7 +240,7 @@ def _run(
         _show(harvest.summary)
     else:
         with tempfile.TemporaryFile() as aside:
-            _show(harvest.look(aside))
+            _show(harvest.count(aside))
             if harvest.summary.new and not typer.confirm(f"Store what is new at {target}?"):
                 print_line("Nothing was stored.")
                 return

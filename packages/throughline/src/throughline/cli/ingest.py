@@ -43,7 +43,7 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
             new, old = store(lines)
             odd = sum(_is_odd(entry.body) for entry in lines.entries)
             counts.update(taken=new, repeated=old, odd=odd, refused=lines.rejected + lines.unread)
-            refused += [f"{item.source}: {item.reason}" for item in lines.refusals]
+            refused += [f"{item.source}: {item.reason}" for item in lines.rejected_lines]
             if status is not None:
                 status.update(Text(f"{_summary(counts)}  {source}"))
     print_line(_summary(counts))
@@ -74,7 +74,7 @@ def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
 
 def _into_log(live: Live) -> Store:
     def store(lines: Lines) -> tuple[int, int]:
-        receipt = live.ingest(Batch(lines.entries, lines.refusals))
+        receipt = live.ingest(Batch(lines.entries, lines.rejected_lines))
         return receipt.stored, receipt.duplicates
 
     return store

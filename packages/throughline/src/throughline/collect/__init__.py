@@ -1,4 +1,4 @@
-"""What brings events in besides HTTP: the tail of a spool folder, and files read once."""
+"""Ingest events from a spool folder and from files."""
 
 from throughline.collect.files import read_files
 from throughline.collect.lines import Lines, sort_lines

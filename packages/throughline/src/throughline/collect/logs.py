@@ -1,8 +1,8 @@
-"""Events inside the lines of logs, as console transports leave them there.
+"""Find events in log lines, where console transports write them.
 
-Spark's writes `25/11/21 08:00:00 INFO ConsoleTransport: {"eventTime":...}`, openlineage-python's
-the same through `logging`: below Airflow 2 after `{console.py:29} INFO - `, below Airflow 3 as a
-text in the member `event` of a JSON line, as containers' log drivers keep a line in `log`.
+Spark writes `25/11/21 08:00:00 INFO ConsoleTransport: {"eventTime":...}`. openlineage-python uses
+`logging`: in Airflow 2 the JSON follows `{console.py:29} INFO - `, in Airflow 3 it is a string in
+the member `event` of a JSON line. Log drivers of containers put the line into a member `log`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterator
 import orjson
 
 _DECODER = json.JSONDecoder()
-SIGN = b"eventTime"
-"""What every event has, and hardly another line."""
+MARKER = b"eventTime"
+"""A text that every event contains and few other lines do."""
 
 _TEXTS = ("event", "message", "msg", "log")
 
 
 def events_in(line: bytes) -> Iterator[bytes]:
-    """The JSON text of each event in a line; the line itself if it only looks like one."""
-    if SIGN not in line:
+    """Yield the JSON of each event in a line, or the line itself if none can be parsed."""
+    if MARKER not in line:
         return
     text = line.decode(errors="replace")
-    found = [orjson.dumps(body) for body in _events(text)]
-    yield from found or [line]
+    bodies = [orjson.dumps(body) for body in _events(text)]
+    yield from bodies or [line]
 
 
 def _events(text: str) -> Iterator[object]:
@@ -39,6 +39,6 @@ def _events(text: str) -> Iterator[object]:
             if "eventTime" in body:
                 yield body
             for key in _TEXTS:
-                if isinstance(told := body.get(key), str) and "eventTime" in told:
-                    yield from _events(told)
+                if isinstance(text_value := body.get(key), str) and "eventTime" in text_value:
+                    yield from _events(text_value)
         at = text.find("{", end)

@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 4 * 1024 * 1024
 _HEAD = 256
-_LARGEST = 2**63 - 1  # the largest integer of a database, for inodes
+_MAX_INTEGER = 2**63 - 1  # the largest integer of a database, for inodes
 _KINDS = {stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 _DRAINED = ".drained"
 _GRACE = 60.0
 
 
 class Lag(NamedTuple):
-    """Bytes that are not yet taken in, and how many of them are last lines without an end."""
+    """The number of unread bytes, and of those in unterminated last lines."""
 
     bytes: int
     unended: int
@@ -52,25 +52,25 @@ class StuckFile(NamedTuple):
 
 def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
     """Return the spool files that cannot be opened, without reading them."""
-    found: list[StuckFile] = []
+    stuck: list[StuckFile] = []
 
     def fail(path: str, error: Exception) -> None:
-        found.append(StuckFile(storable(os.path.relpath(path, folder)), _reason(error)))
+        stuck.append(StuckFile(storable(os.path.relpath(path, folder)), _reason(error)))
 
     for entry in _spool_files(folder, fail):
         try:
             _require_regular(entry.stat(follow_symlinks=False))
-            with _opened(entry.path):
+            with _open_regular(entry.path):
                 pass
         except FileNotFoundError:
             continue  # removed since the folder was listed
         except OSError as error:
             fail(entry.path, error)
-    return tuple(found)
+    return tuple(stuck)
 
 
 class SpoolTail:
-    """Take what producers append to the files of a folder."""
+    """Ingest the lines that producers append to the files of a folder."""
 
     def __init__(
         self, live: Live, folder: Path, remove_after: float = 0, grace: float = _GRACE
@@ -80,7 +80,7 @@ class SpoolTail:
         self._remove_after = remove_after
         self._grace = grace
         self._offsets = live.log.offsets()
-        self._looked_at: dict[str, tuple[int, int, int]] = {}
+        self._fingerprints: dict[str, tuple[int, int, int]] = {}
         self._stuck: dict[str, str] = {}
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -93,8 +93,8 @@ class SpoolTail:
         )
 
     def poll(self) -> int:
-        """Take all that is new; answers the number of bytes read."""
-        taken = 0
+        """Ingest all new lines; return the number of bytes read."""
+        bytes_read = 0
         stuck: dict[str, str] = {}
 
         def fail(path: str, error: Exception) -> None:
@@ -102,7 +102,7 @@ class SpoolTail:
 
         for entry in _spool_files(self._folder, fail):
             try:
-                taken += self._take(entry)
+                bytes_read += self._read_file(entry)
             except FileNotFoundError:
                 continue  # removed since the folder was listed
             except UnstorableError as error:
@@ -114,26 +114,26 @@ class SpoolTail:
         for path in stuck.keys() - self._stuck.keys():
             log.warning("spool file %s cannot be read: %s", path, stuck[path])
         self._stuck = stuck
-        return taken
+        return bytes_read
 
-    def _take(self, entry: os.DirEntry[str]) -> int:
+    def _read_file(self, entry: os.DirEntry[str]) -> int:
         status = entry.stat(follow_symlinks=False)
         _require_regular(status)
         name = storable(entry.path)
-        found = (status.st_ino, status.st_size, status.st_mtime_ns)
-        taken = 0
-        if self._looked_at.get(name) != found:
-            taken = self._drain(entry.path, name)
-            self._looked_at[name] = found
-        self._retire(entry.path, name, status)
-        return taken
+        fingerprint = (status.st_ino, status.st_size, status.st_mtime_ns)
+        bytes_read = 0
+        if self._fingerprints.get(name) != fingerprint:
+            bytes_read = self._drain(entry.path, name)
+            self._fingerprints[name] = fingerprint
+        self._remove_drained(entry.path, name, status)
+        return bytes_read
 
     def lag(self) -> Lag:
         """Return the unread bytes of the folder, and how many are in lines without an end.
 
         The rest of a polled file has no line end, so only files that were not polled are read.
         """
-        behind = unended = 0
+        unread = unended = 0
         for entry in _spool_files(self._folder):
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -145,36 +145,36 @@ class SpoolTail:
             name = storable(entry.path)
             offset = self._offsets.get(name)
             position = 0 if offset is None else min(offset.position, size)
-            behind += size - position
-            inode, looked_at, _ = self._looked_at.get(name, (0, 0, 0))
+            unread += size - position
+            inode, last_size, _ = self._fingerprints.get(name, (0, 0, 0))
             if inode == status.st_ino:
-                unended += max(min(looked_at, size) - position, 0)
+                unended += max(min(last_size, size) - position, 0)
             elif not inode and position < size and not _has_line_end(entry.path, position):
                 unended += size - position
-        return Lag(behind, unended)
+        return Lag(unread, unended)
 
     def _drain(self, path: str, name: str) -> int:
-        taken = 0
-        with _opened(path) as file:
-            inode = os.fstat(file).st_ino & _LARGEST
+        bytes_read = 0
+        with _open_regular(path) as file:
+            inode = os.fstat(file).st_ino & _MAX_INTEGER
             position = self._position(file, name, inode)
             while chunk := _whole_lines(file, position):
                 lines = sort_lines(_sources(chunk, name, position))
                 position += len(chunk)
-                taken += len(chunk)
+                bytes_read += len(chunk)
                 offset = Offset(name, inode, position, _digest(file, position))
-                self._live.ingest(Batch(lines.entries, lines.refusals, offset))
+                self._live.ingest(Batch(lines.entries, lines.rejected_lines, offset))
                 self._offsets[name] = offset
-        return taken
+        return bytes_read
 
     def _position(self, file: int, name: str, inode: int) -> int:
-        """Where to go on reading, or 0 when this is not the file that was read before."""
-        known = self._offsets.get(name)
-        if known is None or known.inode != inode or os.fstat(file).st_size < known.position:
+        """Return the position to continue from; 0 if this is not the file read before."""
+        offset = self._offsets.get(name)
+        if offset is None or offset.inode != inode or os.fstat(file).st_size < offset.position:
             return 0
-        return known.position if known.head == _digest(file, known.position) else 0
+        return offset.position if offset.head == _digest(file, offset.position) else 0
 
-    def _retire(self, path: str, name: str, status: os.stat_result) -> None:
+    def _remove_drained(self, path: str, name: str, status: os.stat_result) -> None:
         offset = self._offsets.get(name)
         if not self._remove_after or offset is None or offset.position < status.st_size:
             return
@@ -193,7 +193,7 @@ class SpoolTail:
     def _forget(self, name: str) -> None:
         self._live.log.forget_offset(name)
         self._offsets.pop(name, None)
-        self._looked_at.pop(name, None)
+        self._fingerprints.pop(name, None)
 
 
 def _spool_files(
@@ -204,15 +204,15 @@ def _spool_files(
     while folders:
         path = folders.pop()
         try:
-            with os.scandir(path) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-            inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+            folders_inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
         except FileNotFoundError:
             continue
         except OSError as error:
             fail(path, error)
             continue
-        folders += [entry.path for entry in reversed(inside)]
+        folders += [entry.path for entry in reversed(folders_inside)]
         for entry in entries:
             is_spool_file = entry.name.endswith((".jsonl", ".jsonl" + _DRAINED))
             if is_spool_file and not entry.is_dir(follow_symlinks=False):
@@ -220,7 +220,7 @@ def _spool_files(
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[int]:
+def _open_regular(path: str) -> Iterator[int]:
     """Open a regular file; reject anything that replaced it since it was listed."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -244,7 +244,7 @@ def _reason(error: Exception) -> str:
 
 
 def _whole_lines(file: int, position: int) -> bytes:
-    """The next bytes up to the last line end among them; nothing while a line is not whole."""
+    """Return the next complete lines; empty if there is none."""
     size = _CHUNK
     while True:
         chunk = os.pread(file, size, position)
@@ -256,7 +256,7 @@ def _whole_lines(file: int, position: int) -> bytes:
 
 def _has_line_end(path: str, position: int) -> bool:
     try:
-        with _opened(path) as file:
+        with _open_regular(path) as file:
             while chunk := os.pread(file, _CHUNK, position):
                 if b"\n" in chunk:
                     return True

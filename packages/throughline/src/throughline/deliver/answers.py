@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from throughline.log import Deliveries, EventLog, Standing, standings
+from throughline.log import Deliveries, DeliveryStatus, EventLog, delivery_statuses
 from throughline.spec import shown_time
 
 
 def standings_answer(log: EventLog) -> list[dict[str, Any]]:
     """How every backend stands, by name."""
-    return [_standing(each) for each in standings(log)]
+    return [_standing(each) for each in delivery_statuses(log)]
 
 
 def retry_answer(log: EventLog, backend: str) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def retry_answer(log: EventLog, backend: str) -> dict[str, Any]:
     return {"backend": backend, "retried": Deliveries(log, backend).retry()}
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: DeliveryStatus) -> dict[str, Any]:
     return {
         "backend": standing.backend,
         "seq": standing.seq,

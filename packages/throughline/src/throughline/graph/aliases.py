@@ -8,7 +8,7 @@ from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.nodes import find_dataset
 from throughline.graph.pages import cut, paged
 from throughline.identity import DatasetName, canonical_name
-from throughline.log import Entry, alias_of
+from throughline.log import Entry, make_alias
 from throughline.projection import State
 from throughline.spec import shown_time
 
@@ -43,7 +43,7 @@ def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: boo
         raise NotFoundError(f"{one!r} and {other!r} were not joined by hand", joined[:5])
     held = state.aliases.get((first, second))
     time = now if held is None else max(now, held[0].time + 1)  # whatever another clock said
-    return alias_of(first, second, time, is_removed=is_removed)
+    return make_alias(first, second, time, is_removed=is_removed)
 
 
 def _name_of(state: State, text: str) -> DatasetName:

@@ -1,4 +1,4 @@
-"""Lineage that nobody sent: events found in logs, or made of what a system remembers."""
+"""Import lineage from logs and catalogs."""
 
 from throughline.harvest.harvester import Cursor, Harvester, Portion, find_harvester
 from throughline.harvest.joined import Joiner

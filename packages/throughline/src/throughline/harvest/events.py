@@ -1,4 +1,4 @@
-"""The events that harvesters make, as plain OpenLineage 2-0-2: the same of the same thing."""
+"""OpenLineage 2-0-2 events created by harvesters; equal sources give equal events."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Body = dict[str, Any]
 
 
 def run_id(*parts: str) -> str:
-    """The id of a run, made of what identifies it at its source."""
+    """Return a run id derived from the parts that identify the run at its source."""
     return str(uuid.uuid5(_NAMESPACE, "\n".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A run that has ended, with all that is known of it; `state` is its end's event type."""
+class FinishedRun:
+    """A finished run; `state` is the event type of its end."""
 
     job: tuple[str, str]
     id: str
@@ -37,19 +37,19 @@ class Ran:
     inputs: list[Body] = field(default_factory=list)
     outputs: list[Body] = field(default_factory=list)
     parent: tuple[tuple[str, str], str] | None = None
-    """Job and run id of the run above."""
+    """The job and the run id of the parent run."""
     run_facets: Body = field(default_factory=dict)
     job_facets: Body = field(default_factory=dict)
 
     def events(self) -> Iterator[Body]:
-        """Its START, and its end; each with all inputs and outputs."""
+        """Yield the START and the end event, both with all inputs and outputs."""
         integration, _, type_ = self.kind.partition("/")
         kind = {"processingType": "BATCH", "integration": integration, "jobType": type_}
         run = dict(self.run_facets)
         if self.parent:
-            (namespace, name), above = self.parent
-            told = {"run": {"runId": above}, "job": {"namespace": namespace, "name": name}}
-            run["parent"] = facet("1-2-0/ParentRun", **told, root=told)
+            (namespace, name), parent_id = self.parent
+            parent = {"run": {"runId": parent_id}, "job": {"namespace": namespace, "name": name}}
+            run["parent"] = facet("1-2-0/ParentRun", **parent, root=parent)
         job = {"jobType": facet("2-0-4/JobTypeJob", **kind), **self.job_facets}
         for type_, at in (("START", self.started), (self.state, max(self.started, self.ended))):
             if type_ != "START" and self.error:
@@ -69,12 +69,12 @@ class Ran:
 
 
 def dataset(namespace: str, name: str, **facets: Body) -> Body:
-    """A dataset of an event."""
+    """Return a dataset of an event."""
     return {"namespace": namespace, "name": name, "facets": facets}
 
 
 def dataset_event(body: Body, at: datetime) -> Body:
-    """The event that describes a dataset apart from any run."""
+    """Return a DatasetEvent."""
     return {
         "eventTime": at.astimezone(UTC).isoformat(),
         "producer": PRODUCER,
@@ -84,16 +84,16 @@ def dataset_event(body: Body, at: datetime) -> Body:
 
 
 def location(url: str) -> tuple[str, str]:
-    """Namespace and name of what lies at `s3://bucket/path`: `s3://bucket`, `path`."""
+    """Return the namespace and name of a location: `s3://bucket`, `path` of `s3://bucket/path`."""
     scheme, _, rest = url.partition("://")
     bucket, _, path = rest.partition("/")
     return canonical_name(f"{scheme}://{bucket}", path)
 
 
 def schema(fields: Iterable[tuple[str, str, str]]) -> Body:
-    """The facet of columns: name, type and description (empty: none) of each."""
-    said = [
-        {"name": name, "type": type_} | ({"description": about} if about else {})
-        for name, type_, about in fields
+    """Return the schema facet of columns: name, type and description (empty: none)."""
+    columns = [
+        {"name": name, "type": type_} | ({"description": description} if description else {})
+        for name, type_, description in fields
     ]
-    return facet("1-2-0/SchemaDataset", fields=said)
+    return facet("1-2-0/SchemaDataset", fields=columns)

@@ -1,8 +1,8 @@
-"""The seam that harvesters are plugged into.
+"""The interface of harvesters, which import events from a source.
 
-A harvester reads one source and hands on portions, each with the cursor that goes on after it. What
-it makes of one thing is always the same, run ids included, so that a thing read twice is one event:
-cursors may overlap. One that needs more than throughline does (boto3) is an entry point
+A harvester yields portions of events, each with a cursor to continue from. The events of a source
+object are always the same, including run ids, so that reading it twice is harmless and cursors may
+overlap. A harvester with more dependencies, such as boto3, is an entry point
 `throughline.harvesters` of another package.
 """
 
@@ -18,46 +18,46 @@ from throughline.collect import Lines
 from throughline.errors import ConfigError
 
 Cursor = dict[str, Any]
-"""How far a source was read: JSON that only its harvester understands; empty at first."""
+"""The read position in a source: JSON in the harvester's own format, empty at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some events of a source, what of it was not understood, and where to go on after it."""
+    """Some events and rejected lines of a source, and the cursor to continue from."""
 
     lines: Lines
     cursor: Cursor
 
 
 class Harvester(Protocol):
-    """Reads one source."""
+    """Reads events from one source."""
 
     @property
     def source(self) -> str:
-        """What tells this source from others; cursors are kept by it."""
+        """The identity of the source, under which its cursor is stored."""
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
-        """Read on from a cursor, or from a time; the runner drops what is older all the same.
+        """Yield the events after a cursor or a time; the caller drops older events.
 
         Raises:
-            ConfigError: what was asked for is not there.
-            ServerError: the source does not answer.
+            ConfigError: the source does not exist.
+            ServerError: the source does not respond.
         """
 
 
 def find_harvester(kind: str) -> Callable[..., Harvester]:
-    """What makes the harvester of a kind. Raises ConfigError."""
+    """Return the class of the harvesters of a kind. Raises ConfigError."""
     for point in entry_points(group="throughline.harvesters"):
         if point.name == kind:
             try:
-                make: Callable[..., Harvester] = point.load()
+                class_: Callable[..., Harvester] = point.load()
             except ModuleNotFoundError as error:
                 raise ConfigError(
-                    f"harvest {kind}: it needs the package {error.name}: pip install"
-                    f" './packages/throughline-aws[{kind}]', from a clone"
+                    f"harvest {kind}: the package {error.name} is missing. In a clone, run:"
+                    f" pip install './packages/throughline-aws[{kind}]'"
                 ) from None
-            return make
+            return class_
     raise ConfigError(
-        f"harvest {kind}: it needs the package throughline-aws, which is not installed:"
-        " pip install ./packages/throughline-aws, from a clone"
+        f"harvest {kind}: the package throughline-aws is missing. In a clone, run:"
+        " pip install ./packages/throughline-aws"
     )

@@ -1,9 +1,8 @@
-"""Lines that a log cut in pieces, whole again.
+"""Join lines that a log has split.
 
-A record of CloudWatch ends after 256 kB, one of Docker after 16 kB; events are longer. A line whose
-JSON is open waits for the next lines of its stream that do not begin as log lines do; lines of
-others that come in between are handed on. What stays open is handed on as it came, and is then told
-to be no JSON.
+CloudWatch splits records after 256 kB, Docker after 16 kB, and events can be longer. A line with an
+incomplete JSON object waits for the next lines that do not begin like log lines. Other lines in
+between are passed on. What stays incomplete is passed on unchanged and then rejected as not JSON.
 """
 
 from __future__ import annotations
@@ -14,56 +13,56 @@ from typing import Generic, TypeVar
 
 import orjson
 
-from throughline.collect.logs import SIGN
+from throughline.collect.logs import MARKER
 
 Where = TypeVar("Where")
 
 _MOST_BYTES = 32 * 1024 * 1024
-_MOST_PASSED = 100
-_LOST = "\ufffd".encode()  # what is written for a character that was cut in two
+_MOST_INTERLEAVED = 100
+_LOST = "\ufffd".encode()  # written for a character that was split
 # A string, which may have no end, or a brace outside of strings.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 _OBJECT = re.compile(rb'\{\s*(?:"|\Z)')
 # 26/11/22 08:00:00 INFO, 2026-11-22T08:00:00.000Z INFO, [2026-11-22, 08:00:00 UTC], INFO ...;
 # a time in an event's JSON has a quote after it.
-_BEGINS = re.compile(
+_LOG_PREFIX = re.compile(
     rb"\s*(\[?\d{2,4}[-/]\d\d[-/]\d\d[ T,]+\d\d:\d\d:\d\d[\d.,+:Z-]*[\] \t]"
     rb"|\[?(TRACE|DEBUG|INFO|WARN|ERROR)\b)"
 )
 
-# What a line of JSON has that is not by chance a whole object of an event in pieces.
-_OF_LOGS = {"eventTime", "timestamp", "@timestamp", "time", "ts", "level", "log"}
+# Keys of a JSON line, as opposed to a complete object within a split event.
+_LOG_KEYS = {"eventTime", "timestamp", "@timestamp", "time", "ts", "level", "log"}
 
 
 class Joiner(Generic[Where]):
-    """Joins the lines of one stream; each has a `where`, and a joined one that of its first."""
+    """Join the lines of one stream; a joined line has the `where` of its first piece."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Where, bytes]] = []
-        self._passed = 0
+        self._interleaved = 0
 
     @property
     def open_since(self) -> Where | None:
-        """Where the line begins that is not whole yet; None if there is none."""
+        """The `where` of the incomplete line; None if there is none."""
         return self._pieces[0][0] if self._pieces else None
 
     def feed(self, where: Where, line: bytes) -> Iterator[tuple[Where, bytes]]:
-        """Take a line; answers those that are whole now."""
-        if self._pieces and not _is_own(line):
+        """Add a line; yield the lines that are complete."""
+        if self._pieces and not _starts_a_line(line):
             yield from self._continue(where, line)
             return
-        if (SIGN in line or not self._pieces) and _is_open(line):
+        if (MARKER in line or not self._pieces) and _has_open_object(line):
             yield from self.close()
             self._pieces.append((where, line))
             return
-        self._passed += bool(self._pieces)
-        if self._passed > _MOST_PASSED:
+        self._interleaved += bool(self._pieces)
+        if self._interleaved > _MOST_INTERLEAVED:
             yield from self.close()
         yield where, line
 
     def close(self) -> Iterator[tuple[Where, bytes]]:
-        """Give up what is open: its pieces as they came."""
-        pieces, self._pieces, self._passed = self._pieces, [], 0
+        """Yield the pieces of the incomplete line unchanged."""
+        pieces, self._pieces, self._interleaved = self._pieces, [], 0
         yield from pieces
 
     def _continue(self, where: Where, line: bytes) -> Iterator[tuple[Where, bytes]]:
@@ -72,28 +71,28 @@ class Joiner(Generic[Where]):
         whole = b"".join(piece for _, piece in self._pieces)
         if is_torn or len(whole) > _MOST_BYTES:
             yield from self.close()
-        elif not _is_open(whole):
+        elif not _has_open_object(whole):
             first = self._pieces[0][0]
-            self._pieces, self._passed = [], 0
+            self._pieces, self._interleaved = [], 0
             yield first, whole
 
 
-def _is_own(line: bytes) -> bool:
-    """Whether a line cannot be the rest of another one."""
-    if _BEGINS.match(line) or line.startswith(b'{"' + SIGN):
+def _starts_a_line(line: bytes) -> bool:
+    """Return True if a line cannot continue another one."""
+    if _LOG_PREFIX.match(line) or line.startswith(b'{"' + MARKER):
         return True
     if not line.startswith(b"{"):
         return False
     try:
-        return not _OF_LOGS.isdisjoint(orjson.loads(line))
+        return not _LOG_KEYS.isdisjoint(orjson.loads(line))
     except orjson.JSONDecodeError:
         return False
 
 
-def _is_open(text: bytes) -> bool:
-    """Whether an object begins in a text that does not end in it."""
+def _has_open_object(text: bytes) -> bool:
+    """Return True if a JSON object starts in a text and does not end in it."""
     start = _OBJECT.search(text)
     depth = 0
-    for found in _TOKEN.finditer(text, start.start()) if start else ():
-        depth += {b"{": 1, b"}": -1}.get(found[0], 0)
+    for token in _TOKEN.finditer(text, start.start()) if start else ():
+        depth += {b"{": 1, b"}": -1}.get(token[0], 0)
     return depth > 0

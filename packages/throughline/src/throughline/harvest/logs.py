@@ -1,8 +1,8 @@
-"""Events that a console transport left in log files: Spark's stdout and stderr, Airflow's tasks'.
+"""Import events that a console transport wrote to log files of Spark or Airflow.
 
 Files are read in the order of their last change (ctime, which neither a copy nor a touch can set
-back), each from where it was read to. Of the thousand files that changed last that place is known;
-an older one that changes again is read from its start, and what it holds is the same events.
+back), each from its last position. Positions are stored for the thousand files that changed last.
+An older file that changes again is read from its start, which yields the same events.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from throughline.collect.logs import events_in
 from throughline.errors import ConfigError
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.harvest.joined import Joiner
-from throughline.log import Refusal
+from throughline.log import RejectedLine
 
 _LOG = re.compile(r"(std(out|err)|.+\.(log|txt|out|err))([.-]?\d[\d.-]*)?(\.gz)?")
 _LINES_AT_ONCE = 1_000
 _EVENTS_AT_ONCE = 500
 _PARTS_AT_ONCE = 200
-_REMEMBERED = 1_000
+_MOST_PLACES = 1_000
 _HEAD = 256
 _LONGEST = 32 * 1024 * 1024
-_TICK = 2_000_000_000  # nanoseconds in which a file may change without its time doing so
+_TICK = 2_000_000_000  # resolution of ctime in nanoseconds
 
-_Place = tuple[int, str]
-"""How many bytes of a file were read (unzipped), and what it begins with."""
+_Position = tuple[int, str]
+"""The number of bytes read of a file (unzipped), and a digest of its beginning."""
 
 
 class LogFiles:
-    """Log files, and the folders of such."""
+    """Log files and folders of log files."""
 
     def __init__(self, kind: str, paths: Sequence[Path]) -> None:
         self._kind = kind
@@ -47,12 +47,12 @@ class LogFiles:
 
     @property
     def source(self) -> str:
-        """The kind with the paths."""
+        """The kind and the paths."""
         return f"{self._kind}:{'|'.join(sorted(map(str, self._paths)))}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
-        """Read what is new in the files. Raises ConfigError."""
-        places: dict[str, _Place] = {
+        """Yield the new events of the files. Raises ConfigError."""
+        places: dict[str, _Position] = {
             k: (at, head) for k, (at, head) in cursor.get("files", {}).items()
         }
         after = cursor.get("ctime", 0)
@@ -60,82 +60,84 @@ class LogFiles:
         files = _files(self._paths)
         for path in self._paths:
             if not any(file.is_relative_to(path) for _, file in files):
-                reason = "there is no log in it, by the names in docs/harvest.md"
-                lines.refusals.append(Refusal(str(path), reason, ""))
+                reason = "no log file found; docs/harvest.md lists the supported file names"
+                lines.rejected_lines.append(RejectedLine(str(path), reason, ""))
         for changed, path in files:
             if changed < after - _TICK:
                 continue
-            for found, place in _read(path, places.get(str(path))):
-                places.pop(str(path), None)  # the last that was read comes last
+            for found, place in _read_file(path, places.get(str(path))):
+                places.pop(str(path), None)  # keep the order of reading
                 places[str(path)] = place
                 lines.entries += found.entries
-                lines.refusals += found.refusals
+                lines.rejected_lines += found.rejected_lines
                 parts += 1
                 if len(lines.entries) >= _EVENTS_AT_ONCE or parts >= _PARTS_AT_ONCE:
-                    # Files that are yet to come changed later, so this is how far all were read.
+                    # The remaining files changed later, so all files are read up to here.
                     yield Portion(lines, _cursor(changed, places))
                     lines, parts = Lines(), 0
             after = max(after, changed)
         yield Portion(lines, _cursor(after, places))
 
 
-def _cursor(changed: int, places: dict[str, _Place]) -> Cursor:
-    return {"ctime": changed, "files": dict(list(places.items())[-_REMEMBERED:])}
+def _cursor(changed: int, places: dict[str, _Position]) -> Cursor:
+    return {"ctime": changed, "files": dict(list(places.items())[-_MOST_PLACES:])}
 
 
 def _files(paths: Iterable[Path]) -> list[tuple[int, Path]]:
-    """All files with the time of their change in nanoseconds, the earliest first."""
-    found: dict[Path, int] = {}
+    """Return all files with the time of their last change in nanoseconds, earliest first."""
+    changes: dict[Path, int] = {}
     for path in paths:
         if not path.exists():
             raise ConfigError(f"PATH: received {str(path)!r}, expected a file or a folder of logs")
-        inside = path.rglob("*") if path.is_dir() else [path]
-        for file in inside:
-            with suppress(OSError):  # it has gone since the folder was listed
+        candidates = path.rglob("*") if path.is_dir() else [path]
+        for file in candidates:
+            with suppress(OSError):  # removed since the folder was listed
                 if (file == path or _LOG.fullmatch(file.name)) and file.is_file():
-                    found[file] = file.stat().st_ctime_ns
-    return sorted((changed, file) for file, changed in found.items())
+                    changes[file] = file.stat().st_ctime_ns
+    return sorted((changed, file) for file, changed in changes.items())
 
 
-def _read(path: Path, known: _Place | None) -> Iterator[tuple[Lines, _Place]]:
-    """Read on in a file: what some lines hold, and the place to go on from."""
+def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, _Position]]:
+    """Yield the events of some lines of a file, and the position to continue from."""
     joiner: Joiner[int] = Joiner()
-    found = Lines()
+    lines = Lines()
     head, end = b"", 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             head = file.read(_HEAD)
-            at = end = _resumed(file, head, known)
+            at = end = _seek(file, head, position)
             for number, line in enumerate(iter(partial(file.readline, _LONGEST), b""), start=1):
-                _place(path, joiner.feed(at, line.rstrip(b"\r\n")), found)
-                if line.endswith(b"\n") or len(line) == _LONGEST:  # else it may go on
+                _add_events(path, joiner.feed(at, line.rstrip(b"\r\n")), lines)
+                if line.endswith(b"\n") or len(line) == _LONGEST:  # else it may continue
                     at += len(line)
                 end = at if joiner.open_since is None else joiner.open_since
                 if number % _LINES_AT_ONCE == 0:
-                    yield found, (end, _digest(head, end))
-                    found = Lines()
-    except (OSError, EOFError, zlib.error) as error:  # a torn gzip file; one that has gone
-        found.refusals.append(Refusal(str(path), f"it cannot be read to its end: {error}", ""))
-    _place(path, joiner.close(), found)
-    yield found, (end, _digest(head, end))
+                    yield lines, (end, _digest(head, end))
+                    lines = Lines()
+    except (OSError, EOFError, zlib.error) as error:  # a truncated gzip file, a removed file
+        lines.rejected_lines.append(
+            RejectedLine(str(path), f"cannot be read to the end: {error}", "")
+        )
+    _add_events(path, joiner.close(), lines)
+    yield lines, (end, _digest(head, end))
 
 
-def _place(path: Path, whole: Iterable[tuple[int, bytes]], found: Lines) -> None:
-    for at, line in whole:
+def _add_events(path: Path, numbered: Iterable[tuple[int, bytes]], lines: Lines) -> None:
+    for at, line in numbered:
         for text in events_in(line):
-            found.add(text, f"{path}@{at}")
+            lines.add(text, f"{path}@{at}")
 
 
-def _resumed(file: BufferedIOBase, head: bytes, known: _Place | None) -> int:
-    """Go to where a file was read to; to its start if it is not the file that was read."""
-    if known is not None and known[0] and known[1] == _digest(head, known[0]):
-        file.seek(known[0] - 1)
+def _seek(file: BufferedIOBase, head: bytes, position: _Position | None) -> int:
+    """Seek to the last position of a file; to its start if it is another file."""
+    if position is not None and position[0] and position[1] == _digest(head, position[0]):
+        file.seek(position[0] - 1)
         if file.read(1):
-            return known[0]
+            return position[0]
     file.seek(0)
     return 0
 
 
 def _digest(head: bytes, position: int) -> str:
-    """What a file is known by: its beginning, as far as it was read."""
+    """Return a digest of the beginning of a file, up to the read position."""
     return hashlib.sha256(head[:position]).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What all harvests have in common: the cursor, what is new, and the way into the store."""
+"""Run a harvester: keep its cursor, drop known events, and store the new ones."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ from throughline.harvest.summary import Summary
 from throughline.spec import to_micros
 
 Store = Callable[[Lines], tuple[int, int]]
-"""Takes events into a server or a log; answers how many were new to it, and how many were not."""
+"""Store events in a server or a log; return the number of new and of existing ones."""
 
-_REMEMBERED = 20_000  # events whose repetition is known without asking the store
+_MOST_RECENT = 20_000  # recent events that are recognised without asking the store
 
 
 @dataclass(slots=True)
 class State:
-    """How far a source was read for one store, in a file of its own."""
+    """The cursor of a source for one store, saved in its own file."""
 
     path: Path
     cursor: Cursor = field(default_factory=dict)
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
 
     @classmethod
-    def of(cls, folder: Path, source: str, target: str, *, is_anew: bool = False) -> State:
-        """What the file says; empty if there is none, or it shall be forgotten. Raises LogError."""
+    def of(cls, folder: Path, source: str, target: str, *, is_reset: bool = False) -> State:
+        """Load the state; empty if there is no file or `is_reset`. Raises LogError."""
         digest = hashlib.sha256(f"{source}\n{target}".encode()).hexdigest()[:16]
         state = cls(folder / f"{source.partition(':')[0]}-{digest}.json")
-        if is_anew:
+        if is_reset:
             return state
         try:
-            told = json.loads(state.path.read_bytes())
-            state.cursor = told["cursor"]
-            state.recent.extend(told["recent"])
+            content = json.loads(state.path.read_bytes())
+            state.cursor = content["cursor"]
+            state.recent.extend(content["recent"])
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise LogError(
-                f"{state.path}: it does not say how far {source} was read ({error}): delete it, or"
-                " read all of it with --anew"
+                f"{state.path}: the cursor of {source} cannot be read ({error}): delete the file,"
+                " or read everything with --anew"
             ) from None
         return state
 
     def write(self) -> None:
-        """Write the file whole or not at all."""
-        told = {"cursor": self.cursor, "recent": list(self.recent)}
+        """Write the file atomically."""
+        content = {"cursor": self.cursor, "recent": list(self.recent)}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
                 try:
-                    file.write(orjson.dumps(told))
+                    file.write(orjson.dumps(content))
                     file.flush()
                     os.fsync(file.fileno())
                     os.replace(file.name, self.path)
@@ -72,67 +72,67 @@ class State:
                         os.unlink(file.name)
                     raise
         except OSError as error:
-            raise LogError(f"{self.path}: it cannot be written: {error.strerror}") from None
+            raise LogError(f"{self.path}: cannot be written: {error.strerror}") from None
 
 
 class Harvest:
-    """One harvest: read what is new, count it, and store it now or after a question."""
+    """One harvest: read the new events, count them, and store them now or after confirmation."""
 
     def __init__(self, harvester: Harvester, state: State, since: datetime | None = None) -> None:
         self._state = state
-        self._known = set(state.recent)
+        self._recent_hashes = set(state.recent)
         self._since = to_micros(since) if since else 0
         self._portions = harvester.harvest(state.cursor, since)
         self.summary = Summary()
 
-    def look(self, aside: IO[bytes] | None = None) -> Summary:
-        """Count all without storing it; what is new is written `aside`, for `store_from`."""
-        for lines, cursor in self._new():
-            if aside is not None:
+    def count(self, buffer: IO[bytes] | None = None) -> Summary:
+        """Count all events without storing them; write new ones to `buffer`, for `store_from`."""
+        for lines, cursor in self._new_portions():
+            if buffer is not None:
                 bodies = [entry.body for entry in lines.entries]
-                aside.write(orjson.dumps({"bodies": bodies, "cursor": cursor}) + b"\n")
+                buffer.write(orjson.dumps({"bodies": bodies, "cursor": cursor}) + b"\n")
         return self.summary
 
-    def store_from(self, aside: IO[bytes], store: Store) -> None:
-        """Store what was put aside."""
-        aside.seek(0)
-        for line in aside:
-            told = orjson.loads(line)
+    def store_from(self, buffer: IO[bytes], store: Store) -> None:
+        """Store the events of a buffer."""
+        buffer.seek(0)
+        for line in buffer:
+            portion = orjson.loads(line)
             lines = Lines()
-            for body in told["bodies"]:
+            for body in portion["bodies"]:
                 lines.add(body.encode(), "")
-            self._store(lines, told["cursor"], store)
+            self._store(lines, portion["cursor"], store)
 
     def store(self, store: Store) -> Summary:
-        """Store portion by portion: who is stopped goes on after the last one that was taken."""
-        for lines, cursor in self._new():
+        """Store portion by portion; an interrupted harvest continues after the last one."""
+        for lines, cursor in self._new_portions():
             self._store(lines, cursor, store)
         return self.summary
 
-    def _new(self) -> Iterator[tuple[Lines, Cursor]]:
-        """Each portion without what was harvested before."""
+    def _new_portions(self) -> Iterator[tuple[Lines, Cursor]]:
+        """Yield each portion without the events imported before."""
         for portion in self._portions:
-            yield self._sorted(portion), portion.cursor
+            yield self._new_lines(portion), portion.cursor
 
-    def _sorted(self, portion: Portion) -> Lines:
+    def _new_lines(self, portion: Portion) -> Lines:
         lines = Lines()
-        self.summary.refuse(portion.lines.refusals)
+        self.summary.refuse(portion.lines.rejected_lines)
         for entry in portion.lines.entries:
             if entry.event.time < self._since:
                 self.summary.older += 1
                 continue
             digest = entry.hash[:16]
-            is_new = digest not in self._known
+            is_new = digest not in self._recent_hashes
             self.summary.add(entry, is_new=is_new)
             if is_new:
-                self._known.add(digest)
+                self._recent_hashes.add(digest)
                 lines.entries.append(entry)
         return lines
 
     def _store(self, lines: Lines, cursor: Cursor, store: Store) -> None:
         if lines.entries:
-            taken, repeated = store(lines)
-            self.summary.stored.update(taken=taken, repeated=repeated)
+            stored, duplicates = store(lines)
+            self.summary.stored.update(taken=stored, repeated=duplicates)
         self._state.recent.extend(entry.hash[:16] for entry in lines.entries)
         self._state.cursor = cursor
         self._state.write()

@@ -1,19 +1,19 @@
-"""What a harvest found, job by job."""
+"""Summary of a harvest by job."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from throughline.log import Entry, Refusal
+from throughline.log import Entry, RejectedLine
 from throughline.spec import DatasetEvent, RunEvent
 
 _REASONS = 10
 
 
 @dataclass(slots=True)
-class Found:
-    """What was found of one job; of datasets alone, the job has no name. Times in microseconds."""
+class JobSummary:
+    """The events of one job; dataset events have an empty job name. Times in microseconds."""
 
     events: int = 0
     new: int = 0
@@ -35,33 +35,33 @@ class Found:
         if isinstance(event, DatasetEvent):
             self.outputs.add(event.dataset.name)
             return
-        self.inputs.update(each.name for each in getattr(event, "inputs", ()))
-        self.outputs.update(each.name for each in getattr(event, "outputs", ()))
+        self.inputs.update(dataset.name for dataset in getattr(event, "inputs", ()))
+        self.outputs.update(dataset.name for dataset in getattr(event, "outputs", ()))
 
 
 @dataclass(slots=True)
 class Summary:
-    """All that was found: it grows with jobs, runs and datasets, not with events."""
+    """Counts of a harvest; the size depends on jobs, runs and datasets, not on events."""
 
-    jobs: dict[tuple[str, str], Found] = field(default_factory=dict)
+    jobs: dict[tuple[str, str], JobSummary] = field(default_factory=dict)
     refused: int = 0
     older: int = 0
-    """Events that were left out, since they are older than what was asked for."""
+    """Events before the requested start time, which were dropped."""
     reasons: list[str] = field(default_factory=list)
     stored: Counter[str] = field(default_factory=Counter)
 
     @property
     def new(self) -> int:
-        """How many events were not harvested before."""
-        return sum(found.new for found in self.jobs.values())
+        """The number of events that were not imported before."""
+        return sum(job.new for job in self.jobs.values())
 
     def add(self, entry: Entry, *, is_new: bool) -> None:
         """Count an event with its job."""
         job = getattr(entry.event, "job", None) or ("", "")
-        self.jobs.setdefault((job[0], job[1]), Found()).add(entry, is_new=is_new)
+        self.jobs.setdefault((job[0], job[1]), JobSummary()).add(entry, is_new=is_new)
 
-    def refuse(self, refusals: list[Refusal]) -> None:
-        """Count what was not understood; the first reasons are kept."""
-        self.refused += len(refusals)
+    def refuse(self, rejected_lines: list[RejectedLine]) -> None:
+        """Count rejected lines; keep the first reasons."""
+        self.refused += len(rejected_lines)
         room = _REASONS - len(self.reasons)
-        self.reasons += [f"{each.source}: {each.reason}" for each in refusals[:room]]
+        self.reasons += [f"{line.source}: {line.reason}" for line in rejected_lines[:room]]

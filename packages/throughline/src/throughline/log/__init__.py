@@ -1,12 +1,12 @@
-"""The append-only event log: the truth of which everything else is a projection."""
+"""The append-only event log, from which everything else is projected."""
 
-from throughline.log.alerts import Alerts, Fired
+from throughline.log.alerts import Alerts, FiredAlert
 from throughline.log.damage import DamagedRow, damaged_rows, move_aside
-from throughline.log.deliveries import DeadLetter, Deliveries, Standing, standings
+from throughline.log.deliveries import DeadLetter, Deliveries, DeliveryStatus, delivery_statuses
 from throughline.log.entry import (
     Entry,
-    alias_of,
     entry_of,
+    make_alias,
     read_entry,
     read_logged,
     without_secrets,
@@ -15,18 +15,18 @@ from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
 from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
 from throughline.log.schema import storable
 from throughline.log.snapshots import Snapshots
-from throughline.log.store import Appended, EventLog, Offset, Refusal
+from throughline.log.store import Appended, EventLog, Offset, RejectedLine
 from throughline.redaction import redact, redact_text, use_rules
 
 __all__ = [
     "Alerts",
-    "Fired",
+    "FiredAlert",
     "Items",
     "MOST_REJECTED",
     "SCOPES",
     "Key",
     "add_key",
-    "alias_of",
+    "make_alias",
     "hash_of",
     "keys_of",
     "remove_key",
@@ -37,10 +37,10 @@ __all__ = [
     "Entry",
     "EventLog",
     "Offset",
-    "Refusal",
+    "RejectedLine",
     "Rejected",
     "Snapshots",
-    "Standing",
+    "DeliveryStatus",
     "damaged_rows",
     "entry_of",
     "move_aside",
@@ -51,6 +51,6 @@ __all__ = [
     "redact_text",
     "use_rules",
     "without_secrets",
-    "standings",
+    "delivery_statuses",
     "storable",
 ]

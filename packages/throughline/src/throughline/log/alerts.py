@@ -1,4 +1,4 @@
-"""Which alerts fired, and what of each is still to be done: kept in the log's own database."""
+"""Fired alerts and their pending actions, stored in the log's database."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from throughline.redaction import redact, redact_text
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
-    """An alert: its body, the places of the actions still to do, and why one was given up."""
+class FiredAlert:
+    """An alert: its body, the indices of its pending actions, and the error of a failed one."""
 
     rule: str
     cause: str
@@ -28,23 +28,23 @@ class Fired:
 
 
 class Alerts:
-    """The alerts of one log. A rule fires once for a cause, which stays on record."""
+    """The alerts of one log. A rule fires once per cause; the cause stays on record."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
     def causes(self, rule: str) -> set[str] | None:
-        """The causes for which a rule fired; None if it was never looked at."""
+        """Return the causes for which a rule fired; None if the rule is new."""
         table = schema.alerts
         with self._log.reading() as connection:
             query = select(table.c.cause).where(table.c.rule == rule)
-            found = set(connection.execute(query).scalars())
-        return found - {""} if found else None
+            causes = set(connection.execute(query).scalars())
+        return causes - {""} if causes else None
 
     def fire(
         self, rule: str, bodies: Iterable[tuple[str, dict[str, Any]]], actions: Sequence[int]
     ) -> None:
-        """Put causes with their bodies on record, and the actions that they call for."""
+        """Store causes with their bodies and pending actions."""
         rows = [
             {
                 "rule": rule,
@@ -60,35 +60,38 @@ class Alerts:
                 connection.execute(insert(schema.alerts), rows)
 
     def begin(self, rule: str, bodies: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Look at a rule from now on: what broke it already calls for nothing."""
+        """Start a rule; its present causes trigger no actions."""
         self.fire(rule, (("", {}), *bodies), ())
 
-    def done(self, fired: Fired, action: int, error: str | None = None) -> None:
-        """Note that an action is done, or why it was given up."""
+    def done(self, fired: FiredAlert, action: int, error: str | None = None) -> None:
+        """Record that an action is done, or why it failed."""
         table = schema.alerts
         with self._log.writing() as connection:
-            pending = connection.execute(select(table.c.pending).where(*_mine(fired))).scalar()
-            left = [each for each in (pending or "").split(",") if each != str(action)]
-            values = {"pending": ",".join(left), **({"error": redact_text(error)} if error else {})}
-            connection.execute(update(table).where(*_mine(fired)).values(**values))
+            pending = connection.execute(select(table.c.pending).where(*_key_of(fired))).scalar()
+            remaining = [index for index in (pending or "").split(",") if index != str(action)]
+            values = {
+                "pending": ",".join(remaining),
+                **({"error": redact_text(error)} if error else {}),
+            }
+            connection.execute(update(table).where(*_key_of(fired)).values(**values))
 
     def forget(self, rule: str, causes: Iterable[str]) -> None:
-        """Have a rule fire again for causes that are over."""
+        """Delete causes that are resolved, so that the rule can fire for them again."""
         table = schema.alerts
-        if over := list(causes):
+        if past := list(causes):
             with self._log.writing() as connection:
-                mine = (table.c.rule == rule, table.c.cause.in_(over))
-                connection.execute(delete(table).where(*mine))
+                rows = (table.c.rule == rule, table.c.cause.in_(past))
+                connection.execute(delete(table).where(*rows))
 
-    def pending(self) -> list[Fired]:
-        """The alerts of which something is still to be done, the oldest first."""
+    def pending(self) -> list[FiredAlert]:
+        """Return the alerts with pending actions, oldest first."""
         table = schema.alerts
         query = select(table).where(table.c.pending != "").order_by(table.c.fired_at)
         with self._log.reading() as connection:
             return [_fired(row) for row in connection.execute(query)]
 
-    def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[Fired]:
-        """The alerts that fired last, the last one first; `before` a time, a rule and a cause."""
+    def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[FiredAlert]:
+        """Return the latest alerts, newest first, before a (time, rule, cause)."""
         table = schema.alerts
         order = (table.c.fired_at, table.c.rule, table.c.cause)
         query = select(table).where(table.c.cause != "").order_by(*(c.desc() for c in order))
@@ -98,11 +101,11 @@ class Alerts:
             return [_fired(row) for row in connection.execute(query.limit(limit))]
 
 
-def _mine(fired: Fired) -> tuple[Any, Any]:
+def _key_of(fired: FiredAlert) -> tuple[Any, Any]:
     return schema.alerts.c.rule == fired.rule, schema.alerts.c.cause == fired.cause
 
 
-def _fired(row: Any) -> Fired:
-    pending = tuple(int(each) for each in row.pending.split(",") if each)
+def _fired(row: Any) -> FiredAlert:
+    pending = tuple(int(index) for index in row.pending.split(",") if index)
     body = orjson.loads(row.body)
-    return Fired(row.rule, row.cause, body, row.fired_at, pending, row.error)
+    return FiredAlert(row.rule, row.cause, body, row.fired_at, pending, row.error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from throughline.errors import EventError
 from throughline.log.entry import read_logged
 from throughline.log.snapshots import Snapshots
-from throughline.log.store import EventLog, Refusal
+from throughline.log.store import EventLog, RejectedLine
 from throughline.redaction import redact_line
 
 
@@ -35,5 +35,5 @@ def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
 
     Snapshots are dropped, because they refer to the rows. The next start creates a new one.
     """
-    log.reject([(row.seq, Refusal(f"log@{row.seq}", row.reason, row.text)) for row in rows])
+    log.reject([(row.seq, RejectedLine(f"log@{row.seq}", row.reason, row.text)) for row in rows])
     Snapshots(log).clear()

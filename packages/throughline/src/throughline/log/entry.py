@@ -1,4 +1,4 @@
-"""An event on its way into the log: parsed, without secrets, with its identity and its text."""
+"""Prepare an event for the log: parse it, mask secrets and compute its identity."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Entry:
 
 
 def entry_of(raw: bytes, body: Any = None) -> Entry:
-    """Make an entry of raw JSON; with `body`, its decoded form, it has to be standard JSON.
+    """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
 
-    The text is kept byte for byte unless a secret had to go or it was not quite JSON.
+    The text stays unchanged unless it contains a secret or is not standard JSON.
     """
     if body is None:
         raw, body = load_plain(raw)
@@ -69,11 +69,16 @@ def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
     return raw if is_same else plain, clean
 
 
-def alias_of(one: tuple[str, str], other: tuple[str, str], time: int, *, is_removed: bool) -> Entry:
-    """Make an entry that joins two (namespace, name) from a time in microseconds on, or parts."""
+def make_alias(
+    one: tuple[str, str], other: tuple[str, str], time: int, *, is_removed: bool
+) -> Entry:
+    """Create an entry that adds or removes an alias of two (namespace, name).
+
+    `time` is in microseconds.
+    """
     body = {
         "eventTime": shown_time(time),
-        "datasets": [{"namespace": each[0], "name": each[1]} for each in (one, other)],
+        "datasets": [{"namespace": name[0], "name": name[1]} for name in (one, other)],
         "isRemoved": is_removed,
     }
     return Entry(parse_alias(body, identity_of(body)), dump(body).decode())

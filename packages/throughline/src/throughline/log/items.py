@@ -44,16 +44,16 @@ class Items:
 
 def read_items(items: Sequence[Any], most: int | None = None) -> Items:
     """Read a limited number of items of an array, and none after 1,000 rejected ones."""
-    found = Items()
+    items_read = Items()
     for index, item in enumerate(items):
-        if index == most or found.rejected == MOST_REJECTED:
-            found.unread = len(items) - index
+        if index == most or items_read.rejected == MOST_REJECTED:
+            items_read.unread = len(items) - index
             break
         try:
-            found.entries.append(entry_of(dump(item), item))
+            items_read.entries.append(entry_of(dump(item), item))
         except EventError as error:
-            found.rejected += 1
-            if len(found.listed) < MOST_LISTED:
+            items_read.rejected += 1
+            if len(items_read.listed) < MOST_LISTED:
                 rejected = Rejected(index, error.path, error.received, error.expected)
-                found.listed.append(rejected)
-    return found
+                items_read.listed.append(rejected)
+    return items_read

@@ -1,7 +1,7 @@
-"""API keys: made here, shown once, kept as hashes.
+"""API keys: shown once when created, stored as hashes.
 
-A key is 256 random bits, so its SHA-256 says nothing about it and cannot be found by trying: the
-slow, salted hashes that passwords need would only make each request slow.
+A key is 256 random bits, so SHA-256 is sufficient. The slow, salted hashes that passwords need
+would only slow down every request.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from throughline.log.store import EventLog
 from throughline.spec import shown_time
 
 SCOPES = ("read", "write", "admin")
-"""What a key may do: ask, bring events, and everything."""
+"""The scopes of a key: query, send events, and everything."""
 
 _NAME = re.compile(r"[\w.@-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is kept: `hash` is the SHA-256 of its text, `created_at` in microseconds."""
+    """A stored key: `hash` is the SHA-256 of its text, `created_at` in microseconds."""
 
     name: str
     scopes: frozenset[str]
@@ -37,54 +37,54 @@ class Key:
     hash: str
 
     def may(self, scope: str) -> bool:
-        """Whether the key has a scope; `admin` is all of them."""
+        """Return True if the key has a scope; `admin` includes all."""
         return scope in self.scopes or "admin" in self.scopes
 
     def shown(self) -> dict[str, Any]:
-        """The key as JSON, without its hash."""
+        """Return the key as JSON, without its hash."""
         created = shown_time(self.created_at)
         return {"name": self.name, "scopes": sorted(self.scopes), "createdAt": created}
 
 
 def hash_of(text: str) -> str:
-    """What is kept of a key."""
+    """Return the stored hash of a key."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def add_key(log: EventLog, name: str, scopes: Collection[str]) -> str:
-    """Make a key; its text, which cannot be had again.
+    """Create a key and return its text, which is not stored.
 
     Raises:
-        ConfigError: the name is taken or no name, or a scope is none.
+        ConfigError: the name is invalid or in use, or a scope is invalid.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"name: received {name!r}, expected 1 to 64 letters, digits or . _ - @")
     if not scopes or not set(scopes) <= set(SCOPES):
-        given = ", ".join(scopes)
-        raise ConfigError(f"scopes: received {given!r}, expected some of {', '.join(SCOPES)}")
+        received = ", ".join(scopes)
+        raise ConfigError(f"scopes: received {received!r}, expected some of {', '.join(SCOPES)}")
     text = f"tl_{secrets.token_urlsafe(32)}"
     row = {"name": name, "hash": hash_of(text), "scopes": ",".join(sorted(set(scopes)))}
     with log.writing() as connection:
         if connection.execute(select(schema.keys).where(schema.keys.c.name == name)).first():
-            raise ConfigError(f"name: there is a key {name!r} already: remove it, or name another")
+            raise ConfigError(f"name: a key {name!r} already exists; remove it or use another name")
         connection.execute(insert(schema.keys), {**row, "created_at": time.time_ns() // 1_000})
     return text
 
 
 def keys_of(log: EventLog) -> list[Key]:
-    """Every key, by name."""
+    """Return every key, by name."""
     with log.reading() as connection:
         rows = connection.execute(select(schema.keys).order_by(schema.keys.c.name)).all()
     return [Key(r.name, frozenset(r.scopes.split(",")), r.created_at, r.hash) for r in rows]
 
 
 def remove_key(log: EventLog, name: str) -> None:
-    """Take a key away.
+    """Delete a key.
 
     Raises:
-        NotFoundError: there is no key of that name; carries those that there are.
+        NotFoundError: there is no key of that name; `nearest` lists the existing ones.
     """
     with log.writing() as connection:
-        gone = connection.execute(delete(schema.keys).where(schema.keys.c.name == name))
-    if not gone.rowcount:
+        deleted = connection.execute(delete(schema.keys).where(schema.keys.c.name == name))
+    if not deleted.rowcount:
         raise NotFoundError(f"there is no key {name!r}", [key.name for key in keys_of(log)])

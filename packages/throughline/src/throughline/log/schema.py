@@ -1,13 +1,13 @@
-"""The tables of the log. They are meant to last: change them only by a migration.
+"""The tables of the log. Change them only by a migration.
 
-`events` is the log. `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
-JSON of `body`), `kind` says how to read `body` ("openlineage", or since version 3 "alias": two
-names joined by hand), times are microseconds since 1970 in UTC. `offsets` says how far each spool
-file was read, `refused` keeps the lines that could not be placed, `keys` the API keys as hashes,
-`meta` the version of this schema. `deliveries` says how far each backend was told of the log,
-`dead_letters` what it refused, `alerts` for what causes rules fired; these since version 2.
-`snapshots` saves replaying the log (since version 4): what the events up to a `seq` come to, in a
-`format` of its own, cut in parts, and the greatest times of these events. It may be emptied.
+`events` is the log: `seq` is the order of arrival, `hash` the identity (SHA-256 of the canonical
+JSON of `body`), `kind` the format of `body` ("openlineage", or since version 3 "alias" for two
+joined names). Times are microseconds since 1970 in UTC. `offsets` stores the read position of each
+spool file, `refused` the rejected lines, `keys` the hashes of API keys, `meta` the version of this
+schema. Since version 2, `deliveries` stores the cursor of each backend, `dead_letters` the events
+that it rejected, and `alerts` the causes for which rules fired. Since version 4, `snapshots` stores
+the state after the events up to a `seq`, in parts, with its `format` and the greatest times of
+these events. `snapshots` may be emptied at any time.
 """
 
 from __future__ import annotations
@@ -157,19 +157,19 @@ snapshots = Table(
 
 
 def _new_tables(_connection: Connection) -> None:
-    """Nothing but new tables, which are made before any migration."""
+    """Do nothing: the version only adds tables, which are created before any migration."""
 
 
 def _new_kind(_connection: Connection) -> None:
-    """Nothing but rows of a new kind, which an older throughline must not pass over."""
+    """Do nothing: the version only adds a kind of rows, which older versions cannot read."""
 
 
-# From version n to n + 1: a migration is a function of the connection, in the order of versions.
+# MIGRATIONS[n - 1] migrates from version n to n + 1.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_new_tables, _new_kind, _new_tables)
 
 
 def prepare(connection: Connection) -> None:
-    """Make the tables of an empty store, or bring those of an older version up to date."""
+    """Create the tables of an empty store, or migrate those of an older version."""
     metadata.create_all(connection)
     row = connection.execute(select(meta.c.value).where(meta.c.key == "schema_version")).first()
     if row is None:
@@ -184,8 +184,8 @@ def prepare(connection: Connection) -> None:
     found = int(row.value)
     if found > VERSION:
         raise LogError(
-            f"the store has schema version {found}, this throughline knows {VERSION}:"
-            " install a newer throughline or name another database"
+            f"the store has schema version {found}, this throughline supports up to {VERSION}:"
+            " install a newer throughline or use another database"
         )
     for migrate in MIGRATIONS[found - 1 :]:
         migrate(connection)

@@ -1,4 +1,4 @@
-"""Append to the log and read it back. One transaction an append: acknowledged means on disk."""
+"""Append to the log and read it. Each append is one durable transaction."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from throughline.spec import AliasEvent
 
 _PAGE = 1_000
 _PATIENCE = 10  # seconds to wait for a connection
-# Seconds to wait for SQLite's lock; `timeout` of its URL wins. It is not fair: of several writers
-# on a slow disk, one can go without it for a long while.
+# Seconds to wait for SQLite's lock unless its URL has a `timeout`. The lock is not fair: on a slow
+# disk, one of several writers can wait for a long time.
 _LOCK_PATIENCE = 30
-_WRITERS = 0x746C6F67  # any number that only this log locks on
-_LAST_SEQ = select(func.max(schema.events.c.seq))  # made once: it is on the way of every event
+_WRITERS = 0x746C6F67  # key of the advisory lock; any constant
+_LAST_SEQ = select(func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """How far a spool file was read; `head` is a digest of its first bytes."""
+    """The read position of a spool file; `head` is a digest of its first bytes."""
 
     path: str
     inode: int
@@ -54,18 +54,18 @@ class Offset:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A line that could not be placed, and why."""
+class RejectedLine:
+    """A rejected line with the reason."""
 
     source: str
     reason: str
     line: str
-    id: int = field(default=0, compare=False)  # in the order of arrival, once it is kept
+    id: int = field(default=0, compare=False)  # in order of arrival, once it is stored
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append did: hashes that were new, and the last `seq` before and after."""
+    """The result of an append: the new hashes, and the last `seq` before and after."""
 
     new: frozenset[str]
     before: int
@@ -73,15 +73,15 @@ class Appended:
 
 
 class EventLog:
-    """The event log behind a SQLAlchemy URL; made if it is not there, unless it must exist."""
+    """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`."""
 
     def __init__(self, url: str, *, must_exist: bool = False) -> None:
         try:
             self._engine = _engine(url, must_exist=must_exist)
-            self._add_event = self._adding(schema.events).returning(
+            self._add_event = self._insert_missing(schema.events).returning(
                 schema.events.c.hash, schema.events.c.seq
             )
-            self._add_refusal = self._adding(schema.refused)
+            self._add_rejected_line = self._insert_missing(schema.refused)
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
@@ -91,25 +91,25 @@ class EventLog:
                 undone.pop_all()
         except ArgumentError as error:
             raise ConfigError(
-                f"database: received {_shown(url)!r}, expected a file path or a SQLAlchemy URL"
+                f"database: received {_printable(url)!r}, expected a file path or a SQLAlchemy URL"
                 " such as sqlite:////var/lib/throughline/log.db"
             ) from error
         except (SQLAlchemyError, OSError, ImportError) as error:
-            told = f"cannot open the database {_shown(url)!r}: {_reason(error)}"
-            raise LogError(told) from error
+            message = f"cannot open the database {_printable(url)!r}: {_reason(error)}"
+            raise LogError(message) from error
 
     @property
     def shown_url(self) -> str:
-        """The database's URL as it may be printed: without its password."""
+        """The database's URL without its password."""
         return self._engine.url.render_as_string(hide_password=True)
 
     def append(
         self,
         entries: Sequence[Entry],
         offsets: Sequence[Offset] = (),
-        refusals: Sequence[Refusal] = (),
+        rejected_lines: Sequence[RejectedLine] = (),
     ) -> Appended:
-        """Append what is new, with spool offsets and refused lines, in one durable transaction."""
+        """Append new events, offsets and rejected lines in one durable transaction."""
         unique = {entry.hash: entry for entry in entries}
         now = time.time_ns() // 1_000
         with self.writing() as connection:
@@ -118,8 +118,8 @@ class EventLog:
             added = connection.execute(self._add_event, rows) if rows else ()
             new: dict[str, int] = {row.hash: row.seq for row in added}
             self._save_offsets(connection, offsets)
-            if lines := [_refused_row(refusal, now) for refusal in refusals]:
-                connection.execute(self._add_refusal, lines)
+            if lines := [_rejected_row(line, now) for line in rejected_lines]:
+                connection.execute(self._add_rejected_line, lines)
         return Appended(frozenset(new), before, max(new.values(), default=before))
 
     def read(
@@ -130,9 +130,9 @@ class EventLog:
         known_at: int | None = None,
         page_size: int = _PAGE,
     ) -> Iterator[tuple[int, str]]:
-        """Every (seq, body) of an OpenLineage event after a `seq`; see `entries`."""
-        found = self.entries(after, as_of=as_of, known_at=known_at, page_size=page_size)
-        return ((seq, body) for seq, kind, body in found if kind == schema.OPENLINEAGE)
+        """Yield the (seq, body) of every OpenLineage event after a `seq`; see `entries`."""
+        entries = self.entries(after, as_of=as_of, known_at=known_at, page_size=page_size)
+        return ((seq, body) for seq, kind, body in entries if kind == schema.OPENLINEAGE)
 
     def entries(
         self,
@@ -142,9 +142,9 @@ class EventLog:
         known_at: int | None = None,
         page_size: int = _PAGE,
     ) -> Iterator[tuple[int, str, str]]:
-        """Every (seq, kind, body) after a `seq`, in order of arrival, a page at a time.
+        """Yield every (seq, kind, body) after a `seq`, in order of arrival, read page by page.
 
-        Only events of a time up to `as_of`, and taken up to `known_at` (microseconds).
+        Only events with an event time up to `as_of`, received up to `known_at` (microseconds).
         """
         table = schema.events
         query = (
@@ -173,9 +173,9 @@ class EventLog:
         *,
         ascending: bool,
     ) -> tuple[int, list[str]]:
-        """How many events there are, and a page of their bodies by event time.
+        """Return the number of events and a page of their bodies by event time.
 
-        `span` bounds the event times in microseconds: the first is within it, the last is not.
+        `span` limits the event times in microseconds; its end is exclusive.
         """
         table = schema.events
         order = (table.c.event_time, table.c.seq)
@@ -192,7 +192,7 @@ class EventLog:
         return total, list(rows)
 
     def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
-        """The last (seq, body) before a `seq`, or of all: the last to arrive first."""
+        """Return the latest (seq, body), before a `seq` if given, newest first."""
         table = schema.events
         query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
@@ -204,10 +204,10 @@ class EventLog:
     def holding(
         self, text: str, span: tuple[int, int], after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, str]]:
-        """The (event time, seq, body) of events in which a text is, by event time and arrival.
+        """Return the (event time, seq, body) of events that contain a text, ignoring case.
 
-        Upper and lower case are one. `span` are the first and the last event time (microseconds)
-        to look at, `after` the event time and seq behind which to begin.
+        They are ordered by event time and seq. `span` is the first and the last event time
+        (microseconds), `after` the event time and seq after which to start.
         """
         table = schema.events
         place = tuple_(table.c.event_time, table.c.seq)
@@ -227,46 +227,46 @@ class EventLog:
         return [(row.event_time, row.seq, row.body) for row in rows]
 
     def seq_of(self, hash_: str) -> int | None:
-        """The place of an event in the log, by its identity."""
+        """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events
         with self.reading() as connection:
             query = select(table.c.seq).where(table.c.hash == hash_)
             return connection.execute(query).scalar_one_or_none()
 
     def offsets(self) -> dict[str, Offset]:
-        """How far each spool file was read."""
+        """Return the offset of every spool file, by path."""
         with self.reading() as connection:
             rows = connection.execute(select(schema.offsets)).all()
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
-    def refusals(self, after: int = 0, limit: int | None = None) -> list[Refusal]:
-        """The lines that could not be placed, with their ids; those after one."""
+    def rejected_lines(self, after: int = 0, limit: int | None = None) -> list[RejectedLine]:
+        """Return the rejected lines with an id greater than `after`."""
         table = schema.refused
         query = select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
         with self.reading() as connection:
             rows = connection.execute(query).all()
-        return [Refusal(row.source, row.reason, row.line, row.id) for row in rows]
+        return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
-    def reject(self, rows: Sequence[tuple[int, Refusal]]) -> None:
+    def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
         """Move rows, by `seq`, to the rejected lines in one transaction."""
         now = time.time_ns() // 1_000
         with self.writing() as connection:
-            for seq, refusal in rows:
-                connection.execute(self._add_refusal, [_refused_row(refusal, now)])
+            for seq, line in rows:
+                connection.execute(self._add_rejected_line, [_rejected_row(line, now)])
                 connection.execute(delete(schema.events).where(schema.events.c.seq == seq))
 
     def forget_offset(self, path: str) -> None:
-        """Drop the offset of a spool file that is gone."""
+        """Delete the offset of a removed spool file."""
         with self.writing() as connection:
             connection.execute(delete(schema.offsets).where(schema.offsets.c.path == path))
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A connection whose changes are durable at the end, all or none. Raises LogError."""
+        """Open a connection whose changes are committed at the end. Raises LogError."""
         try:
             with self._transaction() as connection:
                 yield connection
@@ -283,30 +283,30 @@ class EventLog:
                     yield connection
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
-                    # A full disk has SQLite roll back by itself, or leaves the COMMIT undone.
+                    # On a full disk SQLite may already have rolled back.
                     driver = connection.connection.driver_connection
                     if driver is not None and driver.in_transaction:
                         connection.exec_driver_sql("ROLLBACK")
                     raise
                 return
             with connection.begin():
-                # One writer at a time, as SQLite has it by itself: else an event could be committed
-                # after one with a greater `seq`, and who reads on from there would never see it.
+                # One writer at a time, as in SQLite: otherwise an event could be committed after
+                # one with a greater `seq`, and readers that have passed it would never see it.
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
                 yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by. Raises LogError."""
+        """Open a connection for reading. Raises LogError."""
         try:
             with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise LogError(f"cannot read the database: {_reason(error)}") from error
 
-    def _adding(self, table: Table) -> Any:
-        """Insert rows whose hash is not there yet."""
-        # One dialect is loaded: each takes a while.
+    def _insert_missing(self, table: Table) -> Any:
+        """Return a statement that inserts the rows whose hash is new."""
+        # Import only one dialect, because each import is slow.
         if self._engine.dialect.name == "postgresql":
             from sqlalchemy.dialects.postgresql import insert
         else:
@@ -326,19 +326,19 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        # A server that was started again is met with a new connection, one that hangs is given up.
+        # pool_pre_ping reconnects to a restarted server; connect_timeout gives up on a hanging one.
         if parsed.get_backend_name() == "postgresql":
             patience = {"connect_timeout": str(_PATIENCE), **parsed.query}
             parsed = parsed.update_query_dict(patience)
         engine = create_engine(parsed, pool_pre_ping=True)
         event.listen(engine, "connect", _set_durable)
         return engine
-    if parsed.database and not parsed.database.startswith("file:"):  # a URI may have no folder
+    if parsed.database and not parsed.database.startswith("file:"):  # a URI may lack a folder
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
         if not (folder := Path(parsed.database).parent).is_dir():
             raise FileNotFoundError(f"there is no folder {str(folder)!r}")
-    # The driver's own transactions begin too late: AUTOCOMMIT, and BEGIN IMMEDIATE by hand.
+    # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
     wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
     engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
     event.listen(engine, "connect", _set_pragmas)
@@ -348,7 +348,7 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
 def _set_pragmas(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
-    # NORMAL loses the last commits when the power goes; an acknowledged event must stay.
+    # NORMAL can lose the last commits on power failure; acknowledged events must be durable.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
     # A damaged row that is not UTF-8 would make its whole page fail.
@@ -356,7 +356,7 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
 
 
 def _set_durable(connection: Any, _record: Any) -> None:
-    """What PostgreSQL acknowledges shall be on its disk, whatever the server's default is."""
+    """Make PostgreSQL's commits durable, whatever the server's default is."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('synchronous_commit', 'on', false)"
@@ -375,18 +375,18 @@ def _row(entry: Entry, now: int) -> dict[str, Any]:
     }
 
 
-def _refused_row(refusal: Refusal, now: int) -> dict[str, Any]:
+def _rejected_row(rejected_line: RejectedLine, now: int) -> dict[str, Any]:
     return {
-        "hash": hashlib.sha256(refusal.line.encode(errors="replace")).hexdigest(),
+        "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
         "received_at": now,
-        "source": refusal.source,
-        "reason": redact_text(refusal.reason),
-        "line": refusal.line,
+        "source": rejected_line.source,
+        "reason": redact_text(rejected_line.reason),
+        "line": rejected_line.line,
     }
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without the statement, what it should have stored, and where to read on."""
+    """Return the error's message without the statement, its values and the link to the docs."""
     return str(getattr(error, "orig", None) or error).partition("(Background on")[0].strip()
 
 
@@ -398,12 +398,12 @@ def _is_about_a_value(error: SQLAlchemyError) -> bool:
 
 def _missing(url: str) -> LogError:
     return LogError(
-        f"there is no log in {_shown(url)!r}: name one that is there,"
-        f" or make it with `throughline ingest PATH --database {_shown(url)}`"
+        f"there is no log in {_printable(url)!r}: use an existing one,"
+        f" or create it with `throughline ingest PATH --database {_printable(url)}`"
     )
 
 
-def _shown(url: str) -> str:
+def _printable(url: str) -> str:
     try:
         return make_url(url).render_as_string(hide_password=True)
     except ArgumentError:

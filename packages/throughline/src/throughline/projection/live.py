@@ -21,7 +21,7 @@ from functools import partial
 
 from throughline import deadline
 from throughline.errors import EventError, LogError, UnstorableError
-from throughline.log import Appended, Entry, EventLog, Offset, Refusal, read_logged
+from throughline.log import Appended, Entry, EventLog, Offset, RejectedLine, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
 from throughline.projection.readers import Change, Counts, Readers
@@ -41,7 +41,7 @@ class Batch:
     """Events to ingest, with rejected lines and the new offset of a spool file."""
 
     entries: Sequence[Entry] = ()
-    refusals: Sequence[Refusal] = ()
+    rejected_lines: Sequence[RejectedLine] = ()
     offset: Offset | None = None
 
 
@@ -182,10 +182,10 @@ class Live:
     def _append(self, waiting: Sequence[_Waiting]) -> None:
         entries = [entry for batch, _ in waiting for entry in batch.entries]
         offsets = [batch.offset for batch, _ in waiting if batch.offset is not None]
-        refusals = [refusal for batch, _ in waiting for refusal in batch.refusals]
+        rejected_lines = [refusal for batch, _ in waiting for refusal in batch.rejected_lines]
         try:
             with self._writing:
-                appended = self.log.append(entries, offsets, refusals)
+                appended = self.log.append(entries, offsets, rejected_lines)
                 self._advance(entries, appended)
         except Exception as error:
             is_outage = isinstance(error, LogError) and not isinstance(error, UnstorableError)

@@ -100,11 +100,11 @@ _TOKENS = {
 }
 TOKENS = tuple(
     Group(
-        (sign,),
+        (marker,),
         (Rule(rf"(?<![0-9A-Za-z]){pattern}", MASK, 0),),
         pattern.encode(),
     )
-    for sign, pattern in _TOKENS.items()
+    for marker, pattern in _TOKENS.items()
 )
 
 

@@ -66,18 +66,18 @@ def use_rules(setting: str) -> None:
 
 _GROUPS_OF: dict[bytes, list[Group]] = {}
 for _group in GROUPS:
-    for _sign in _group.signs:
-        _GROUPS_OF.setdefault(_sign.encode(), []).append(_group)
+    for _marker in _group.markers:
+        _GROUPS_OF.setdefault(_marker.encode(), []).append(_group)
 # An escaped character, as in "p\u0061ssword", could be part of any marker.
 _ESCAPE = b"\\u00"
-_LOOKED_FOR = (*_GROUPS_OF, _ESCAPE)
-_FINDER = BytesAhoCorasick(_LOOKED_FOR, implementation=Implementation.DFA)
+_MARKERS = (*_GROUPS_OF, _ESCAPE)
+_FINDER = BytesAhoCorasick(_MARKERS, implementation=Implementation.DFA)
 _PART = 65_536
-_OVERLAP = max(map(len, _LOOKED_FOR)) - 1
+_OVERLAP = max(map(len, _MARKERS)) - 1
 _ORDER = {group: index for index, group in enumerate(GROUPS)}
 
 
-def _signs(lower: bytes) -> set[int]:
+def _markers_in(lower: bytes) -> set[int]:
     """Return the markers that a text contains; search in parts to limit memory."""
     found: set[int] = set()
     for start in range(0, len(lower), _PART):
@@ -91,8 +91,8 @@ def is_suspicious(raw: bytes) -> bool:
     if _rules is not _DEFAULT:
         return _rules is not None
     lower = raw.lower()
-    for index in _signs(lower):
-        groups = _GROUPS_OF.get(_LOOKED_FOR[index])
+    for index in _markers_in(lower):
+        groups = _GROUPS_OF.get(_MARKERS[index])
         if groups is None or any(group.may_match(lower) for group in groups):
             return True
     return False
@@ -111,10 +111,10 @@ def redact_text(text: str) -> str:
 
 def _groups(text: str) -> list[Group]:
     """Return the groups whose markers a text contains."""
-    found = _signs(text.lower().encode(errors="surrogatepass"))
+    found = _markers_in(text.lower().encode(errors="surrogatepass"))
     if not found:
         return []
-    groups = {group for index in found for group in _GROUPS_OF.get(_LOOKED_FOR[index], ())}
+    groups = {group for index in found for group in _GROUPS_OF.get(_MARKERS[index], ())}
     return sorted(groups, key=_ORDER.__getitem__)
 
 

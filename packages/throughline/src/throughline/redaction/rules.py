@@ -1,4 +1,4 @@
-"""Rules that mask secrets, in groups with common marker strings (`signs`)."""
+"""Rules that mask secrets, in groups with common marker strings."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Rule(NamedTuple):
 class Group:
     """Rules with their markers: every text that a rule matches contains one of them.
 
-    Markers are lower case. `closer` is a second check of lower-case JSON that contains a marker,
-    so that a common marker does not make every text slow.
+    Markers are lower case. `second_check` is another pattern for lower-case JSON that contains a
+    marker, so that a common marker does not make every text slow.
     """
 
-    signs: tuple[str, ...]
+    markers: tuple[str, ...]
     rules: tuple[Rule, ...]
-    closer: bytes | None = None
+    second_check: bytes | None = None
 
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
@@ -41,7 +41,10 @@ class Group:
 
     def may_match(self, lower: bytes) -> bool:
         """Return True if a rule may match a lower-case text that contains a marker."""
-        return self.closer is None or _closer(self.closer).search(lower) is not None
+        return (
+            self.second_check is None
+            or _compiled_bytes(self.second_check).search(lower) is not None
+        )
 
 
 @cache
@@ -51,7 +54,7 @@ def compiled(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
 
 
 @cache
-def _closer(pattern: bytes) -> re.Pattern[bytes]:
+def _compiled_bytes(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern, re.IGNORECASE)
 
 

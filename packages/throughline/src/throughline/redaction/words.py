@@ -77,7 +77,7 @@ _SQL = (
 )
 
 _MARKS = ("", ".", "_", "-")
-_WORD_SIGNS = (
+_WORD_MARKERS = (
     *("passw", "passphrase", "passcode", "pwd", "secret", "token", "credential", "authorization"),
     *("cookie", "fs.azure.", "_auth"),
     *(f"pass{end}" for end in ('"', "'", "`", "\\", "=", ":", " ", "-", "<", "1", "2")),
@@ -120,11 +120,11 @@ def _is_sql(text: str) -> bool:
 
 @cache
 def _finder() -> AhoCorasick:
-    return AhoCorasick(_WORD_SIGNS, implementation=Implementation.DFA)
+    return AhoCorasick(_WORD_MARKERS, implementation=Implementation.DFA)
 
 
 _PART = 65_536
-_OVERLAP = max(map(len, _WORD_SIGNS)) - 1
+_OVERLAP = max(map(len, _WORD_MARKERS)) - 1
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
@@ -214,7 +214,7 @@ _IDENTIFIED_RULES = rules(
 
 WORDS = (
     Group(("identified",), _IDENTIFIED_RULES),
-    Group(_WORD_SIGNS, _LED_RULES),
-    _Words(_WORD_SIGNS, _WORD_RULES),
+    Group(_WORD_MARKERS, _LED_RULES),
+    _Words(_WORD_MARKERS, _WORD_RULES),
 )
 """Groups of values that a word marks as secret."""

@@ -1,6 +1,6 @@
-"""Any command as a job: its inputs and outputs are declared in a file, its events sent by us.
+"""Run any command as a job: its inputs and outputs are declared in a file.
 
-This room is a producer: it loads nothing of the server, and needs no OpenLineage client.
+This package is a producer. It imports nothing of the server and needs no OpenLineage client.
 """
 
 from throughline.wrap.declared import Declared, read_declared

@@ -1,4 +1,4 @@
-"""What a lineage.yaml says of a job. `examples/lineage.yaml` has every key with its meaning."""
+"""Read a lineage.yaml, which declares a job. `examples/lineage.yaml` explains every key."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ABOUT = ("namespace", "name", "description", "owner", "classification")
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """A job or a dataset as declared; a classification is a tag, `key` or `key:value`."""
+class Declaration:
+    """A declared job or dataset; a classification is a tag, `key` or `key:value`."""
 
     namespace: str
     name: str
@@ -27,18 +27,18 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A job with the datasets that it reads and writes."""
+    """A declared job with its inputs and outputs."""
 
     path: Path
-    job: About
-    inputs: tuple[About, ...]
-    outputs: tuple[About, ...]
+    job: Declaration
+    inputs: tuple[Declaration, ...]
+    outputs: tuple[Declaration, ...]
 
 
 def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
-    """Read the file; a ConfigError names the key, what was received and what is allowed.
+    """Read the file. Raises ConfigError with the key, the value received and the allowed ones.
 
-    A job without a namespace has that of OPENLINEAGE_NAMESPACE, or else `default`.
+    The namespace of a job defaults to OPENLINEAGE_NAMESPACE, or else to `default`.
     """
     body = read_yaml(path, as_texts=True)  # 007, no, 2025-11
     try:
@@ -52,33 +52,33 @@ def read_declared(path: Path, environment: Mapping[str, str]) -> Declared:
     return Declared(path, job, *datasets)
 
 
-def _datasets(value: Any, path: str) -> tuple[About, ...]:
+def _datasets(value: Any, path: str) -> tuple[Declaration, ...]:
     if not isinstance(value or [], list):
         raise _wrong(path, value, "a list of datasets, each with a namespace and a name")
     return tuple(_about(item, f"{path}[{nth}]") for nth, item in enumerate(value or ()))
 
 
-def _about(value: Any, path: str, namespace: str | None = None) -> About:
-    said = _object(value, path, _ABOUT)
-    description = said.get("description") or None
-    return About(
-        _text(said.get("namespace") or namespace, f"{path}.namespace"),
-        _text(said.get("name"), f"{path}.name"),
+def _about(value: Any, path: str, namespace: str | None = None) -> Declaration:
+    fields = _object(value, path, _ABOUT)
+    description = fields.get("description") or None
+    return Declaration(
+        _text(fields.get("namespace") or namespace, f"{path}.namespace"),
+        _text(fields.get("name"), f"{path}.name"),
         None if description is None else _text(description, f"{path}.description").strip(),
-        _texts(said.get("owner"), f"{path}.owner"),
-        _texts(said.get("classification"), f"{path}.classification"),
+        _texts(fields.get("owner"), f"{path}.owner"),
+        _texts(fields.get("classification"), f"{path}.classification"),
     )
 
 
 def _object(value: Any, path: str, allowed: tuple[str, ...]) -> dict[str, Any]:
-    listed = ", ".join(allowed)
+    expected = ", ".join(allowed)
     if not isinstance(value, dict):
-        raise _wrong(path, value, f"an object with {listed}")
+        raise _wrong(path, value, f"an object with {expected}")
     for key in value:
         if key not in allowed:
-            near = difflib.get_close_matches(str(key), allowed, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ConfigError(f"{path}: received the key {key!r}, expected only {listed}{hint}")
+            matches = difflib.get_close_matches(str(key), allowed, n=1)
+            hint = f" (did you mean {matches[0]!r}?)" if matches else ""
+            raise ConfigError(f"{path}: received the key {key!r}, expected only {expected}{hint}")
     return value
 
 

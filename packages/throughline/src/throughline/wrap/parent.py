@@ -1,8 +1,8 @@
-"""Which run started this one, as the environment says, and what the runs below are told.
+"""Parent and root run in environment variables.
 
 Airflow's macros, dbt and metaflow-openlineage write OPENLINEAGE_PARENT_ID and
-OPENLINEAGE_ROOT_PARENT_ID as `namespace/job/runId`; openlineage-python reads the JSON of
-OPENLINEAGE_CONTEXT before them. Both are read, and both are written for the command.
+OPENLINEAGE_ROOT_PARENT_ID as `namespace/job/runId`. openlineage-python prefers the JSON of
+OPENLINEAGE_CONTEXT. Both forms are read, and both are set for the command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RunRef(NamedTuple):
     run_id: str
 
     def facet(self) -> dict[str, Any]:
-        """The run as the parent facet names it."""
+        """Return the run in the form of the parent facet."""
         return {
             "run": {"runId": self.run_id},
             "job": {"namespace": self.namespace, "name": self.job},
@@ -33,27 +33,27 @@ class RunRef(NamedTuple):
 
 
 def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
-    """The parent run and the root run; None without a parent, or with one that is not readable."""
+    """Return the parent run and the root run; None without a valid parent."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
-        told = json.loads(environment.get(CONTEXT, ""))["parent"]
-        return _of_facet(told), _of_facet(told.get("root") or told)
-    parent = _of_text(environment.get(PARENT, ""))
-    return (parent, _of_text(environment.get(ROOT, "")) or parent) if parent else None
+        facet = json.loads(environment.get(CONTEXT, ""))["parent"]
+        return _ref_of_facet(facet), _ref_of_facet(facet.get("root") or facet)
+    parent = _ref_of_text(environment.get(PARENT, ""))
+    return (parent, _ref_of_text(environment.get(ROOT, "")) or parent) if parent else None
 
 
-def told_to_children(ref: RunRef, root: RunRef) -> dict[str, str]:
-    """The variables for a command that is the run `ref`."""
+def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
+    """Return the variables for the command of the run `ref`."""
     context = {"parent": {**ref.facet(), "root": root.facet()}}
     return {PARENT: "/".join(ref), ROOT: "/".join(root), CONTEXT: json.dumps(context)}
 
 
-def _of_facet(told: Any) -> RunRef:
-    job = told["job"]
-    return RunRef(job["namespace"], job["name"], str(uuid.UUID(told["run"]["runId"])))
+def _ref_of_facet(facet: Any) -> RunRef:
+    job = facet["job"]
+    return RunRef(job["namespace"], job["name"], str(uuid.UUID(facet["run"]["runId"])))
 
 
-def _of_text(text: str) -> RunRef | None:
-    """Of `namespace/job/runId` only the namespace may hold slashes."""
+def _ref_of_text(text: str) -> RunRef | None:
+    """Parse `namespace/job/runId`; only the namespace may contain slashes."""
     first, _, run_id = text.strip().rpartition("/")
     namespace, _, job = first.rpartition("/")
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Runs a command in our place: its terminal, files, signals and exit code are as without us."""
+"""Run a command with unchanged terminal, files, signals and exit code."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def run_command(
 ) -> int:
     """Run the command as a run of the declared job, with RUNNING every `heartbeat` seconds.
 
-    Answers its exit code: as waitpid tells it, so that a command that a signal ended gives
-    the signal's number, negated.
+    Return its exit code; the negated signal number if a signal ended it.
     """
     run = CommandRun(declared, environment)
     started = now()
@@ -60,32 +59,32 @@ def run_command(
 
 
 def end_like(code: int) -> int:
-    """Die of the signal that ended the command; else the exit code to end with."""
+    """Exit by the signal that ended the command; otherwise return its exit code."""
     if code >= 0:
         return code
     sys.stdout.flush()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command left the core that matters
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # only the command's core dump matters
     with suppress(OSError, ValueError):  # SIGKILL has no disposition to set
         signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
-    return 128 - code  # of a signal that did not end us
+    return 128 - code  # the signal did not end this process
 
 
 class _Child:
-    """The command's process, which gets what signals we get."""
+    """The command's process, to which signals are forwarded."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.problem: str | None = None
-        self.asked_to_stop = False
+        self.was_stopped = False
         self._early: list[int] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._code = 0
         for name in _FORWARDED:
             number = signal.Signals[name]
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's, for one, stays so
+            if signal.getsignal(number) is not signal.SIG_IGN:  # keep it ignored, as nohup does
                 signal.signal(number, self._forward)
         try:
-            # Every open file is the command's, too: a shell may have given it more than three.
+            # The command inherits all open files: a shell may pass more than three.
             self._process = subprocess.Popen(command, env=environment, close_fds=False)
         except OSError as error:
             self.problem = f"{command[0]}: {error.strerror}"
@@ -95,13 +94,13 @@ class _Child:
             self._send(early)
 
     def wait(self) -> int:
-        """Wait for its end; its exit code."""
+        """Wait for the end of the process and return its exit code."""
         return self._process.wait() if self._process else self._code
 
     def _forward(self, number: int, _: FrameType | None) -> None:
-        self.asked_to_stop |= number not in (signal.SIGUSR1, signal.SIGUSR2)
+        self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)
         if number in _OF_TERMINAL and _is_in_foreground():
-            return  # the terminal has sent it to the command, too
+            return  # the terminal has also sent it to the command
         if self._process is None:
             self._early.append(number)
         else:
@@ -131,9 +130,7 @@ def _outcome(program: str, code: int, child: _Child) -> tuple[str, str | None]:
     if code == 0:
         return "COMPLETE", None
     if code > 0:
-        return (
-            "ABORT" if child.asked_to_stop else "FAIL"
-        ), f"{program} ended with exit code {code}"
-    names = {each.value: each.name for each in signal.Signals}
-    name = names.get(-code, f"signal {-code}")  # those for real time have none
+        return ("ABORT" if child.was_stopped else "FAIL"), f"{program} ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    name = names.get(-code, f"signal {-code}")  # real-time signals have no name
     return ("FAIL" if -code in _CRASHES else "ABORT"), f"{program} was ended by {name}"

@@ -1,7 +1,7 @@
-"""Gets the events of a command out, and never in its way.
+"""Send the events of a command without delaying it.
 
-The spool is written at once: it is a file. The network is a thread's business, which the end of
-the command waits for at most so long; a server that let a request time out is not asked again.
+The spool file is written immediately. Events for a server are sent by a thread, for which the end
+of the command waits only briefly. After a timeout no further events are sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PATIENCE = 2.0  # seconds, once a run
 
 
 class Report:
-    """Where the events of one run go: a spool folder, a server, or both."""
+    """Sends the events of one run to a spool folder, a server, or both."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Report:
         self._problems: dict[str, str] = {}
 
     def send(self, event: dict[str, Any]) -> None:
-        """Append to the spool, and hand over to the thread for the server."""
+        """Append an event to the spool, and queue it for the server."""
         body = json.dumps(redact(event), separators=(",", ":")).encode()
         if self._spool:
             try:
@@ -55,7 +55,7 @@ class Report:
             self._queue.put(body)
 
     def close(self) -> list[str]:
-        """Wait for the server, but not long; what got lost and why, a line for each place."""
+        """Wait briefly for the server; return one line for each destination that failed."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(_PATIENCE)
@@ -67,9 +67,9 @@ class Report:
         while (body := self._queue.get()) is not None:
             try:
                 self._post(body)
-            except Exception as error:  # whatever it is: lineage never breaks a command
+            except Exception as error:  # lineage must never break a command
                 reason = getattr(error, "reason", None) or error
-                self._problems["url"] = f"{self._url} did not take an event: {reason}"
+                self._problems["url"] = f"{self._url} did not accept an event: {reason}"
                 if isinstance(reason, TimeoutError):
                     return
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from throughline.graph.aliases import alias_entry
-from throughline.log import EventLog, Refusal, add_key, entry_of
+from throughline.log import EventLog, RejectedLine, add_key, entry_of
 from throughline.log.alerts import Alerts
 from throughline.log.deliveries import Deliveries
 from throughline.projection.live import Batch, Live
@@ -36,11 +36,11 @@ def run_id(number: int) -> str:
 def sample() -> Live:
     """The sample, in a log that is in memory and of the thread that asks."""
     log = EventLog("sqlite://")
-    refused = Refusal(
+    refused = RejectedLine(
         "/var/spool/lineage/shop.jsonl:3", "$: received 'oops', expected JSON", "oops"
     )
     live = Live(log)
-    live.ingest(Batch([entry_of(raw) for raw in sample_events()], refusals=[refused]))
+    live.ingest(Batch([entry_of(raw) for raw in sample_events()], rejected_lines=[refused]))
     with live.reading() as state:
         at = parse_time("2025-11-21T09:00:00Z")
         twin = "dataset:postgres://db:5432:shop.public.imported"
