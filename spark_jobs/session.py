@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakehouse.aws_profile import endpoint, use_profile
@@ -20,6 +21,9 @@ from spark_jobs.runtime import classpath, java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+LOG_CONFIG = Path(__file__).resolve().with_name("log4j2.properties")
+"""Configuration of the driver's log: a lineage event that cannot be sent is one line."""
 
 QUIET_FACETS = (
     "spark_properties",
@@ -57,8 +61,9 @@ def _driver_options(settings: Settings) -> str:
     network = (
         f'"{option}"' if " " in option else option for option in java_options(settings.state_dir)
     )
+    log = f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}"  # first: a setting overrides it
     return " ".join(
-        filter(None, [settings.spark_java_options, archive_options(settings), *network])
+        filter(None, [log, settings.spark_java_options, archive_options(settings), *network])
     )
 
 
