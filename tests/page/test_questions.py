@@ -31,11 +31,16 @@ def test_which_file_did_this_forecast_come_from(start: Page) -> None:
     expect(origin.get_by_text(re.compile(r"yellow_tripdata_\d{4}-\d\d\.parquet"))).to_be_visible()
 
 
-def test_what_breaks_if_i_drop_trip_distance(start: Page) -> None:
-    find(start, "trip_distance", "yellow_taxi_raw")
+@pytest.mark.parametrize(
+    ("column", "reached"),
+    [("tpep_pickup_datetime", ["hour", "rides"]), ("trip_distance", ["mean_distance"])],
+)
+def test_what_breaks_if_i_drop_a_column(start: Page, column: str, reached: list[str]) -> None:
+    find(start, column, "yellow_taxi_raw")
     start.get_by_role("link", name="What it reaches").click()
-    reached = start.get_by_role("region", name="forecasting", exact=True)
-    expect(reached.get_by_role("row", name=re.compile("mean_distance"))).to_be_visible()
+    affected = start.get_by_role("region", name="forecasting", exact=True)
+    names = affected.get_by_role("row").locator(".reached-name > .clip")
+    expect(names).to_have_text([f"{name} yellow_rides_hourly_actuals" for name in reached])
 
 
 def test_when_did_weather_become_an_input(start: Page) -> None:

@@ -155,6 +155,18 @@ def test_a_click_lights_the_path_another_opens_the_details_and_escape_closes(loo
     expect(details).to_be_hidden()
 
 
+def test_a_change_of_the_schema_and_a_check_lead_to_their_run(look: Look) -> None:
+    for node, tab in ((RAW, "schema"), (f"{_LAKE}yellow_taxi_staging", "quality")):
+        page = look(_at(node, open=node, tab=tab))
+        details = page.get_by_role("complementary", name="Details")
+        entry = details.locator(".entries > li").first
+        job = entry.get_by_role("link").text_content()
+        assert job
+        entry.get_by_role("link").click()
+        expect(details.locator(".details-kind")).to_contain_text("run", ignore_case=True)
+        expect(details.get_by_role("heading", level=2)).to_have_text(job.rpartition(".")[2])
+
+
 def test_columns_unfold_in_the_node_and_a_click_locks_the_path_of_one(look: Look) -> None:
     page = look(_at(ACTUALS, up="2"))
     for name in ("nyc_taxi.yellow_rides_hourly_actuals", "nyc_taxi.yellow_taxi_raw"):

@@ -17,7 +17,7 @@ export function datasetTabs(node: NodeAnswer, view: View): Tab[] {
     { id: "about", title: "About", content: () => <About node={node} view={view} /> },
     { id: "schema", title: "Schema", count: node.fields.length, content: () => <Schema node={node} view={view} /> },
     { id: "versions", title: "Versions", content: () => <Versions node={node} view={view} /> },
-    { id: "quality", title: "Quality", content: () => <Quality node={node} at={view.at} /> },
+    { id: "quality", title: "Quality", content: () => <Quality node={node} view={view} /> },
     { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];

@@ -19,6 +19,15 @@ function useHistory(node: string, at: string | null, done: string): { entries: E
   return data ? { entries: data.items.filter((each) => each.done === done), isMore: (data.next as unknown) !== null } : null;
 }
 
+/** A link to the run that an entry comes from. */
+function RunOf({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
+  return (
+    <Link className="link clip" href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
+      {within(job)}
+    </Link>
+  );
+}
+
 function Older(): ReactNode {
   return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `{PROGRAM} history` has all.</p>;
 }
@@ -51,7 +60,10 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
       <ul className="entries">
         {drift?.entries.map((each) => (
           <li key={`${each.at ?? ""} ${each.runId ?? ""}`}>
-            <Ago at={each.at} />
+            <span className="entry-line muted">
+              <Ago at={each.at} />
+              {each.runId && each.job && <RunOf runId={each.runId} job={each.job.name} view={view} />}
+            </span>
             {each.added?.map((field) => (
               <code key={`+${field.name}`}>
                 + {field.name}: {field.type}
@@ -93,11 +105,7 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
             </span>
             <span className="entry-line muted">
               {each.rows != null && <span className="whole">{plural(each.rows, "row")}</span>}
-              {each.run && (
-                <Link className="link clip" href={formatView({ ...view, open: `run:${each.run.runId}`, tab: null })} title={`${each.run.job.name}\n${each.run.runId}`}>
-                  {within(each.run.job.name)}
-                </Link>
-              )}
+              {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
             </span>
           </li>
         ))}
@@ -108,8 +116,8 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
 }
 
 /** Checks over time. */
-export function Quality({ node, at }: { node: NodeAnswer; at: string | null }): ReactNode {
-  const checked = useHistory(node.id, at, "checked");
+export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const checked = useHistory(node.id, view.at, "checked");
   if (!checked) return <p className="waiting">Asking …</p>;
   if (checked.entries.length === 0) return <p className="muted">Nobody told of any check.</p>;
   return (
@@ -118,7 +126,7 @@ export function Quality({ node, at }: { node: NodeAnswer; at: string | null }): 
         <li key={`${each.at ?? ""} ${each.run?.runId ?? ""}`}>
           <span className="entry-line">
             <Ago at={each.at} />
-            <span className="muted clip">{each.run?.job.name}</span>
+            {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
           </span>
           {each.assertions?.map((assertion, place) => (
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
