@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -42,6 +43,8 @@ Json = dict[str, Any]
 
 FLOW = "TrainForecastModelFlow"
 WEATHER_MONTHS = {"2019-03": ["2023-01"]}
+_services: list[Service] = []
+"""The running services of `pipeline`."""
 
 
 @dataclass
@@ -111,7 +114,7 @@ def pipeline(
         keep_snapshots_days=0,
         **values,
     )
-    services: list[Service] = []
+    services = _services
     try:
         prepare(settings)
         services += [start_throughline(settings), start_airflow(settings)]
@@ -146,8 +149,22 @@ def pipeline(
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
         yield found
     finally:
-        for service in services:
-            service.stop()
+        _stop_services()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Stop the services after the last test of this folder; the fixture ends with the session.
+
+    Otherwise Airflow and the lineage server would slow down the tests of the next folders.
+    """
+    if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
+        _stop_services()
+
+
+def _stop_services() -> None:
+    while _services:
+        _services.pop().stop()
 
 
 def cut_off_training(found: Pipeline, service: Service) -> None:
