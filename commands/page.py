@@ -13,6 +13,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -171,12 +172,12 @@ def _version(node: str) -> tuple[int, ...]:
 def write_types() -> None:
     """Write what the page knows of the API: the types of the answers that it asks for."""
     from throughline.api import make_app
-    from throughline.api.document import document
-    from throughline.api.document.sample import sample
+    from throughline.api.openapi import document
+    from throughline.log import EventLog
+    from throughline.projection.live import Live
 
-    live = sample()
-    made = document(make_app(live))
-    live.log.close()
+    with closing(EventLog("sqlite://")) as log:
+        made = document(make_app(Live(log)))
     (WEB / ".openapi.json").write_text(json.dumps(_asked(made)))
     install()
     npm("run", "api")

@@ -48,9 +48,7 @@ def _rules(tmp_path: Path, *rules: dict[str, Any]) -> Path:
 def look(live: Live, tmp_path: Path) -> Look:
     """Looks once at one rule as a process that starts anew; the alerts so far, the oldest first."""
 
-    def look(
-        kind: str, clock: Callable[[], float] = time.time, **more: Any
-    ) -> list[dict[str, Any]]:
+    def look(kind: str, clock: Callable[[], float] = time.time, **more: Any) -> list[Any]:
         rule = {"name": "r", "kind": kind, "actions": [{"type": "log"}], **more}
         Watch(read_rules(_rules(tmp_path, rule)), Live(live.log, clock=clock))
         return alerts_answer(live.log, 100)["items"][::-1]
@@ -256,6 +254,7 @@ def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
     Watch(read_rules(rules), live).act()
     (alert,) = alerts_answer(live.log, 10)["items"]
     assert alert["isPending"] is False
+    assert alert["error"]
     assert message in alert["error"]
     assert "secret-path" not in alert["error"] + caplog.text
 

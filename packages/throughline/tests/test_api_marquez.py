@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.api import make_app
-from throughline.api.document import document
+from throughline.api.openapi import document
 from throughline.log import EventLog
 from throughline.projection.live import Live
 

@@ -7,13 +7,8 @@ from typing import Any
 import pytest
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import (
-    generations_of,
-    graph_answer,
-    newest_answer,
-    node_answer,
-    runs_answer,
-)
+from throughline.graph.answers import graph_answer, newest_answer, node_answer, runs_answer
+from throughline.graph.current import generations_of
 from throughline.graph.runs import run_answer
 
 from .graphs import DAG, STEP, TASK, two_orchestrators

@@ -8,8 +8,9 @@ import orjson
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import column_graph_of, columns_answer
+from throughline.graph.answers import columns_answer
 from throughline.graph.column_graph import Column
+from throughline.graph.current import column_graph_of
 from throughline.identity import DatasetName
 from throughline.projection.live import Batch, Live
 

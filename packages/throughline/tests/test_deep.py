@@ -57,7 +57,7 @@ def _take(live: Live, build: Any, events: list[Any]) -> None:
     live.ingest(Batch([build.entry(event) for event in events]))
 
 
-def _depth(leaf: dict[str, Any]) -> int:
+def _depth(leaf: Any) -> int:
     """Return the number of levels below a node."""
     level, depth = [leaf], 0
     while level := [child for each in level for child in each["children"]]:
@@ -65,7 +65,7 @@ def _depth(leaf: dict[str, Any]) -> int:
     return depth
 
 
-def _leaves(leaf: dict[str, Any]) -> list[dict[str, Any]]:
+def _leaves(leaf: Any) -> list[dict[str, Any]]:
     found = [leaf]
     for each in found:
         found += each["children"]

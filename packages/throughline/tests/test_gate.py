@@ -237,11 +237,11 @@ def test_the_order_of_events_changes_no_answer(build: Any) -> None:
 def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> None:
     body = yaml.safe_load(_EXAMPLE.read_text())
     policy = policy_of(body)
-    assert set(body) == set(Policy().plain())
+    assert set(body) == set(Policy().info())
     default = Policy()
     for key in ("no_failed_runs", "quality_passed", "no_pii"):
         assert getattr(policy, key) is getattr(default, key) is True
-    assert policy_of(policy.plain()) == policy
+    assert policy_of(policy.info()) == policy
     assert policy_of(None) == default
 
 

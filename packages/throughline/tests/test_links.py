@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import generations_of, node_answer
+from throughline.graph.answers import node_answer
+from throughline.graph.current import generations_of
 from throughline.graph.runs import run_answer
 from throughline.projection import State
 

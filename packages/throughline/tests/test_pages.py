@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from throughline.alerts import Watch, alerts_answer, read_rules
 from throughline.api import make_app
-from throughline.api.document import document
+from throughline.api.openapi import document
 from throughline.errors import ConfigError
 from throughline.graph.answers import aliases_answer
 from throughline.graph.pages import cut

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.graph.answers import (
-    column_graph_of,
-    columns_answer,
-    edges_answer,
-    latest_of,
-    tree_answer,
-)
+from throughline.graph.answers import columns_answer, edges_answer, tree_answer
 from throughline.graph.column_graph import ColumnEdge
+from throughline.graph.current import column_graph_of, latest_of
 from throughline.graph.nodes import Node, node_id
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project

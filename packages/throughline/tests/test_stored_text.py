@@ -59,7 +59,7 @@ def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, 
         forwarder.stop()
     (standing,) = standings_answer(live.log)
     letters = [letter["reason"] for letter in standing["newestDeadLetters"]]
-    assert "no\\u0000room" in (letters or [standing["error"]])[0]
+    assert "no\\u0000room" in (letters or [str(standing["error"])])[0]
 
 
 def test_alert_for_a_name_with_nul_fires_once(

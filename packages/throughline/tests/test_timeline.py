@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from throughline.errors import ConfigError
 from throughline.graph import generation as of_task
-from throughline.graph.answers import diff_answer, generations_of, graph_answer, timeline_answer
+from throughline.graph.answers import diff_answer, graph_answer, timeline_answer
+from throughline.graph.current import generations_of
 from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
 from throughline.graph.steps import Counting, steps_of

@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import (
-    generations_of,
-    graph_answer,
-    history_answer,
-    node_answer,
-    provenance_answer,
-)
+from throughline.graph.answers import graph_answer, history_answer, node_answer, provenance_answer
+from throughline.graph.current import generations_of
 from throughline.graph.runs import run_answer
 from throughline.projection import State, apply
 
@@ -27,12 +22,12 @@ def state(build: Any) -> State:
     return found
 
 
-def _run(state: State, job: str) -> dict[str, Any]:
+def _run(state: State, job: str) -> Any:
     (key,) = [key for key in state.runs if key.job.name.endswith(job)]
     return run_answer(generations_of(state), key.run_id)
 
 
-def _met(run: dict[str, Any], side: str) -> dict[str, Any]:
+def _met(run: Any, side: str) -> dict[str, Any]:
     return {each["name"].split("/")[-1]: each["version"] for each in run[side]}
 
 

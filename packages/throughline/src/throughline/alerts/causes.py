@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from throughline.alerts.rules import Rule
-from throughline.graph.answers import generations_of
+from throughline.graph.current import generations_of
 from throughline.graph.nodes import Node, node_id
 from throughline.graph.quality import checks_of
 from throughline.graph.schemas import drift
@@ -67,8 +67,9 @@ def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     )
     for found in late(state, jobs):
         if not found["isStopped"]:
-            node = node_id(Node("job", **found["job"]))
-            name, due = found["job"]["name"], found["dueAt"]
+            job = found["job"]
+            node = node_id(Node("job", job["namespace"], job["name"]))
+            name, due = job["name"], found["dueAt"]
             key = f"{node} {found['lastStartedAt']}"
             yield Cause(key, f"{name} is late: it was due at {due}", node)
 
@@ -91,7 +92,12 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     """Changes of the schema of a dataset."""
     for name in _datasets(state, rule, changed):
         for change in drift(state, name):
-            fields = [f"{how} {', '.join(_names(change[how]))}" for how in _HOWS if change[how]]
+            names = {
+                "added": [field["name"] for field in change["added"]],
+                "removed": [field["name"] for field in change["removed"]],
+                "changed": [field["name"] for field in change["changed"]],
+            }
+            fields = [f"{how} {', '.join(names[how])}" for how in names if names[how]]
             message = f"the schema of {name.name} changed: {'; '.join(fields)}"
             key = f"{change['id']} {change['at']}"
             yield Cause(key, message, change["id"], change["runId"])
@@ -108,8 +114,6 @@ def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[C
             message = f"{measure}: {share:.0%} of {found['runs']} runs, without {', '.join(worst)}"
             yield Cause(measure, message)
 
-
-_HOWS = ("added", "removed", "changed")
 
 FINDERS: dict[str, Callable[[State, Rule, Changed], Iterator[Cause]]] = {
     "failed": find_failed,
@@ -150,7 +154,3 @@ def _said(run: Run) -> str:
 def _assertion(found: dict[str, object]) -> str:
     column = f" of {found['column']}" if found.get("column") else ""
     return f"{found.get('assertion', 'an assertion')}{column}"
-
-
-def _names(fields: Iterable[object]) -> list[str]:
-    return [str(each.get("name") if isinstance(each, dict) else each) for each in fields]

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from throughline.alerts.causes import FINDERS, STANDING, Cause, Changed
+from throughline.alerts.models import Alert
 from throughline.alerts.rules import Rule
 from throughline.deliver.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
@@ -137,7 +138,7 @@ class Watch:
         error = None
         try:
             if rule is not None and index < len(rule.actions):
-                rule.actions[index].act(shown(fired))
+                rule.actions[index].act(alert_of(fired))
         except UnavailableError as problem:
             if time.time_ns() // 1_000 - fired.fired_at < _GIVE_UP_MICROS:
                 if not self._tries:
@@ -152,9 +153,17 @@ class Watch:
         return True
 
 
-def shown(fired: FiredAlert) -> dict[str, Any]:
-    """An alert as it is posted, and as `/api/v2/alerts` shows it."""
-    return {"rule": fired.rule, **fired.body, "firedAt": shown_time(fired.fired_at)}
+def alert_of(fired: FiredAlert) -> Alert:
+    """Return an alert as it is posted and as `/api/v2/alerts` lists it."""
+    body = fired.body
+    return {
+        "rule": fired.rule,
+        "kind": body["kind"],
+        "node": body["node"],
+        "runId": body["runId"],
+        "message": body["message"],
+        "firedAt": shown_time(fired.fired_at),
+    }
 
 
 def _body(rule: Rule, cause: Cause) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""POST /api/v2/aliases: join two names of datasets by hand, or take that back."""
+"""POST /api/v2/aliases: join two names of a dataset, or separate them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from throughline.api.admission import Queried
-from throughline.api.http import LiveState, answer, answered
+from throughline.api.http import LiveState, answer
+from throughline.api.models import Error
 from throughline.graph.aliases import alias_entry, aliases
-from throughline.graph.pages import paged
+from throughline.graph.models import AliasPair, Page
 from throughline.projection.live import Batch
 
 router = APIRouter(route_class=Queried)
@@ -24,27 +25,16 @@ class NewAlias(BaseModel):
     is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
 
 
-_JOINED = paged(
-    [
-        {
-            "one": {"namespace": "hive://lake:9083", "name": "shop.orders"},
-            "other": {"namespace": "s3://lake", "name": "warehouse/orders"},
-            "since": "2025-11-21T09:00:00Z",
-        }
-    ],
-    None,
-)
-
-
 @router.post(
     "/api/v2/aliases",
     status_code=201,
-    responses={201: answered("joined, or not any more", _JOINED), 404: {}},
+    response_model=Page[AliasPair],
+    responses={404: {"description": "Nothing has that name.", "model": Error}},
 )
 def post_alias(live: LiveState, new: NewAlias) -> Response:
-    """Say that two names mean one dataset, or with `isRemoved` no longer; 201 once it is durable.
+    """Join two names of one dataset, or with `isRemoved` separate them; 201 once it is durable.
 
-    The answer is all that is joined by hand, as of `GET /api/v2/aliases`.
+    Returns all joined names, like `GET /api/v2/aliases`.
     """
     now = time.time_ns() // 1_000
     with live.reading() as state:

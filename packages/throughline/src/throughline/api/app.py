@@ -16,7 +16,6 @@ from throughline.api import (
     aliases,
     datasets,
     deliver,
-    document,
     events,
     health,
     intake,
@@ -24,6 +23,7 @@ from throughline.api import (
     keys,
     lineage,
     namespaces,
+    openapi,
     page,
     runlineage,
     runs,
@@ -61,7 +61,7 @@ _RESOURCES = (
     health,
     keys,
     aliases,
-    document,
+    openapi,
     page,
 )
 

@@ -6,6 +6,7 @@ from heapq import nsmallest
 
 from fastapi import APIRouter, Response
 
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import Shapes
@@ -16,7 +17,7 @@ from throughline.projection import State
 router = APIRouter(prefix="/api/v1/namespaces/{namespace:segment}/datasets", route_class=Queried)
 
 
-@router.get("")
+@router.get("", response_model=marquez.Datasets)
 def list_datasets(
     live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
@@ -30,14 +31,14 @@ def list_datasets(
         return answer({"totalCount": len(names), "datasets": page})
 
 
-@router.get("/{dataset:segment}")
+@router.get("/{dataset:segment}", response_model=marquez.Dataset)
 def get_dataset(live: LiveState, namespace: str, dataset: str) -> Response:
     """One dataset, by whichever of its names."""
     with live.reading() as state:
         return answer(Shapes(state).dataset(_find(state, namespace, dataset)))
 
 
-@router.get("/{dataset:segment}/versions")
+@router.get("/{dataset:segment}/versions", response_model=marquez.MarquezDatasetVersions)
 def list_versions(
     live: LiveState, namespace: str, dataset: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
@@ -50,7 +51,9 @@ def list_versions(
         return answer({"versions": page, "totalCount": len(versions)})
 
 
-@router.get("/{dataset:segment}/versions/{version:segment}")
+@router.get(
+    "/{dataset:segment}/versions/{version:segment}", response_model=marquez.MarquezDatasetVersion
+)
 def get_version(live: LiveState, namespace: str, dataset: str, version: str) -> Response:
     """One version of a dataset, by its id or by what the version facet calls it."""
     with live.reading() as state:

@@ -1,34 +1,32 @@
-"""What goes out: how the backends stand, and the alerts that fired."""
+"""Deliveries to backends, and alerts."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
 from throughline.alerts import alerts_answer
-from throughline.api.http import Cursor, LiveState, PageLimit, answer, answered
+from throughline.alerts.models import AlertInfo
+from throughline.api.http import Cursor, LiveState, PageLimit, answer
 from throughline.deliver import retry_answer, standings_answer
+from throughline.deliver.answers import BackendInfo, Retried
+from throughline.graph.models import Page
 
 router = APIRouter()
 
 
-@router.get("/api/v2/deliver")
+@router.get("/api/v2/deliver", response_model=list[BackendInfo])
 def list_backends(live: LiveState) -> Response:
-    """How far each backend was told of the log, why it last took nothing, and what it refused."""
+    """Return the state of each backend: its progress, last error and dead letters."""
     return answer(standings_answer(live.log))
 
 
-_RETRIED = {"backend": "marquez", "retried": 3}
-
-
-@router.post(
-    "/api/v2/deliver/{backend:segment}/retry", responses={200: answered("put back", _RETRIED)}
-)
+@router.post("/api/v2/deliver/{backend:segment}/retry", response_model=Retried)
 def retry_letters(live: LiveState, backend: str) -> Response:
-    """Have everything that a backend refused sent to it once more."""
+    """Send the dead letters of a backend again."""
     return answer(retry_answer(live.log, backend))
 
 
-@router.get("/api/v2/alerts")
+@router.get("/api/v2/alerts", response_model=Page[AlertInfo])
 def list_alerts(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
-    """The alerts that fired last, and whether everybody was told."""
+    """Return the alerts with the state of their actions, newest first."""
     return answer(alerts_answer(live.log, limit, cursor))

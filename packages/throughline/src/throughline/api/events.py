@@ -10,9 +10,12 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import Cursor, Limit, LiveState, Offset, PageLimit, answer
+from throughline.api.models import EventInfo, EventWarning
 from throughline.errors import ConfigError, EventError
+from throughline.graph.models import Json, Page
 from throughline.graph.pages import cursor_of, paged, place_of
 from throughline.graph.runs import find_run
 from throughline.projection import RunKey
@@ -33,7 +36,7 @@ _LOOKED_AT = 2_000
 _MOST_ODDITIES = 20
 
 
-@router.get("/api/v1/events/lineage")
+@router.get("/api/v1/events/lineage", response_model=marquez.Events)
 def list_events(
     live: LiveState,
     limit: Limit = 100,
@@ -51,7 +54,7 @@ def list_events(
     return answer({"totalCount": total, "events": events})
 
 
-@router.get("/api/v2/events")
+@router.get("/api/v2/events", response_model=Page[Json])
 def list_events_of_run(
     live: LiveState,
     run: Annotated[str, Query(description="A run's id, or what its orchestrator calls it.")],
@@ -83,7 +86,7 @@ def list_events_of_run(
     return answer(paged(bodies, cursor_of(about, after) if is_more else None))
 
 
-@router.get("/api/v2/events/odd")
+@router.get("/api/v2/events/odd", response_model=Page[EventInfo])
 def list_odd(
     live: LiveState,
     limit: PageLimit = 100,
@@ -94,7 +97,7 @@ def list_odd(
     One answer looks at no more than 2,000 events, so it may hold fewer than `limit`, or none: ask
     on with `cursor` set to `next` until that is null. Of an event, the first 20 are named.
     """
-    found: list[dict[str, Any]] = []
+    found: list[EventInfo] = []
     last = None if cursor is None else int(place_of(_ODD, cursor, (int,))[0])
     events = live.log.latest(last, _LOOKED_AT)
     for seq, text in events:
@@ -103,9 +106,8 @@ def list_odd(
         last = seq
         if (body := _loaded(text)) is None:
             continue
-        odd = [each._asdict() for each in islice(event_warnings(body), _MOST_ODDITIES)]
-        if odd:
-            found.append({"hash": identity_of(body), **_about(body), "odd": odd})
+        if info := _info(body):
+            found.append(info)
     else:
         last = last if len(events) == _LOOKED_AT else None
     return answer(paged(found, None if last is None else cursor_of(_ODD, (last,))))
@@ -127,17 +129,32 @@ def _is_of(key: RunKey, text: str) -> bool:
     return False
 
 
-def _about(body: dict[str, Any]) -> dict[str, Any]:
-    """Who says what about whom, without any facet."""
-    parts = {part: body[part] for part in ("run", "job", "dataset") if body.get(part)}
-    named = ("runId", "namespace", "name")
-    return {
-        **{key: body.get(key) for key in ("eventType", "eventTime", "producer")},
-        **{
-            part: {key: value.get(key) for key in named if key in value}
-            for part, value in parts.items()
-        },
+def _info(body: Json) -> EventInfo | None:
+    """Return an event without facets, with its first warnings; None if it has none."""
+    warnings: list[EventWarning] = [
+        {"path": warning.path, "received": warning.received, "expected": warning.expected}
+        for warning in islice(event_warnings(body), _MOST_ODDITIES)
+    ]
+    if not warnings:
+        return None
+    info: EventInfo = {
+        "hash": identity_of(body),
+        "eventType": body.get("eventType"),
+        "eventTime": body.get("eventTime"),
+        "producer": body.get("producer"),
+        "odd": warnings,
     }
+    if body.get("run"):
+        info["run"] = _names_in(body["run"])
+    if body.get("job"):
+        info["job"] = _names_in(body["job"])
+    if body.get("dataset"):
+        info["dataset"] = _names_in(body["dataset"])
+    return info
+
+
+def _names_in(part: Json) -> Json:
+    return {key: part[key] for key in ("runId", "namespace", "name") if key in part}
 
 
 def _micros(what: str, text: str | None) -> int | None:

@@ -173,11 +173,6 @@ def unavailable(error: ThroughlineError) -> Response:
     return response
 
 
-def answered(what: str, example: Any) -> dict[str, Any]:
-    """An answer as a route documents it: what it says, and an example."""
-    return {"description": what, "content": {"application/json": {"example": example}}}
-
-
 def _tuple(value: Any) -> list[Any]:
     if isinstance(value, tuple):
         return list(value)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
 from throughline.api.bodies import SMALL, BodyReader
-from throughline.api.http import Plain, answer, answered
+from throughline.api.http import Plain, answer
+from throughline.api.marquez import (
+    BatchCounts,
+    BatchResult,
+    FailedEvent,
+    IntakeError,
+    IntakeSummary,
+)
+from throughline.api.models import Error
 from throughline.errors import EventError, TooLargeError
-from throughline.log import Entry, Items, entry_of, read_items
+from throughline.log import Entry, Items, Rejected, entry_of, read_items
 from throughline.projection.live import Batch, Receipt
 from throughline.spec import load, load_plain
 
@@ -33,19 +40,6 @@ _EVENT = {
     "outputs": [{"namespace": "hive://lake:9083", "name": "shop.orders"}],
 }
 _EVENTS = {"type": "array", "items": {"type": "object"}}
-_ERROR = {"path": "run.runId", "received": "nothing", "expected": "a non-empty string"}
-_SUMMARY = {
-    "taken": 1,
-    "repeated": 0,
-    "refused": 1,
-    "unread": 0,
-    "errors": [{"index": 1, **_ERROR}],
-}
-_BATCH = {
-    "status": "partial_success",
-    "summary": {"received": 2, "successful": 1, "failed": 1, "retriable": 0, "non_retriable": 1},
-    "failed_events": [{"index": 1, "reason": "run.runId: received nothing", "retriable": False}],
-}
 
 
 def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
@@ -57,8 +51,8 @@ def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
     "/api/v1/lineage",
     status_code=201,
     responses={
-        201: {"description": "taken; an array is answered with counts as JSON"},
-        422: answered("not everything could be placed", _SUMMARY),
+        201: {"description": "Ingested. The response to an array has counts."},
+        422: {"description": "At least one event was rejected.", "model": IntakeSummary | Error},
     },
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, _EVENT),
 )
@@ -73,18 +67,22 @@ async def post_lineage(request: Request) -> Response:
     receipt = await _store(request, items.entries)
     if count is None:
         return Response(status_code=201)
-    errors = [asdict(item) for item in items.listed]
-    counts = {"taken": receipt.stored, "repeated": receipt.duplicates, "refused": items.rejected}
-    code = 422 if items.rejected or items.unread else 201
-    return answer({**counts, "unread": items.unread, "errors": errors}, code)
+    summary: IntakeSummary = {
+        "taken": receipt.stored,
+        "repeated": receipt.duplicates,
+        "refused": items.rejected,
+        "unread": items.unread,
+        "errors": [_error(item) for item in items.listed],
+    }
+    return answer(summary, 422 if items.rejected or items.unread else 201)
 
 
 @router.post(
     "/api/v1/lineage/batch",
     responses={
-        200: answered("all were taken", {**_BATCH, "status": "success", "failed_events": []}),
-        207: answered("a part was taken", _BATCH),
-        422: answered("none could be placed", {**_BATCH, "status": "failure"}),
+        200: {"description": "All events were ingested.", "model": BatchResult},
+        207: {"description": "Some events were rejected.", "model": BatchResult},
+        422: {"description": "All events were rejected.", "model": BatchResult | Error},
     },
     openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, [_EVENT]),
 )
@@ -99,22 +97,33 @@ async def post_batch(request: Request) -> Response:
     receipt = await _store(request, items.entries)
     taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
+    status: Literal["success", "partial_success", "failure"]
     status = "success" if not failed else "partial_success" if taken else "failure"
-    summary = {
-        "received": count,
+    summary: BatchCounts = {
+        "received": count or 0,
         "successful": taken,
         "failed": failed,
         "retriable": items.unread,
         "non_retriable": items.rejected,
     }
     code = {"success": 200, "partial_success": 207, "failure": 422}[status]
-    listed = _failed_events(items, count or 0)
-    return answer({"status": status, "summary": summary, "failed_events": listed}, code)
+    failed_events = _failed_events(items, count or 0)
+    result: BatchResult = {"status": status, "summary": summary, "failed_events": failed_events}
+    return answer(result, code)
 
 
-def _failed_events(items: Items, count: int) -> list[dict[str, Any]]:
+def _error(item: Rejected) -> IntakeError:
+    return {
+        "index": item.index,
+        "path": item.path,
+        "received": item.received,
+        "expected": item.expected,
+    }
+
+
+def _failed_events(items: Items, count: int) -> list[FailedEvent]:
     """List the first rejected items and the first unread one."""
-    failed = [
+    failed: list[FailedEvent] = [
         {"index": item.index, "reason": item.reason, "retriable": False} for item in items.listed
     ]
     if items.unread:

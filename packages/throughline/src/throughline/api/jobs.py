@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import Shapes, parent_job
@@ -19,7 +20,7 @@ from throughline.spec import JobRef
 router = APIRouter(prefix="/api/v1", route_class=Queried)
 
 
-@router.get("/jobs")
+@router.get("/jobs", response_model=marquez.Jobs)
 def list_jobs(
     live: LiveState,
     limit: Limit = 100,
@@ -38,7 +39,7 @@ def list_jobs(
         return answer(_page(state, jobs, limit, offset))
 
 
-@router.get("/namespaces/{namespace:segment}/jobs")
+@router.get("/namespaces/{namespace:segment}/jobs", response_model=marquez.Jobs)
 def list_jobs_of_namespace(
     live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
@@ -48,14 +49,14 @@ def list_jobs_of_namespace(
         return answer(_page(state, jobs, limit, offset))
 
 
-@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}")
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}", response_model=marquez.Job)
 def get_job(live: LiveState, namespace: str, job: str) -> Response:
     """One job."""
     with live.reading() as state:
         return answer(Shapes(state).job(_find(state, namespace, job)))
 
 
-@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/runs")
+@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/runs", response_model=marquez.Runs)
 def list_runs(
     live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
@@ -67,7 +68,10 @@ def list_runs(
         return answer({"runs": page, "totalCount": len(runs)})
 
 
-@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/versions")
+@router.get(
+    "/namespaces/{namespace:segment}/jobs/{job:segment}/versions",
+    response_model=marquez.JobVersions,
+)
 def list_versions(
     live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
@@ -80,7 +84,10 @@ def list_versions(
         return answer({"versions": page, "totalCount": len(versions)})
 
 
-@router.get("/namespaces/{namespace:segment}/jobs/{job:segment}/versions/{version:segment}")
+@router.get(
+    "/namespaces/{namespace:segment}/jobs/{job:segment}/versions/{version:segment}",
+    response_model=marquez.JobVersion,
+)
 def get_version(live: LiveState, namespace: str, job: str, version: str) -> Response:
     """One version of a job."""
     with live.reading() as state:
@@ -92,7 +99,7 @@ def get_version(live: LiveState, namespace: str, job: str, version: str) -> Resp
     raise NotFoundError(f"Job version '{version}' not found.")
 
 
-def _page(state: State, jobs: list[Job], limit: int, offset: int) -> dict[str, Any]:
+def _page(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Jobs:
     # Numbers are compared in no time, jobs are not: first what is too old for the page goes.
     newest = nlargest(offset + limit, [job.last or 0 for job in reversed(jobs)])
     least = newest[-1] if newest else 0

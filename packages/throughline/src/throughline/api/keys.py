@@ -1,4 +1,4 @@
-"""/api/v2/keys: the API keys, for who has the scope `admin`."""
+"""/api/v2/keys: the API keys; needs the scope `admin`."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from throughline.api.http import LiveState, answer, answered
-from throughline.log import add_key, keys_of, remove_key
+from throughline.api.http import LiveState, answer
+from throughline.api.models import NewKeyInfo
+from throughline.log import KeyInfo, add_key, keys_of, remove_key
 
 router = APIRouter(prefix="/api/v2/keys")
 
 
 class NewKey(BaseModel):
-    """A key to be made."""
+    """A key to create."""
 
     name: Annotated[str, Field(examples=["spark"])]
     scopes: list[Annotated[str, Field(examples=["write"])]]
 
 
-@router.get("")
+@router.get("", response_model=list[KeyInfo])
 def list_keys(live: LiveState) -> Response:
-    """The keys by name, with their scopes, never their text."""
-    return answer([key.shown() for key in keys_of(live.log)])
+    """Return the keys by name with their scopes, without their texts."""
+    return answer([key.info() for key in keys_of(live.log)])
 
 
-_MADE = {"name": "spark", "key": "tl_0a1b2c3d4e5f"}
-
-
-@router.post("", status_code=201, responses={201: answered("made", _MADE)})
+@router.post("", status_code=201, response_model=NewKeyInfo)
 def post_key(live: LiveState, new: NewKey) -> Response:
-    """Make a key; `key` is its text, which is not kept and cannot be had again."""
-    return answer({"name": new.name, "key": add_key(live.log, new.name, new.scopes)}, 201)
+    """Create a key; its text is not stored and cannot be shown again."""
+    created: NewKeyInfo = {"name": new.name, "key": add_key(live.log, new.name, new.scopes)}
+    return answer(created, 201)
 
 
 @router.delete("/{name:segment}", status_code=204)
 def delete_key(live: LiveState, name: str) -> Response:
-    """Take a key away; it counts for a second at most."""
+    """Delete a key; servers accept it for one more second at most."""
     remove_key(live.log, name)
     return Response(status_code=204)

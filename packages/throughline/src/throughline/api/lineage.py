@@ -11,13 +11,17 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.facets import fields_of
 from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
-from throughline.graph.answers import (
+from throughline.graph.around import at_level
+from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.columns import check_column
+from throughline.graph.current import (
     column_graph_of,
     generations_of,
     graph_of,
@@ -25,9 +29,6 @@ from throughline.graph.answers import (
     level_of,
     once_an_event,
 )
-from throughline.graph.around import at_level
-from throughline.graph.column_graph import Column, ColumnGraph
-from throughline.graph.columns import check_column
 from throughline.graph.levels import Level
 from throughline.graph.nodes import find_field
 from throughline.graph.walk import reach, walked_from
@@ -45,7 +46,7 @@ NodeId = Annotated[
 ]
 
 
-@router.get("/api/v1/lineage")
+@router.get("/api/v1/lineage", response_model=marquez.Graph)
 def get_lineage(
     live: LiveState,
     node: NodeId,
@@ -73,7 +74,7 @@ def get_lineage(
         return answer({"graph": [_shown(state, shapes, graph, each, nodes) for each in shown]})
 
 
-@router.get("/api/v1/column-lineage")
+@router.get("/api/v1/column-lineage", response_model=marquez.ColumnGraph)
 def get_column_lineage(
     live: LiveState,
     node: Annotated[
@@ -126,11 +127,11 @@ class _Columns:
         sources: dict[Column, Legacy],
         inputs: list[Column],
         outputs: list[Column],
-    ) -> dict[str, Any]:
-        """A column as a node of the graph."""
+    ) -> marquez.MarquezColumnNode:
+        """Return a column as a node of the graph."""
         own = self._id(column)
         types = self._of_dataset(column.dataset)[1]
-        data = {
+        data: marquez.ColumnData = {
             **self._field(column, sources[inputs[0]] if inputs else Legacy()),
             "fieldType": types.get(column.field, ""),
             "inputFields": [self._field(source, sources[source]) for source in inputs],
@@ -143,7 +144,7 @@ class _Columns:
             "outEdges": [{"origin": own, "destination": self._id(each)} for each in outputs],
         }
 
-    def _field(self, column: Column, legacy: Legacy) -> dict[str, Any]:
+    def _field(self, column: Column, legacy: Legacy) -> marquez.VersionedField:
         return {
             "namespace": column.dataset.namespace,
             "dataset": column.dataset.name,
@@ -171,14 +172,14 @@ class _Columns:
 def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
     if node.startswith("datasetField:"):
         dataset, field = find_field(state, node)
-        column = Column(DatasetName(dataset.namespace, dataset.name), field)
+        column = Column(dataset.dataset_name, field)
         if not (_sources(graph, column) or _targets(graph, column)):
             check_column(generations_of(state), dataset, field)
         return {column}
     root = _root(state, node)
-    names = {DatasetName(root.namespace, root.name)}
+    names = {root.dataset_name}
     if root.type == "job":
-        names = latest_of(state).edges_of(JobRef(root.namespace, root.name)).writes
+        names = latest_of(state).edges_of(root.job_ref).writes
     return {
         Column(name, field)
         for name in names
@@ -248,10 +249,7 @@ def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
 
 
 def _jobs_around(graph: Latest, root: Node, depth: int) -> set[JobRef]:
-    if root.type == "job":
-        found = {JobRef(root.namespace, root.name)}
-    else:
-        found = _jobs_of(graph, DatasetName(root.namespace, root.name))
+    found = {root.job_ref} if root.type == "job" else _jobs_of(graph, root.dataset_name)
     newest = set(found)
     for _ in range(depth):
         names = {name for ref in newest for name in _datasets_of(graph, ref)}
@@ -276,12 +274,12 @@ def _shown(
     state: State, shapes: Shapes, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
 ) -> dict[str, Any]:
     if node.type == "job":
-        ref = JobRef(node.namespace, node.name)
+        ref = node.job_ref
         edges, data = graph.edges_of(ref), shapes.job_node(state.jobs[ref])
         above = {Node.of_dataset(name) for name in edges.reads}
         below = {Node.of_dataset(name) for name in edges.writes}
     else:
-        name = DatasetName(node.namespace, node.name)
+        name = node.dataset_name
         data = shapes.dataset_node(name)
         above = set(map(Node.of_job, graph.writers_of(name)))
         below = set(map(Node.of_job, graph.readers_of(name)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, Offset, answer
 from throughline.api.shapes import namespace_shape
@@ -12,7 +13,7 @@ from throughline.errors import NotFoundError
 router = APIRouter(prefix="/api/v1/namespaces", route_class=Queried)
 
 
-@router.get("")
+@router.get("", response_model=marquez.Namespaces)
 def list_namespaces(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The namespaces that events named, by name."""
     with live.reading() as state:
@@ -20,7 +21,7 @@ def list_namespaces(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> 
         return answer({"namespaces": [namespace_shape(state, name) for name in names]})
 
 
-@router.get("/{namespace:segment}")
+@router.get("/{namespace:segment}", response_model=marquez.Namespace)
 def get_namespace(live: LiveState, namespace: str) -> Response:
     """One namespace."""
     with live.reading() as state:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.http import Depth, LiveState, Tagged, answer
 from throughline.api.runs import find_run
 from throughline.api.shapes import Shapes
+from throughline.graph.nodes import name_of
 from throughline.projection import Run, RunKey, State
 
 router = APIRouter(route_class=Tagged)
 
 
-@router.get("/api/v1/runlineage/upstream")
+@router.get("/api/v1/runlineage/upstream", response_model=marquez.UpstreamRuns)
 def get_upstream(
     live: LiveState,
     run_id: Annotated[str, Query(alias="runId", description="The id of a run.")],
@@ -37,20 +39,21 @@ def get_upstream(
         return answer({"runs": shown})
 
 
-def _shown(state: State, shapes: Shapes, run: Run) -> tuple[dict[str, Any], list[Run]]:
+def _shown(state: State, shapes: Shapes, run: Run) -> tuple[marquez.UpstreamRun, list[Run]]:
     """A run with what it read, and the runs that wrote that."""
     deadline.check()
     whole = shapes.run(run)
-    inputs, makers = [], []
+    inputs: list[marquez.UpstreamInput] = []
+    makers: list[Run] = []
     for name, use in sorted(run.inputs.items()):
         version, maker = shapes.versions.read(run, name, use)
-        primary = state.identity.primary(name)._asdict()
-        made_by = maker.key.run_id if maker else None
-        inputs.append({**primary, "version": version, "producedByRunId": made_by})
+        producer = maker.key.run_id if maker else None
+        primary = name_of(state.identity.primary(name))
+        inputs.append({**primary, "version": version, "producedByRunId": producer})
         makers += [maker] if maker else []
-    version_of_job = (whole["jobVersion"] or {}).get("version")
-    line = {
-        "job": {**run.key.job._asdict(), "version": version_of_job},
+    version_of_job = whole["jobVersion"]["version"] if whole["jobVersion"] else None
+    line: marquez.UpstreamRun = {
+        "job": {**name_of(run.key.job), "version": version_of_job},
         "run": {
             "id": run.key.run_id,
             "start": whole["startedAt"],

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import LiveState, answer
 from throughline.api.shapes import Shapes
@@ -16,14 +17,14 @@ from throughline.spec import run_id_of
 router = APIRouter(prefix="/api/v1/jobs/runs", route_class=Queried)
 
 
-@router.get("/{run_id:segment}")
+@router.get("/{run_id:segment}", response_model=marquez.Run)
 def get_run(live: LiveState, run_id: str) -> Response:
     """One run."""
     with live.reading() as state:
         return answer(Shapes(state).run(find_run(state, run_id)))
 
 
-@router.get("/{run_id:segment}/facets")
+@router.get("/{run_id:segment}/facets", response_model=marquez.RunFacets)
 def get_run_facets(
     live: LiveState,
     run_id: str,

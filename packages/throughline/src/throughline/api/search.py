@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import Limit, LiveState, answer
 from throughline.graph import Node, node_id
@@ -22,7 +23,7 @@ class _Hit(NamedTuple):
     last: int
 
 
-@router.get("/search")
+@router.get("/search", response_model=marquez.SearchResults)
 def search(
     live: LiveState,
     q: Annotated[str, Query(min_length=1, description="A part of a name.")],
@@ -64,7 +65,7 @@ def _datasets(state: State, wanted: str) -> Iterator[_Hit]:
             yield _Hit(Node.of_dataset(primary), max((r.last for r in records), default=0))
 
 
-def _shown(hit: _Hit) -> dict[str, Any]:
+def _shown(hit: _Hit) -> marquez.SearchResult:
     return {
         "type": hit.node.type.upper(),
         "name": hit.node.name,

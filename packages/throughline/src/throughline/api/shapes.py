@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import orjson
 
+from throughline.api import marquez
 from throughline.api.facets import fields_of, location_of, tags_of, text_of
 from throughline.api.http import fragment
 from throughline.api.versions import (
@@ -19,8 +21,10 @@ from throughline.api.versions import (
     uuid_of,
 )
 from throughline.graph import Latest, Node
-from throughline.graph.answers import latest_of
 from throughline.graph.column_graph import Column, source_of
+from throughline.graph.current import latest_of
+from throughline.graph.models import Name
+from throughline.graph.nodes import name_of
 from throughline.identity import DatasetName, is_location
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
 from throughline.projection.derived import began_at, descendants_of, parent_of
@@ -44,7 +48,7 @@ class Shapes:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._shown_runs: dict[RunKey, dict[str, Any]] = {}
+        self._shown_runs: dict[RunKey, marquez.Run] = {}
         self._nodes: dict[Node, orjson.Fragment] = {}
         self.versions = Versions(state)
 
@@ -52,7 +56,7 @@ class Shapes:
     def _graph(self) -> Latest:
         return latest_of(self._state)
 
-    def job(self, job: Job) -> dict[str, Any]:
+    def job(self, job: Job) -> marquez.Job:
         """A job with its latest runs and facets."""
         runs = runs_of(self._state, job)
         kind = job.facets.get("jobType")
@@ -75,19 +79,21 @@ class Shapes:
             self._nodes[node] = fragment({**self._job(job, runs), "currentRunUuid": current})
         return self._nodes[node]
 
-    def _job(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
+    def _job(self, job: Job, newest_first: list[Run]) -> marquez.JobInfo:
         latest = newest_first[0] if newest_first else None
         above = parent_job(self._state, latest) if latest else None
         edges = self._graph.edges_of(job.ref)
+        created, updated = self._times(job, newest_first)
         processing = str(job.facets.get("jobType").get("processingType")).upper()
         return {
-            "id": job.ref._asdict(),
+            "id": name_of(job.ref),
             "type": "STREAM" if processing == "STREAMING" else "BATCH",
             "name": job.ref.name,
             "simpleName": job.ref.name.removeprefix(f"{above.name}.") if above else job.ref.name,
             "parentJobName": above.name if above else None,
             "parentJobUuid": uuid_of("job", *above) if above else None,
-            **self._times(job, newest_first),
+            "createdAt": shown_time(created),
+            "updatedAt": shown_time(updated),
             "namespace": job.ref.namespace,
             "inputs": _named(edges.reads),
             "outputs": _named(edges.writes),
@@ -96,14 +102,14 @@ class Shapes:
             "latestRun": self.run(latest) if latest else None,
         }
 
-    def _times(self, job: Job, newest_first: list[Run]) -> dict[str, Any]:
+    def _times(self, job: Job, newest_first: list[Run]) -> tuple[int | None, int | None]:
         """When a job was first and last heard of; of a silent one its runs tell."""
         first, last = job.first, job.last
         if first is None and newest_first:
             first = self._begun(newest_first[-1])
             heard = map(self._heard, newest_first)
             last = max((time for time in heard if time is not None), default=None)
-        return {"createdAt": shown_time(first), "updatedAt": shown_time(last)}
+        return first, last
 
     def _begun(self, run: Run) -> int | None:
         """Return when a run was first mentioned; a silent one by those below it or naming it."""
@@ -130,10 +136,10 @@ class Shapes:
             open_ += [found.setdefault(key, self._state.runs[key]) for key in sorted(new)]
         return list(found.values())
 
-    def job_version(self, job: Job, version: JobVersion) -> dict[str, Any]:
+    def job_version(self, job: Job, version: JobVersion) -> marquez.JobVersion:
         """One way in which a job ran, with the newest run that did it."""
         return {
-            "id": {**job.ref._asdict(), "version": version.id},
+            "id": {**name_of(job.ref), "version": version.id},
             "name": job.ref.name,
             "createdAt": shown_time(version.made),
             "version": version.id,
@@ -144,14 +150,14 @@ class Shapes:
             "latestRun": self.run(version.run) if version.run else None,
         }
 
-    def run(self, run: Run) -> dict[str, Any]:
+    def run(self, run: Run) -> marquez.Run:
         """A run."""
         shown = self._shown_runs.get(run.key)
         if shown is None:
             shown = self._shown_runs[run.key] = self._run(run)
         return shown
 
-    def _run(self, run: Run) -> dict[str, Any]:
+    def _run(self, run: Run) -> marquez.Run:
         condition, ended = outcome(self._state, run)
         started = start_of(run) if run.is_running else None
         nominal = run.facets.get("nominalTime")
@@ -168,7 +174,7 @@ class Shapes:
             "endedAt": shown_time(ended),
             "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
             "args": _args(run),
-            "jobVersion": {**run.key.job._asdict(), "version": version.id} if version else None,
+            "jobVersion": {**name_of(run.key.job), "version": version.id} if version else None,
             "inputDatasetVersions": [
                 self._met(name, self.versions.read(run, name, use)[0], use)
                 for name, use in sorted(run.inputs.items())
@@ -180,17 +186,17 @@ class Shapes:
             "facets": run.facets.plain(),
         }
 
-    def _met(self, name: DatasetName, version: str, use: Use) -> dict[str, Any]:
+    def _met(self, name: DatasetName, version: str, use: Use) -> marquez.RunDatasetVersion:
         return {
             "datasetVersionId": {
-                **self._state.identity.primary(name)._asdict(),
+                **name_of(self._state.identity.primary(name)),
                 "version": version,
             },
             "datasetVersion": use.version[1] if use.version else None,
             "facets": use.facets.plain(),
         }
 
-    def dataset(self, name: DatasetName) -> dict[str, Any]:
+    def dataset(self, name: DatasetName) -> marquez.Dataset:
         """A dataset with its facets."""
         facets = dataset_facets(self._state, name)
         columns = parse_columns(facets.get("columnLineage", {}))
@@ -217,7 +223,7 @@ class Shapes:
             self._nodes[node] = fragment(shape)
         return self._nodes[node]
 
-    def _dataset(self, name: DatasetName, facets: Facets) -> dict[str, Any]:
+    def _dataset(self, name: DatasetName, facets: Facets) -> marquez.DatasetNode:
         names = self._state.identity.names(name)
         records = [self._state.datasets[each] for each in names if each in self._state.datasets]
         return {
@@ -229,7 +235,9 @@ class Shapes:
             "lastLifecycleState": _change(facets),
         }
 
-    def dataset_version(self, name: DatasetName, version: DatasetVersion) -> dict[str, Any]:
+    def dataset_version(
+        self, name: DatasetName, version: DatasetVersion
+    ) -> marquez.MarquezDatasetVersion:
         """A dataset as one run left it."""
         fields = [
             (each.get("name"), each.get("type"))
@@ -248,7 +256,7 @@ class Shapes:
         }
 
 
-def namespace_shape(state: State, name: str) -> dict[str, Any]:
+def namespace_shape(state: State, name: str) -> marquez.Namespace:
     """A namespace."""
     first, last = state.namespaces[name]
     return {
@@ -272,9 +280,9 @@ def source_name(facets: Facets) -> str:
     return str(facets.get("dataSource", {}).get("name") or "default")
 
 
-def _identified(names: list[DatasetName]) -> dict[str, Any]:
+def _identified(names: list[DatasetName]) -> marquez.DatasetId:
     return {
-        "id": names[0]._asdict(),
+        "id": name_of(names[0]),
         "type": "DB_TABLE",
         "name": names[0].name,
         "physicalName": (names[-1] if is_location(names[-1]) else names[0]).name,
@@ -282,7 +290,7 @@ def _identified(names: list[DatasetName]) -> dict[str, Any]:
     }
 
 
-def _described(facets: Facets) -> dict[str, Any]:
+def _described(facets: Facets) -> marquez.DatasetDescription:
     tags = tags_of(facets.get("tags", {}))
     return {
         "sourceName": source_name(facets),
@@ -304,8 +312,8 @@ def _change(facets: Facets) -> str:
     return str(facets.get("lifecycleStateChange", {}).get("lifecycleStateChange") or "")
 
 
-def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> dict[str, Any]:
-    transformation = {
+def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> marquez.ColumnLineage:
+    transformation: marquez.Transformation = {
         "transformationDescription": legacy.description,
         "transformationType": legacy.type,
     }
@@ -324,7 +332,7 @@ def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> dict[s
     }
 
 
-def _args(run: Run) -> dict[str, Any]:
+def _args(run: Run) -> dict[str, str]:
     """The arguments that Marquez makes of the facets nominalTime and parent."""
     nominal, parent = run.facets.get("nominalTime"), run.facets.get("parent")
     job, above = parent.get("job"), parent.get("run")
@@ -345,5 +353,5 @@ def _time(text: Any) -> str | None:
         return None
 
 
-def _named(names: Any) -> list[dict[str, Any]]:
-    return [name._asdict() for name in sorted(names)]
+def _named(names: Iterable[DatasetName]) -> list[Name]:
+    return [name_of(name) for name in sorted(names)]

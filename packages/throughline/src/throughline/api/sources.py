@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.facets import tagged
 from throughline.api.http import Limit, LiveState, Offset, answer
@@ -30,7 +30,7 @@ class Source:
     url: str
 
 
-@router.get("/sources")
+@router.get("/sources", response_model=marquez.Sources)
 def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The sources that dataSource facets name, by name."""
     with live.reading() as state:
@@ -39,7 +39,7 @@ def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Res
     return answer({"sources": [_shown(name, found[name]) for name in names]})
 
 
-@router.get("/sources/{source:segment}")
+@router.get("/sources/{source:segment}", response_model=marquez.Source)
 def get_source(live: LiveState, source: str) -> Response:
     """One source."""
     with live.reading() as state:
@@ -49,7 +49,7 @@ def get_source(live: LiveState, source: str) -> Response:
     return answer(_shown(source, found[source]))
 
 
-@router.get("/tags")
+@router.get("/tags", response_model=marquez.Tags)
 def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The tags of jobs, datasets and fields, by name."""
     with live.reading() as state:
@@ -75,7 +75,7 @@ def sources_of(state: State) -> dict[str, Source]:
     return found
 
 
-def _shown(name: str, source: Source) -> dict[str, Any]:
+def _shown(name: str, source: Source) -> marquez.Source:
     scheme = source.url.partition(":")[0].upper()
     return {
         "type": _TYPES.get(scheme, scheme),

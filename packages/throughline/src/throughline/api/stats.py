@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
+from throughline.api import marquez
 from throughline.api.admission import Queried
 from throughline.api.http import LiveState, answer
 from throughline.api.sources import sources_of
@@ -29,7 +30,7 @@ Timezone = Annotated[str, Query(description="Where a day begins and ends, such a
 _ENDS = {EventType.FAIL: "fail", EventType.COMPLETE: "complete", EventType.ABORT: "abort"}
 
 
-@router.get("/lineage-events")
+@router.get("/lineage-events", response_model=list[marquez.EventCounts])
 def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
     """How many runs started, completed, failed and were aborted; repeated events count once."""
     times: dict[str, list[int]] = {"fail": [], "start": [], "complete": [], "abort": []}
@@ -55,21 +56,21 @@ def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC")
     )
 
 
-@router.get("/jobs")
+@router.get("/jobs", response_model=list[marquez.Count])
 def get_job_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
     """How many jobs there were at the end of each interval."""
     with live.reading() as state:
         return _growth((job.first for job in state.jobs.values()), period, timezone)
 
 
-@router.get("/datasets")
+@router.get("/datasets", response_model=list[marquez.Count])
 def get_dataset_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
     """How many datasets there were at the end of each interval."""
     with live.reading() as state:
         return _growth(_firsts(state), period, timezone)
 
 
-@router.get("/sources")
+@router.get("/sources", response_model=list[marquez.Count])
 def get_source_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
     """How many sources there were at the end of each interval."""
     with live.reading() as state:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Query, Response
 
 from throughline.api.http import LiveState, Tagged, answer
-from throughline.graph.answers import generations_of
+from throughline.graph.current import generations_of
+from throughline.graph.models import RunAnswer
 from throughline.graph.questions import QUESTIONS, Question, ask
 from throughline.graph.runs import run_answer
 from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
@@ -39,11 +40,11 @@ def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 for _question in QUESTIONS.values():
-    router.get(f"/api/v2/{_question.name}")(_endpoint(_question))
+    router.get(f"/api/v2/{_question.name}", response_model=_question.model)(_endpoint(_question))
 
 
-@router.get("/api/v2/runs/{run_id:segment}")
+@router.get("/api/v2/runs/{run_id:segment}", response_model=RunAnswer)
 def get_run(live: LiveState, run_id: str) -> Response:
-    """A run with parameters, code and dataset versions, and every run below it likewise."""
+    """Return a run with parameters, code and dataset versions, and its descendants likewise."""
     with live.reading() as state:
         return answer(run_answer(generations_of(state), run_id))

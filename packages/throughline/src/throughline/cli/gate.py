@@ -19,7 +19,7 @@ def run_gate(ask: Ask, datasets: list[str], file: Path | None) -> bool:
     params: dict[str, Any] = {"dataset": datasets}
     if file is not None:
         try:
-            params["policy"] = json.dumps(policy_of(read_yaml(file)).plain())
+            params["policy"] = json.dumps(policy_of(read_yaml(file)).info())
         except ConfigError as error:
             raise named(file, error) from None
     return bool(ask("gate", params)["passed"])

@@ -71,7 +71,7 @@ def list_(
         from throughline.log import EventLog, keys_of
 
         with closing(EventLog(settings.database, must_exist=True)) as log:
-            found = [key.shown() for key in keys_of(log)]
+            found = [key.info() for key in keys_of(log)]
     if as_json:
         from throughline.cli.render import print_json
 

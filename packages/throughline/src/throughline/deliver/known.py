@@ -10,7 +10,7 @@ from throughline.deliver.datasets import Body, dataset_of, datasets_of
 from throughline.deliver.explicit import stated_of
 from throughline.deliver.job_runs import Done, began, generation_of, members_of, newest_of
 from throughline.deliver.models import Model, models_of
-from throughline.graph.answers import generations_of
+from throughline.graph.current import generations_of
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, RunKey, State, start_of

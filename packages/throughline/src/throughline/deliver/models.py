@@ -8,7 +8,7 @@ from typing import Literal
 
 from throughline.deliver.datasets import Body, dataset_of
 from throughline.deliver.job_runs import Done, newest_of
-from throughline.graph.answers import generations_of
+from throughline.graph.current import generations_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, Use
 from throughline.spec import JobRef

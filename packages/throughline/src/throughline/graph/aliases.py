@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from throughline.errors import ConfigError, NotFoundError
-from throughline.graph.nodes import find_dataset
+from throughline.graph.models import AliasPair, Page
+from throughline.graph.nodes import find_dataset, name_of
 from throughline.graph.pages import cut, paged
 from throughline.identity import DatasetName, canonical_name
 from throughline.log import Entry, make_alias
@@ -13,19 +12,19 @@ from throughline.projection import State
 from throughline.spec import shown_time
 
 
-def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> dict[str, Any]:
-    """A page of the pairs of names that were joined by hand, and since when."""
+def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> Page[AliasPair]:
+    """Return a page of the pairs of names that users joined."""
     pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
     found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
-    told = [
+    joined: list[AliasPair] = [
         {
-            "one": one._asdict(),
-            "other": other._asdict(),
+            "one": name_of(one),
+            "other": name_of(other),
             "since": shown_time(state.aliases[one, other][0].time),
         }
         for one, other in found
     ]
-    return paged(told, more)
+    return paged(joined, more)
 
 
 def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:
@@ -49,7 +48,7 @@ def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: boo
 def _name_of(state: State, text: str) -> DatasetName:
     """The very name that was typed, of whichever dataset it is now one."""
     node = find_dataset(state, text)
-    names = state.identity.names(DatasetName(node.namespace, node.name))
+    names = state.identity.names(node.dataset_name)
     typed = [name for name in names if name.name == text or name in _spelled(text)]
     return next(iter(typed or [name for name in names if name.name.endswith(text)] or names))
 

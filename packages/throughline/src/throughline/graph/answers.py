@@ -1,11 +1,11 @@
-"""Answers to the questions of the command line and of /api/v2, as JSON-ready values."""
+"""Answers to the queries of /api/v2 and of the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial, wraps
+from collections.abc import Iterable
+from functools import partial
 from itertools import islice
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
@@ -14,30 +14,63 @@ from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
 from throughline.graph.around import at_level, neighbourhood
 from throughline.graph.changes import Scope
-from throughline.graph.column_graph import ColumnGraph
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
+from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.diff import diff
 from throughline.graph.edge_list import (
-    Pair,
     data_edges,
     data_row,
-    pair_row,
+    job_pair,
+    node_pair,
     place_of_data,
     place_of_pair,
 )
-from throughline.graph.edges import Latest, LevelGraph
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generation
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
 from throughline.graph.making import making
+from throughline.graph.models import (
+    AliasPair,
+    ColumnAnswer,
+    ColumnsAnswer,
+    DataEdgeRow,
+    DatasetTag,
+    DiffAnswer,
+    GraphAnswer,
+    HistoryAnswer,
+    ImpactAnswer,
+    ListedNode,
+    NewestAnswer,
+    NodeAnswer,
+    NodePairRow,
+    Page,
+    PairRow,
+    PathAnswer,
+    ProvenanceAnswer,
+    RunInfo,
+    RunTree,
+    SchemaChange,
+    SearchAnswer,
+    TimelineAnswer,
+    TreeAnswer,
+)
 from throughline.graph.newest import newest
-from throughline.graph.nodes import Node, find_dataset, find_node, node_id, owners_of
+from throughline.graph.nodes import (
+    Node,
+    aliases_of,
+    find_dataset,
+    find_node,
+    node_id,
+    node_ref,
+    owners_of,
+)
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import origin, provenance
 from throughline.graph.questions import Times, micros_of, question
-from throughline.graph.runs import find_run, own_id_of, run_tree, told_of
+from throughline.graph.runs import find_run, own_id_of, run_info, run_tree
 from throughline.graph.schemas import drift
 from throughline.graph.search import counts_of, search
 from throughline.graph.search import shown as shown_hit
@@ -55,9 +88,6 @@ from throughline.graph.walk import (
 from throughline.identity import DatasetName
 from throughline.projection import State, export
 from throughline.projection.derived import has_reported_ancestor
-from throughline.spec import JobRef
-
-Answer = TypeVar("Answer")
 
 Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
@@ -74,61 +104,6 @@ Direction = Literal["up", "down", "both"]
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 
 
-def level_of(text: str) -> Level:
-    """The level of a name."""
-    try:
-        return Level[text.upper()]
-    except KeyError:
-        names = ", ".join(level.name.lower() for level in reversed(Level))
-        raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
-
-
-def once_an_event(make: Callable[[State], Answer]) -> Callable[[State], Answer]:
-    """Have something made of a state only once until the next event."""
-
-    @wraps(make)
-    def made(state: State) -> Answer:
-        if make not in state.derived:
-            state.derived[make] = make(state)
-        answer: Answer = state.derived[make]
-        return answer
-
-    return made
-
-
-def graph_of(state: State, level: Level) -> LevelGraph:
-    """What all that is there at present comes from, at a level; built once until the next event."""
-    return _GRAPHS[level](state)
-
-
-def _built(level: Level, state: State) -> LevelGraph:
-    known = generations_of(state)
-    return LevelGraph.build(known, level, known.present)
-
-
-_GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
-
-
-def latest_of(state: State) -> Latest:
-    """What each job did last."""
-    return Latest(generations_of(state))
-
-
-def generations_of(state: State) -> Generations:
-    """The generations of a state, up to its newest event."""
-    known = state.generations
-    if not isinstance(known, Generations):
-        known = state.generations = Generations(state)
-    known.refresh()
-    return known
-
-
-@once_an_event
-def column_graph_of(state: State) -> ColumnGraph:
-    """Return the column lineage of the latest run of every job, as in Marquez's graph."""
-    return ColumnGraph.current(generations_of(state))
-
-
 @question("tree", Times.THEN)
 def tree_answer(
     state: State,
@@ -136,7 +111,7 @@ def tree_answer(
     direction: Annotated[Direction, "Where it comes from, where it goes, or both."] = "up",
     depth: Depth = 20,
     level: LevelName | None = None,
-) -> dict[str, Any]:
+) -> TreeAnswer:
     """The tree around the node of an id or a short name.
 
     Without a level it shows tasks, or for a job that does nothing as a task the job's own level.
@@ -161,7 +136,7 @@ def graph_answer(
     columns: Annotated[
         bool, "Also the columns of the datasets, and what they are made of."
     ] = False,
-) -> dict[str, Any]:
+) -> GraphAnswer:
     """The graph around a node, with what is known of each node in few words."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), _graph_around(state, found, chosen)
@@ -199,7 +174,7 @@ def timeline_answer(
     to: Annotated[str | None, "A time; by default now."] = None,
     parts: Annotated[int, Ge(1), Le(500), "How many parts of the time to count runs in."] = 60,
     limit: Limit = 200,
-) -> dict[str, Any]:
+) -> TimelineAnswer:
     """What ran around a node over time, and what came, went or changed there, the newest first."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), _graph_around(state, found, chosen)
@@ -211,18 +186,17 @@ def timeline_answer(
     roots = at_level(known, graph, found, chosen)
     scope = Scope.of(roots, graph, up, down)
     whole = graph_of(state, chosen)
-    told = timeline(known, whole, scope, chosen, span, limit)
-    return {"node": node_id(found), "level": chosen.name.lower(), **told}
+    return timeline(known, whole, scope, chosen, span, limit, found)
 
 
 @question("node", Times.THEN)
-def node_answer(state: State, node: Name) -> dict[str, Any]:
+def node_answer(state: State, node: Name) -> NodeAnswer:
     """Everything that was said of a node last."""
     return Summaries(generations_of(state)).in_full(find_node(state, node))
 
 
 @question("diff", Times.BETWEEN)
-def diff_answer(before: State, after: State, level: LevelName = "task") -> dict[str, Any]:
+def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """What is different between two states, at a level."""
     chosen = level_of(level)
     changes = diff(before, graph_of(before, chosen), after, graph_of(after, chosen))
@@ -238,24 +212,24 @@ def columns_answer(
     depth: Depth = 20,
     *,
     indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
-) -> dict[str, Any]:
+) -> ColumnsAnswer:
     """What the columns of a dataset, or one of them, are made of or make; and their tags."""
     found = find_dataset(state, node)
     known = generations_of(state)
-    told = columns(known, found, field, direction, depth=depth, indirect=indirect)
+    answer = columns(known, found, field, direction, depth=depth, indirect=indirect)
     tags = around(known, found, direction, Level.TASK)
-    open_ = [told[direction]]
+    open_ = [answer["up" if direction == "up" else "down"]]
     while open_:
         leaf = open_.pop()
         leaf["tags"] = tags.told(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
         open_ += leaf["children"]
-    return told
+    return answer
 
 
 @question("column", Times.THEN)
 def column_answer(
     state: State, node: Name, field: Annotated[str, "A column of the dataset."]
-) -> dict[str, Any]:
+) -> ColumnAnswer:
     """What a column is made of, and the queries or code of the jobs that make it.
 
     A job that writes the dataset and told nothing of the column is there with no `inputs`.
@@ -270,7 +244,7 @@ def impact_answer(
     field: Field = None,
     level: LevelName = "task",
     depth: Depth = 20,
-) -> dict[str, Any]:
+) -> ImpactAnswer:
     """Return the nodes that a change of a node or of one column affects, with tags.
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
@@ -278,13 +252,24 @@ def impact_answer(
     """
     found = find_node(state, node, "dataset" if field is not None else None)
     known = generations_of(state)
-    answer: dict[str, Any] = {"node": node_id(found), "depth": depth}
     if field is None:
         chosen = level_of(level)
         affected = impact(known, found, chosen, depth)
-        return {**answer, "level": chosen.name.lower(), "affected": affected}
+        return {
+            "node": node_id(found),
+            "depth": depth,
+            "level": chosen.name.lower(),
+            "affected": affected,
+        }
     reached = column_impact(known, found, field, depth)
-    return {**answer, "field": field, **reached._asdict()}
+    return {
+        "node": node_id(found),
+        "depth": depth,
+        "field": field,
+        "affected": reached.affected,
+        "indirect": reached.indirect,
+        "untold": reached.untold,
+    }
 
 
 @question("search")
@@ -293,7 +278,7 @@ def search_answer(
     text: Annotated[str, "A word, or a part of one."],
     limit: Limit = 20,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> SearchAnswer:
     """The nodes in whose names, columns, tags, owners, descriptions or queries a text is.
 
     `counts` tells how many there are in all, by what of them has the text.
@@ -303,23 +288,22 @@ def search_answer(
     hits = search(state, text)
     found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
     levels = generations_of(state).levels
-    told = [shown_hit(state, levels, hit) for hit in found]
-    return {**paged(told, more), "counts": counts_of(hits)}
+    items = [shown_hit(state, levels, hit) for hit in found]
+    return {"items": items, "next": more, "counts": counts_of(hits)}
 
 
 @question("newest")
-def newest_answer(state: State, limit: Limit = 10) -> dict[str, Any]:
+def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
     """The tables and models that a task wrote last, and when its run ended: where to begin."""
     return {"items": list(islice(newest(state, graph_of(state, Level.TASK)), limit))}
 
 
 @question("path", Times.THEN)
-def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> dict[str, Any]:
+def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
     """A shortest way of the data between two nodes, whichever of them comes first."""
     chosen = level_of(level)
     nodes = path(generations_of(state), find_node(state, from_), find_node(state, to), chosen)
-    shown = [{"id": node_id(node), **node._asdict()} for node in nodes]
-    return {"level": chosen.name.lower(), "path": shown}
+    return {"level": chosen.name.lower(), "path": [node_ref(node) for node in nodes]}
 
 
 @question("provenance", Times.THEN)
@@ -328,7 +312,7 @@ def provenance_answer(
     node: Name,
     version: Annotated[str | None, "One version of it, or the run that wrote it."] = None,
     level: LevelName = "task",
-) -> dict[str, Any]:
+) -> ProvenanceAnswer:
     """Every run, input version and code version that a dataset comes from, up to the sources."""
     found = find_dataset(state, node)
     return provenance(generations_of(state), found, version, level_of(level))
@@ -337,10 +321,11 @@ def provenance_answer(
 @question("history", Times.THEN)
 def history_answer(
     state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> HistoryAnswer:
     """What became of a node, the newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
-    return {"node": node_id(found), **history(generations_of(state), found, limit, cursor)}
+    page = history(generations_of(state), found, limit, cursor)
+    return {"node": node_id(found), "items": page["items"], "next": page["next"]}
 
 
 @question("drift", Times.THEN)
@@ -349,13 +334,13 @@ def drift_answer(
     node: Annotated[str | None, "A dataset; without it all."] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> Page[SchemaChange]:
     """The newest changes of the schema of a dataset, or of all, and the runs that told them."""
     if node is None:
         names = list(state.identity)
     else:
         found = find_dataset(state, node)
-        names = [DatasetName(found.namespace, found.name)]
+        names = [found.dataset_name]
     changes = (change for name in names for change in drift(state, name))
     about = ("drift", node)
     return paged(*cut(about, changes, place_of_entry, limit, cursor, newest_first=True))
@@ -368,14 +353,14 @@ def tags_answer(
     key: Annotated[str | None, "Only tags of this key, in upper or lower case."] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> Page[DatasetTag]:
     """The tags of datasets and columns, own and handed on by what they are made of."""
     known = generations_of(state)
     names = set(state.identity)
     generations: Iterable[Generation] = known.present
     if node is not None:
         found = find_dataset(state, node)
-        names, generations = {DatasetName(found.namespace, found.name)}, origin(known, found)
+        names, generations = {found.dataset_name}, origin(known, found)
     tags = Tags(known, generations)
     wanted = None if key is None else key.lower()
     all_ = (each for name in names for each in tags.of(name))
@@ -385,7 +370,7 @@ def tags_answer(
 
 
 @question("aliases", Times.THEN)
-def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> dict[str, Any]:
+def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
     """The pairs of names that were joined by hand, and since when."""
     return aliases(state, limit, cursor)
 
@@ -397,7 +382,7 @@ def edges_answer(
     kind: Literal["data", "control", "direct"] = "data",
     limit: Limit = 1_000,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> Page[DataEdgeRow] | Page[PairRow] | Page[NodePairRow]:
     """Every edge of the graph at a level.
 
     `data` edges are between a job and a dataset. `direct` edges pass data between two jobs or two
@@ -407,36 +392,34 @@ def edges_answer(
     if kind == "data":
         edges, more = cut(about, data_edges(graph_of(state, chosen)), place_of_data, limit, cursor)
         return paged([data_row(state, *edge) for edge in edges], more)
-    pairs: Iterable[Pair] = (
-        graph_of(state, chosen).links() if kind == "direct" else control_edges(state, chosen)
-    )
-    found, more = cut(about, pairs, place_of_pair, limit, cursor)
-    return paged([pair_row(*pair) for pair in found], more)
+    if kind == "direct":
+        links, more = cut(about, graph_of(state, chosen).links(), place_of_pair, limit, cursor)
+        return paged([node_pair(*pair) for pair in links], more)
+    waits, more = cut(about, control_edges(state, chosen), place_of_pair, limit, cursor)
+    return paged([job_pair(*pair) for pair in waits], more)
 
 
 @question("nodes", Times.THEN)
 def nodes_answer(
     state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
-) -> dict[str, Any]:
+) -> Page[ListedNode]:
     """Every node of the graph at a level, with its owners, a job with the run its edges are of."""
     graph = graph_of(state, level_of(level))
     nodes = {Node.of_job(ref) for ref in graph.jobs}
     nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
     found, more = cut(("nodes", level), nodes, tuple, limit, cursor)
-    told = []
+    items: list[ListedNode] = []
     for node in found:
-        run = graph.runs.get(JobRef(node.namespace, node.name)) if node.type == "job" else None
-        names = state.identity.names(DatasetName(node.namespace, node.name))[1:]
-        told.append(
+        run = graph.runs.get(node.job_ref) if node.type == "job" else None
+        items.append(
             {
-                "id": node_id(node),
-                **node._asdict(),
+                **node_ref(node),
                 "owners": owners_of(state, node),
-                "aliases": [] if node.type == "job" else [name._asdict() for name in names],
+                "aliases": [] if node.type == "job" else aliases_of(state, node.dataset_name),
                 "run": run_line(state, run) if run else None,
             }
         )
-    return paged(told, more)
+    return paged(items, more)
 
 
 @question("runs")
@@ -452,7 +435,7 @@ def runs_answer(
     *,
     roots: Annotated[bool, "Only runs that no other run started, as far as is known."] = False,
     own_id: Annotated[str | None, "Only runs that their orchestrator calls so."] = None,
-) -> dict[str, Any]:
+) -> Page[RunInfo]:
     """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
     if job is None:
         runs = [run for run in state.runs.values() if run.has_events]
@@ -460,7 +443,7 @@ def runs_answer(
         node = find_node(state, job, "job")
         if node.type != "job":
             raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
-        ref = JobRef(node.namespace, node.name)
+        ref = node.job_ref
         runs = [state.runs[key] for key in state.jobs[ref].runs]
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
@@ -474,13 +457,13 @@ def runs_answer(
         fitting = (run for run in fitting if run.key in keys)
     about, place = ("runs", job, condition, counting, roots, own_id), partial(place_of_run, state)
     found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
-    return paged([told_of(state, run) for run in found], more)
+    return paged([run_info(state, run) for run in found], more)
 
 
 @question("runtree")
 def runtree_answer(
     state: State, run: Annotated[str, "A run's id, or what its orchestrator calls it."]
-) -> dict[str, Any]:
+) -> RunTree:
     """Return the tree of a run and its child runs, at most 100 levels deep (see `hasMore`)."""
     return run_tree(state, find_run(state, run))
 
@@ -489,7 +472,7 @@ question("export")(export)
 
 
 def _fitting(state: State, node: Node) -> Level:
-    ref = JobRef(node.namespace, node.name)
+    ref = node.job_ref
     if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
         return Level.TASK
     return generations_of(state).levels.of(ref)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from functools import partial
-from typing import Any
+from typing import Literal
 
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
@@ -12,20 +12,19 @@ from throughline.graph.control import control_edges
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
+from throughline.graph.models import (
+    ColumnEnd,
+    Field,
+    GraphAnswer,
+    GraphColumnEdge,
+    GraphEdge,
+    JobSources,
+)
 from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.schemas import fields_of
 from throughline.graph.summary import Summaries
-from throughline.graph.walk import (
-    is_parted,
-    neighbours,
-    newest_run,
-    parts_of,
-    reach,
-    walked_from,
-)
-from throughline.identity import DatasetName
+from throughline.graph.walk import is_parted, neighbours, newest_run, parts_of, reach, walked_from
 from throughline.projection import State
-from throughline.spec import JobRef
 
 _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
@@ -41,7 +40,7 @@ def neighbourhood(
     grown: Iterable[str],
     over_jobs: bool,
     with_columns: bool,
-) -> dict[str, Any]:
+) -> GraphAnswer:
     """The nodes within so many steps up and down of a node, and every edge between these.
 
     `grown` are sides (`up:ID`, `down:ID`) of shown nodes of which a step more is shown, in order;
@@ -76,11 +75,12 @@ def neighbourhood(
         "node": node_id(root),
         "level": level.name.lower(),
         "roots": [node_id(each) for each in roots],
-        "reach": beyond,
+        "reach": {"up": beyond["up"], "down": beyond["down"]},
         "nodes": [
             {
                 **about.of(node),
-                **{way: len(next_to(node, way)) for way in _WAYS},
+                "up": len(next_to(node, "up")),
+                "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,
                 "fields": _fields(state, node) if with_columns else [],
             }
@@ -130,7 +130,7 @@ def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
     every = neighbours(graph, job, way)
     if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
         return every
-    edges, name = graph.edges_of(JobRef(job.namespace, job.name)), DatasetName(*node[1:])
+    edges, name = graph.edges_of(job.job_ref), node.dataset_name
     names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
     fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
     return [each for each in every if each in fed]
@@ -138,14 +138,14 @@ def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
 
 def _sources(
     graph: LevelGraph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
-) -> list[dict[str, Any]]:
+) -> list[JobSources]:
     """Return the sources of the outputs of parted jobs; outputs with the same sources together.
 
     Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
     """
-    found: list[dict[str, Any]] = []
+    found: list[JobSources] = []
     for job in sorted(node for node in shown if is_parted(graph, node)):
-        edges = graph.edges_of(JobRef(job.namespace, job.name))
+        edges = graph.edges_of(job.job_ref)
         above, below = (
             [node_id(node) for node in next_to(job, way) if node in shown] for way in _WAYS
         )
@@ -156,10 +156,8 @@ def _sources(
             fed = edges.sources_of(writes[end]) if end in writes else edges.reads
             inputs = tuple(each for each in above if each not in reads or reads[each] in fed)
             outputs.setdefault(inputs, []).append(end)
-        found += (
-            {"job": node_id(job), "inputs": list(inputs), "outputs": ends}
-            for inputs, ends in outputs.items()
-        )
+        for inputs, ends in outputs.items():
+            found.append({"job": node_id(job), "inputs": list(inputs), "outputs": ends})
     return found
 
 
@@ -175,29 +173,29 @@ def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
 
 def at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """What stands for a node at a level: itself, its parts, or what it is a part of."""
-    if root.type == "dataset" or JobRef(root.namespace, root.name) in graph.jobs:
+    if root.type == "dataset" or root.job_ref in graph.jobs:
         return [root]
     if parts := parts_of(known, graph, root, level):
         return parts
-    run = newest_run(known.state, JobRef(root.namespace, root.name))
+    run = newest_run(known.state, root.job_ref)
     owner = Node.of_job(known.levels.owner(run, level).key.job) if run else root
     return [owner]
 
 
-def _edge(start: Node, end: Node, kind: str) -> dict[str, str]:
+def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:
     return {"from": node_id(start), "to": node_id(end), "kind": kind}
 
 
-def _fields(state: State, node: Node) -> list[dict[str, str]]:
+def _fields(state: State, node: Node) -> list[Field]:
     found: dict[str, str] = {}
     for book in facets_of(state, node) if node.type == "dataset" else ():
         found |= {".".join(path): type_ for path, type_ in fields_of(book.get("schema")).items()}
     return [{"name": name, "type": type_} for name, type_ in found.items()]
 
 
-def _columns(known: Generations, shown: set[Node]) -> list[dict[str, Any]]:
+def _columns(known: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
     """Return the column edges between shown datasets; edges to all rows have no target field."""
-    names = {DatasetName(node.namespace, node.name) for node in shown if node.type == "dataset"}
+    names = {node.dataset_name for node in shown if node.type == "dataset"}
     graph = ColumnGraph.of(known, known.present)
     found: dict[tuple[Column, Column, str], bool] = {}
     into = (edges for name in names for edges in graph.edges_into(name).values())
@@ -211,5 +209,5 @@ def _columns(known: Generations, shown: set[Node]) -> list[dict[str, Any]]:
     ]
 
 
-def _end(column: Column) -> dict[str, str | None]:
+def _end(column: Column) -> ColumnEnd:
     return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}

@@ -1,11 +1,11 @@
-"""How the graph around a node became what it is: what came, went and was changed, and when."""
+"""Changes of the graph around a node over time."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
@@ -21,7 +21,27 @@ from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import began_at, descendants_of
 from throughline.spec import JobRef, parse_time, to_micros
 
-Change = dict[str, Any]
+ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the graph, of a schema or of code, or a failed run; times in microseconds."""
+
+    kind: ChangeKind
+    node: Node
+    before: int
+    """A time before the change."""
+    at: int
+    """A time at which all of the change had been reported."""
+    run_id: str | None = None
+    detail: Sequence[str] = ()
+    other: Node | None = None
+    edge: Edge | None = None
+    is_gone: bool = False
+    """True for an edge that was removed."""
+
+
 _BAD = (RunState.FAILED, RunState.ABORTED, RunState.LOST)
 
 
@@ -45,9 +65,9 @@ class Scope:
 
     def _add(self, node: Node, users: str | None) -> None:
         if node.type == "job":
-            self.jobs.add(JobRef(node.namespace, node.name))
+            self.jobs.add(node.job_ref)
             return
-        name = DatasetName(node.namespace, node.name)
+        name = node.dataset_name
         self.datasets.add(name)
         if users:
             self.inner.add((users, name))
@@ -58,11 +78,9 @@ class Scope:
 
 
 def changes(known: Generations, graph: LevelGraph, scope: Scope, level: Level) -> Iterator[Change]:
-    """Every change of the graph of a scope, of its schemas and code, and every failed run.
+    """Yield every change of the graph of a scope, of its schemas and code, and every failed run.
 
-    `before` is a moment (microseconds) at which a change had not begun, `at` one at which all of it
-    was told: the difference between the two shows it. `isGone` tells an edge that went from one
-    that came.
+    The difference between the states at `before` and at `at` shows a change.
     """
     yield from _of_graph(known, graph, scope, level)
     yield from _of_schemas(known.state, scope.datasets)
@@ -84,21 +102,24 @@ def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
         ended = outcome(state, run).ended or run.last or began_at(state, run) or 0
         told = (each.facets.get("errorMessage") for each in (run, *descendants_of(state, run)))
         message = next((str(each["message"]) for each in told if each.get("message")), None)
-        yield _change(
-            "failed", Node.of_job(run.key.job), (began_at(state, run) or ended, ended), run.key,
-            detail=[message] if message else [],
-        )  # fmt: skip
+        yield Change(
+            "failed",
+            Node.of_job(run.key.job),
+            (began_at(state, run) or ended) - 1,
+            ended,
+            run.key.run_id,
+            [message] if message else (),
+        )
 
 
 def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
     for name in names:
-        for told in drift(state, name):
-            at = to_micros(parse_time(told["at"]))
-            fields = [f"+ {each['name']}: {each['type']}" for each in told["added"]]
-            fields += [f"− {each['name']}: {each['type']}" for each in told["removed"]]
-            fields += [f"{f['name']}: {f['from']} → {f['to']}" for f in told["changed"]]
-            change = _change("schema", Node.of_dataset(name), (at, at), None, detail=fields)
-            yield {**change, "runId": told["runId"]}
+        for change in drift(state, name):
+            at = to_micros(parse_time(change["at"]))
+            fields = [f"+ {field['name']}: {field['type']}" for field in change["added"]]
+            fields += [f"− {field['name']}: {field['type']}" for field in change["removed"]]
+            fields += [f"{f['name']}: {f['from']} → {f['to']}" for f in change["changed"]]
+            yield Change("schema", Node.of_dataset(name), at - 1, at, change["runId"], fields)
 
 
 def _of_graph(
@@ -112,7 +133,7 @@ def _of_graph(
     steps.sort(key=lambda step: (step.began, step.ended))
     seen = _Seen(known.state, graph, scope, level)
     found = [change for step in deadline.watched(steps) for change in seen.take(step)]
-    yield from (each for each in found if not seen.is_still_there(each))
+    yield from (change for change in found if not seen.is_still_there(change))
 
 
 class _Seen:
@@ -127,14 +148,14 @@ class _Seen:
 
     def take(self, step: Step) -> Iterator[Change]:
         """What a generation changed."""
-        times = (step.began, step.ended)
+        times = (step.began - 1, step.ended)
         new = {ref for ref in step.runs if ref not in self._first}
         for ref in sorted(step.runs):
             run = step.runs[ref]
             self._first.setdefault(ref, run.key)
             if ref in self._scope.jobs:
                 if ref in new:
-                    yield _change("node", Node.of_job(ref), times, run.key)
+                    yield Change("node", Node.of_job(ref), *times, run.key.run_id)
                 yield from self._code_of(ref, run, times)
         for edge in sorted(step.added):
             self._count[edge] += 1
@@ -147,8 +168,8 @@ class _Seen:
 
     def is_still_there(self, change: Change) -> bool:
         """Whether an edge that went is in the graph all the same: what it brought is still used."""
-        edge = change.pop("edge", None)
-        if not change["isGone"] or edge is None or self._count[edge]:
+        edge = change.edge
+        if not change.is_gone or edge is None or self._count[edge]:
             return False
         edges = self._graph.edges_of(edge.job)
         return edge.dataset in (edges.reads if edge.direction == "reads" else edges.writes)
@@ -158,20 +179,29 @@ class _Seen:
         name, run = edge.dataset, step.runs.get(edge.job)
         if name not in self._told and _first_heard(self._state, name) >= step.began:
             self._told.add(name)
-            node = Node.of_dataset(name)
-            change = _change("node", node, (step.began, step.ended), run.key if run else None)
-            yield {**change, "other": Node.of_job(edge.job)}
+            yield Change(
+                "node",
+                Node.of_dataset(name),
+                step.began - 1,
+                step.ended,
+                run.key.run_id if run else None,
+                other=Node.of_job(edge.job),
+            )
         elif not is_first and (run is None or run.key != self._first.get(edge.job)):
             yield self._edge(edge, step, is_gone=False)
 
     def _edge(self, edge: Edge, step: Step, *, is_gone: bool) -> Change:
-        kind = "input" if edge.direction == "reads" else "output"
         run = step.runs.get(edge.job)
-        change = _change(
-            kind, Node.of_job(edge.job), (step.began, step.ended), run.key if run else None
+        return Change(
+            "input" if edge.direction == "reads" else "output",
+            Node.of_job(edge.job),
+            step.began - 1,
+            step.ended,
+            run.key.run_id if run else None,
+            other=Node.of_dataset(edge.dataset),
+            edge=edge,
+            is_gone=is_gone,
         )
-        other = Node.of_dataset(edge.dataset)
-        return {**change, "other": other, "isGone": is_gone, "edge": edge}
 
     def _code_of(self, ref: JobRef, run: Run, times: tuple[int, int]) -> Iterator[Change]:
         version = code_of(run).get("version")
@@ -183,7 +213,7 @@ class _Seen:
         if before is not None and before != (version, source):
             is_commit = before[0] != version
             told = [str(before[0] or "unknown"), str(version or "unknown")] if is_commit else []
-            yield _change("code", Node.of_job(ref), times, run.key, detail=told)
+            yield Change("code", Node.of_job(ref), *times, run.key.run_id, told)
 
     def _is_shown(self, edge: Edge) -> bool:
         if not self._scope.has(edge):
@@ -192,21 +222,6 @@ class _Seen:
             return True
         graph, own = self._graph, {edge.job}  # what stays inside a pipeline is not shown
         return not graph.readers_of(edge.dataset) == graph.writers_of(edge.dataset) == own
-
-
-def _change(
-    kind: str, node: Node, times: tuple[int, int], run: RunKey | None, detail: Iterable[str] = ()
-) -> Change:
-    return {
-        "kind": kind,
-        "isGone": False,
-        "at": times[1],
-        "before": times[0] - 1,
-        "node": node,
-        "other": None,
-        "runId": run.run_id if run else None,
-        "detail": list(detail),
-    }
 
 
 def _first_heard(state: State, name: DatasetName) -> int:

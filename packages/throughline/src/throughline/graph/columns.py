@@ -6,17 +6,17 @@ They use the same runs as the tree of the dataset, so that both agree.
 from __future__ import annotations
 
 import difflib
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.models import ColumnNode, ColumnsAnswer
+from throughline.graph.nodes import Node, dataset_ref, facets_of, node_id
 from throughline.graph.schemas import fields_of
 from throughline.graph.walk import reached
-from throughline.identity import DatasetName
 
 _NAMED = 20  # columns in a message
 
@@ -40,24 +40,35 @@ class Dependents(NamedTuple):
 
 
 def columns(
-    known: Generations, root: Node, field: str | None, way: str, *, depth: int, indirect: bool
-) -> dict[str, Any]:
+    known: Generations,
+    root: Node,
+    field: str | None,
+    way: Literal["up", "down"],
+    *,
+    depth: int,
+    indirect: bool,
+) -> ColumnsAnswer:
     """Return the tree of all columns of a dataset, or of one, as JSON in the shape of `walk.tree`.
 
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    name = DatasetName(root.namespace, root.name)
+    name = root.dataset_name
     graph = _graph(known, root, way)
     found = sorted(graph.columns(name, way, indirect=indirect))
     if field is not None and field not in found:
         check_column(known, root, field)
-    top = _leaf(node_id(root), "dataset", root.namespace, root.name)
+    top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[Column] = set()
     walk = _Walk(graph, way, indirect)
     top["children"] = [_grow(walk, Column(name, column), depth, seen) for column in shown]
-    return {"node": node_id(root), "direction": way, "depth": depth, way: top}
+    answer: ColumnsAnswer = {"node": node_id(root), "direction": way, "depth": depth}
+    if way == "up":
+        answer["up"] = top
+    else:
+        answer["down"] = top
+    return answer
 
 
 def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dependents:
@@ -66,7 +77,7 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dep
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    start = Column(DatasetName(root.namespace, root.name), field)
+    start = Column(root.dataset_name, field)
     graph = _graph(known, root, "down")
     if field not in graph.columns(start.dataset, "down", indirect=True):
         check_column(known, root, field)
@@ -83,7 +94,7 @@ def check_column(known: Generations, root: Node, field: str) -> None:
     Raises:
         NotFoundError: the column is in neither; the message lists the known columns.
     """
-    name = DatasetName(root.namespace, root.name)
+    name = root.dataset_name
     named: set[str] = set()
     for book in facets_of(known.state, root):
         named |= {".".join(path) for path in fields_of(book.get("schema"))}
@@ -150,8 +161,8 @@ def _within(walk: _Walk, start: Column, depth: int) -> dict[Step, int]:
     return found
 
 
-def _grow(walk: _Walk, root: Column, depth: int, seen: set[Column]) -> dict[str, Any]:
-    top = _column_leaf(Step(root, "", "", is_direct=True))
+def _grow(walk: _Walk, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+    top = _column_node(Step(root, "", "", is_direct=True))
     open_ = [(root, top, 0)]
     while open_:
         deadline.check()
@@ -164,29 +175,21 @@ def _grow(walk: _Walk, root: Column, depth: int, seen: set[Column]) -> dict[str,
             leaf["hasMore"] = bool(others)
             continue
         seen.add(column)
-        leaf["children"] = [_column_leaf(step) for step in others]
+        leaf["children"] = [_column_node(step) for step in others]
         below = zip(others, leaf["children"], strict=True)
         open_ += reversed([(step.column, child, steps + 1) for step, child in below])
     return top
 
 
-def _column_leaf(step: Step) -> dict[str, Any]:
-    name = step.column.dataset
+def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> ColumnNode:
     return {
-        **_leaf(node_id(Node.of_dataset(name)), "column", name.namespace, name.name),
+        **dataset_ref(step.column.dataset),
+        "type": type_,
         "field": step.column.field or None,
         "transformation": step.how,
         "isDirect": step.is_direct,
         "job": step.job,
-    }
-
-
-def _leaf(id_: str, type_: str, namespace: str, name: str) -> dict[str, Any]:
-    return {
-        "id": id_,
-        "type": type_,
-        "namespace": namespace,
-        "name": name,
+        "tags": [],
         "isRepeated": False,
         "hasMore": False,
         "children": [],

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
-from throughline.graph.nodes import Node, kind_of, node_id
-from throughline.graph.runs import told_of
-from throughline.identity import DatasetName
+from throughline.graph.models import CodeDifference, Difference, RunInfo, SchemaDifference
+from throughline.graph.nodes import Node, kind_of, node_id, typed_name
+from throughline.graph.runs import run_info
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of
 from throughline.projection.facets import FacetBook, Stamp, unpack
-from throughline.spec import JobRef
 
-Change = dict[str, Any]
+Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 
-def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> dict[str, Any]:
-    """What was added and removed, and of what is in both, the schemas and code that changed.
-
-    `added` and `removed` are node ids, `edgesAdded` and `edgesRemoved` pairs of them in the
-    direction of the data; `schemas` tells fields as `name: type`, `code` the versions of a job.
-    `failed` are the runs that failed in between and have none below them that did, the newest
-    first. `nodes` has every node that is named, by its id; the `kind` of a job is null.
-    """
+def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Difference:
+    """Return the nodes and edges added and removed, and what changed in schemas and code."""
     old_edges, new_edges = set(old.edges()), set(new.edges())
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
     schemas = _changes(both, "dataset", lambda node: _schema(before, after, node))
     code = _changes(both, "job", lambda node: _code(before, after, node))
-    other = {change["node"] for change in (*schemas, *code)}
+    other = {item["node"] for item in schemas} | {item["node"] for item in code}
     named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
         "nodes": {
             node_id(node): {
-                **node._asdict(),
+                **typed_name(node),
                 "kind": _kind(after if node in new_nodes else before, node),
             }
             for node in sorted(named)
@@ -56,7 +49,7 @@ def _kind(state: State, node: Node) -> str | None:
     return kind_of(state, node) if node.type == "dataset" else None
 
 
-def _failed(before: State, after: State) -> list[Change]:
+def _failed(before: State, after: State) -> list[RunInfo]:
     failed = {
         run.key: run
         for run in deadline.watched(after.runs.values())
@@ -65,7 +58,7 @@ def _failed(before: State, after: State) -> list[Change]:
     above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
     deepest = [run for key, run in failed.items() if key not in above]
     deepest.sort(key=lambda run: (outcome(after, run).ended or 0, run.key), reverse=True)
-    return [told_of(after, run) for run in deepest]
+    return [run_info(after, run) for run in deepest]
 
 
 def _had_failed(state: State, run: Run) -> bool:
@@ -87,23 +80,23 @@ def _shown(edge: tuple[Node, Node]) -> list[str]:
 def _changes(
     nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
 ) -> list[Change]:
-    found = ((node, changed(node)) for node in deadline.watched(nodes) if node.type == type_)
-    return [{"node": node_id(node), **change} for node, change in found if change]
+    found = (changed(node) for node in deadline.watched(nodes) if node.type == type_)
+    return [change for change in found if change]
 
 
-def _schema(before: State, after: State, node: Node) -> Change | None:
+def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
     (old, told), (new, tells) = _fields(before, node), _fields(after, node)
     if told != tells:  # each producer has its own words for types: only the names can be compared
         old, new = ({field.split(":")[0] for field in fields} for fields in (old, new))
     if not old or not new or old == new:
         return None
-    return {"added": sorted(new - old), "removed": sorted(old - new)}
+    return {"node": node_id(node), "added": sorted(new - old), "removed": sorted(old - new)}
 
 
 def _fields(state: State, node: Node) -> tuple[set[str], str]:
     """The fields of a dataset, by whichever of its names the newest schema came; who told them."""
     found: tuple[Stamp, bytes] | None = None
-    for name in state.identity.names(DatasetName(node.namespace, node.name)):
+    for name in state.identity.names(node.dataset_name):
         record = state.datasets.get(name)
         schema = record.facets.stamped().get("schema") if record else None
         if schema and (found is None or schema[0] > found[0]):
@@ -115,14 +108,19 @@ def _fields(state: State, node: Node) -> tuple[set[str], str]:
     return fields_told, str(facet.get("_producer", ""))
 
 
-def _code(before: State, after: State, node: Node) -> Change | None:
-    ref = JobRef(node.namespace, node.name)
+def _code(before: State, after: State, node: Node) -> CodeDifference | None:
+    ref = node.job_ref
     old, new = before.jobs[ref].facets, after.jobs[ref].facets
     versions = [_version(book) for book in (old, new)]
     is_other = old.get("sourceCode").get("sourceCode") != new.get("sourceCode").get("sourceCode")
     if versions[0] == versions[1] and not is_other:
         return None
-    return {"from": versions[0], "to": versions[1], "isSourceChanged": is_other}
+    return {
+        "node": node_id(node),
+        "from": versions[0],
+        "to": versions[1],
+        "isSourceChanged": is_other,
+    }
 
 
 def _version(facets: FacetBook) -> str | None:

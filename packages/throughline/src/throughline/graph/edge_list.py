@@ -1,18 +1,19 @@
-"""The edges of a graph in one list, and each as a row of an answer."""
+"""Lists of the edges of a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal
 
 from throughline.graph.edges import LevelGraph
-from throughline.graph.nodes import Node
+from throughline.graph.models import DataEdgeRow, DatasetWithAliases, NodePairRow, PairRow
+from throughline.graph.nodes import Node, aliases_of, name_of, typed_name
 from throughline.identity import DatasetName
 from throughline.projection import State
 from throughline.spec import JobRef
 
-DataEdge = tuple[JobRef, str, DatasetName]
-"""A job, "reads" or "writes", and a dataset."""
+Direction = Literal["reads", "writes"]
+DataEdge = tuple[JobRef, Direction, DatasetName]
 
 Pair = tuple[Node, Node] | tuple[JobRef, JobRef]
 """Two nodes, the upstream one first."""
@@ -25,16 +26,20 @@ def data_edges(graph: LevelGraph) -> Iterator[DataEdge]:
         yield from ((ref, "writes", name) for name in edges.writes)
 
 
-def data_row(state: State, ref: JobRef, direction: str, name: DatasetName) -> dict[str, Any]:
-    """Return such an edge as JSON."""
-    aliases = [alias._asdict() for alias in state.identity.names(name)[1:]]
-    dataset = {**name._asdict(), "aliases": aliases}
-    return {"job": ref._asdict(), "dataset": dataset, "direction": direction}
+def data_row(state: State, ref: JobRef, direction: Direction, name: DatasetName) -> DataEdgeRow:
+    """Return such an edge as part of an answer."""
+    dataset: DatasetWithAliases = {**name_of(name), "aliases": aliases_of(state, name)}
+    return {"job": name_of(ref), "dataset": dataset, "direction": direction}
 
 
-def pair_row(above: Node | JobRef, below: Node | JobRef) -> dict[str, Any]:
-    """Return an edge between two nodes of one type as JSON."""
-    return {"upstream": above._asdict(), "downstream": below._asdict()}
+def job_pair(above: JobRef, below: JobRef) -> PairRow:
+    """Return an edge between two jobs as part of an answer."""
+    return {"upstream": name_of(above), "downstream": name_of(below)}
+
+
+def node_pair(above: Node, below: Node) -> NodePairRow:
+    """Return an edge between two nodes of one type as part of an answer."""
+    return {"upstream": typed_name(above), "downstream": typed_name(below)}
 
 
 def place_of_data(edge: DataEdge) -> tuple[str, ...]:

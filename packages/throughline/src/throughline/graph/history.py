@@ -1,15 +1,25 @@
-"""What became of a node over time: a dataset's versions, schemas and checks, or a job's runs."""
+"""History of a node: versions, schemas and checks of a dataset, or runs of a job."""
 
 from __future__ import annotations
 
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Literal
 
 import orjson
 
 from throughline.graph.generations import Generations
-from throughline.graph.nodes import Node
+from throughline.graph.models import (
+    CheckedEntry,
+    HistoryEntry,
+    Name,
+    Page,
+    RanEntry,
+    RunWork,
+    SchemaChange,
+    WrittenEntry,
+)
+from throughline.graph.nodes import Node, name_of
 from throughline.graph.pages import Place, cut, paged
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import checks_of
@@ -19,38 +29,38 @@ from throughline.graph.writes import writes_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import descendants_of
-from throughline.spec import JobRef, shown_time
+from throughline.spec import shown_time
+
+_COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
 
 
-def history(known: Generations, node: Node, limit: int, cursor: str | None) -> dict[str, Any]:
-    """What became of a node, the newest first, as a page.
+def history(known: Generations, node: Node, limit: int, cursor: str | None) -> Page[HistoryEntry]:
+    """Return one page of the history of a node, newest first.
 
-    Each entry says `at` which time what was `done`: of a dataset `wrote` (a version, with the
-    statistics of its outputStatistics facet), `checked` (assertions and metrics) and `schema` (a
-    change, see `drift`); of a job `ran`, with its code and what it and the runs below it read and
-    wrote, and which of these were `changed` since the last completed run.
+    A dataset has entries for the versions written (with outputStatistics), the checks, and the
+    schema changes (see `drift`); a job has one entry for each run.
     """
     state, about = known.state, ("history", node)
     if node.type == "job":
-        runs = [state.runs[key] for key in state.jobs[JobRef(node.namespace, node.name)].runs]
+        runs = [state.runs[key] for key in state.jobs[node.job_ref].runs]
         place = partial(place_of_run, state)
         newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
-        return paged(_ran(state, newest, runs), more)
-    name = DatasetName(node.namespace, node.name)
-    entries = _wrote(known, name) + _checked(state, name)
+        return paged([*_ran(state, newest, runs)], more)
+    name = node.dataset_name
+    entries: list[HistoryEntry] = [*_wrote(known, name), *_checked(state, name)]
     entries += [{"done": "schema", **change} for change in drift(state, name)]
-    # A run that names a dataset by two of its names says the same twice.
-    entries = list({place_of_entry(each): each for each in entries}.values())
+    # A run that uses two names of a dataset reports the same twice.
+    entries = list({place_of_entry(entry): entry for entry in entries}.values())
     return paged(*cut(about, entries, place_of_entry, limit, cursor, newest_first=True))
 
 
-def place_of_entry(entry: dict[str, Any]) -> Place:
-    """The place of an entry among others: when it was, what was done, and all that it says."""
-    said = blake2b(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), digest_size=8)
-    return entry["at"].removesuffix("Z"), entry.get("done", ""), said.hexdigest()
+def place_of_entry(entry: HistoryEntry | SchemaChange) -> Place:
+    """Return the sort key of an entry: its time, its kind and a hash of its contents."""
+    digest = blake2b(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), digest_size=8)
+    return (entry["at"] or "").removesuffix("Z"), str(entry.get("done", "")), digest.hexdigest()
 
 
-def _wrote(known: Generations, name: DatasetName) -> list[dict[str, Any]]:
+def _wrote(known: Generations, name: DatasetName) -> list[WrittenEntry]:
     return [
         {
             "done": "wrote",
@@ -63,7 +73,7 @@ def _wrote(known: Generations, name: DatasetName) -> list[dict[str, Any]]:
     ]
 
 
-def _checked(state: State, name: DatasetName) -> list[dict[str, Any]]:
+def _checked(state: State, name: DatasetName) -> list[CheckedEntry]:
     return [
         {
             "done": "checked",
@@ -77,9 +87,9 @@ def _checked(state: State, name: DatasetName) -> list[dict[str, Any]]:
     ]
 
 
-def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[dict[str, Any]]:
-    """Some runs of a job, which has more of them to compare the oldest of these with."""
-    found: list[dict[str, Any]] = []
+def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[RanEntry]:
+    """Return the entries of some runs of a job; `runs` are all, to compare the oldest with."""
+    found: list[RanEntry] = []
     last = place_of_run(state, newest_first[-1]) if newest_first else ()
     older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))
     compared = max(older, key=partial(place_of_run, state), default=None)
@@ -87,7 +97,7 @@ def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[dict[st
     for run in reversed(newest_first):
         did = _did(state, run)
         line = run_line(state, run)
-        changed = [key for key in did if before and before[key] != did[key]]
+        changed = [key for key in _COMPARED if before and before[key] != did[key]]
         found.append(
             {"done": "ran", "at": line["startedAt"], "run": line, **did, "changed": changed}
         )
@@ -100,7 +110,7 @@ def _is_good(state: State, run: Run) -> bool:
     return outcome(state, run).state is RunState.COMPLETED
 
 
-def _did(state: State, run: Run) -> dict[str, Any]:
+def _did(state: State, run: Run) -> RunWork:
     members = [run, *descendants_of(state, run)]
     reads = {name for each in members for name in each.inputs}
     writes = {name for each in members for name in each.outputs}
@@ -111,5 +121,5 @@ def _did(state: State, run: Run) -> dict[str, Any]:
     }
 
 
-def _shown(state: State, names: set[DatasetName]) -> list[dict[str, Any]]:
-    return [name._asdict() for name in sorted({state.identity.primary(each) for each in names})]
+def _shown(state: State, names: set[DatasetName]) -> list[Name]:
+    return [name_of(name) for name in sorted({state.identity.primary(name) for name in names})]

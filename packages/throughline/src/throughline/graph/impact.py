@@ -6,7 +6,7 @@ Both follow data edges of the very generations that the tree of the node is made
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
@@ -15,7 +15,8 @@ from throughline.graph.columns import Step, columns_below
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, kind_of, node_id, owners_of
+from throughline.graph.models import AffectedNode
+from throughline.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
 from throughline.graph.tags import Tags, around
 from throughline.graph.walk import (
     Place,
@@ -29,9 +30,8 @@ from throughline.graph.walk import (
 )
 from throughline.identity import DatasetName
 from throughline.projection import start_of
-from throughline.spec import JobRef
 
-Affected = list[dict[str, Any]]
+Affected = list[AffectedNode]
 
 
 def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected:
@@ -49,7 +49,7 @@ def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected
             steps[node] = min(distance, steps.get(node, distance))
     found = sorted((distance, node) for node, distance in steps.items() if node != root)
     describe = _Describe(known, graph, around(known, root, "down", level))
-    return [{"distance": distance, **describe.node(node)} for distance, node in found]
+    return [describe.node(node, distance) for distance, node in found]
 
 
 class ColumnImpact(NamedTuple):
@@ -76,16 +76,16 @@ def column_impact(known: Generations, root: Node, field: str, depth: int) -> Col
 
     def described(steps: dict[Step, int]) -> Affected:
         ordered = sorted((distance, step) for step, distance in steps.items())
-        return [{"distance": distance, **describe.step(step)} for distance, step in ordered]
+        return [describe.step(step, distance) for distance, step in ordered]
 
     holding = {step.column.dataset for step in (*found.direct, *found.indirect)}
-    holding.add(DatasetName(root.namespace, root.name))
+    holding.add(root.dataset_name)
     steps = reach(graph, root, "down", depth)
     open_ = sorted((steps[node], node) for node in _untold(known, graph, led, holding) & set(steps))
     return ColumnImpact(
         described(found.direct),
         described(found.indirect),
-        [{"distance": distance, **describe.node(node)} for distance, node in open_],
+        [describe.node(node, distance) for distance, node in open_],
     )
 
 
@@ -152,45 +152,54 @@ def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
 
 
 class _Describe:
-    """What is said of each node or column that a change reaches."""
+    """Descriptions of the nodes and columns that a change affects."""
 
     def __init__(self, known: Generations, graph: LevelGraph, tags: Tags) -> None:
         self._known, self._graph, self._tags = known, graph, tags
 
-    def node(self, node: Node) -> dict[str, Any]:
+    def node(self, node: Node, distance: int) -> AffectedNode:
         if node.type == "dataset":
-            name = DatasetName(node.namespace, node.name)
-            return {**self._dataset(node), "tags": self._tags.told(name)}
-        state, ref = self._known.state, JobRef(node.namespace, node.name)
-        run = newest_run(state, ref)
-        return {
-            **self._named(node),
-            "kind": self._known.levels.of(ref).name.lower(),
-            "run": run_line(state, run) if run else None,
-        }
+            affected = self._dataset(node, distance)
+            affected["tags"] = self._tags.told(node.dataset_name)
+            return affected
+        affected = self._affected(node, distance, self._known.levels.of(node.job_ref).name.lower())
+        run = newest_run(self._known.state, node.job_ref)
+        affected["run"] = run_line(self._known.state, run) if run else None
+        return affected
 
-    def step(self, step: Step) -> dict[str, Any]:
+    def step(self, step: Step, distance: int) -> AffectedNode:
         name, field = step.column
-        described = self._dataset(Node.of_dataset(name)) | {
+        return {
+            **self._dataset(Node.of_dataset(name), distance),
             "type": "column",
             "field": field or None,
+            "tags": self._tags.told(name, field),
+            "transformation": step.how,
+            "job": step.job,
         }
-        tags = {"tags": self._tags.told(name, field)}
-        return {**described, **tags, "transformation": step.how, "job": step.job}
 
-    def _dataset(self, node: Node) -> dict[str, Any]:
+    def _dataset(self, node: Node, distance: int) -> AffectedNode:
         state = self._known.state
-        writers = self._graph.writers_of(DatasetName(node.namespace, node.name))
+        affected = self._affected(node, distance, kind_of(state, node))
+        writers = self._graph.writers_of(node.dataset_name)
         owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
         runs = [self._graph.runs[ref] for ref in writers if ref in self._graph.runs]
         newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
-        return {
-            **self._named(node),
-            "kind": kind_of(state, node),
-            "jobOwners": sorted(owners),
-            "writtenBy": run_line(state, newest) if newest else None,
-        }
+        affected["jobOwners"] = sorted(owners)
+        affected["writtenBy"] = run_line(state, newest) if newest else None
+        return affected
 
-    def _named(self, node: Node) -> dict[str, Any]:
-        owners = owners_of(self._known.state, node)
-        return {"id": node_id(node), **node._asdict(), "owners": owners}
+    def _affected(self, node: Node, distance: int, kind: str) -> AffectedNode:
+        return {
+            "distance": distance,
+            **node_ref(node),
+            "kind": kind,
+            "owners": owners_of(self._known.state, node),
+            "run": None,
+            "jobOwners": [],
+            "writtenBy": None,
+            "tags": [],
+            "field": None,
+            "transformation": "",
+            "job": "",
+        }

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from throughline import deadline
+from throughline.graph.models import Link
 from throughline.graph.walk import newest_run
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, children_of
@@ -16,7 +17,7 @@ from throughline.spec import JobRef
 _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
 
 
-def links_of_run(state: State, run: Run) -> list[dict[str, str]]:
+def links_of_run(state: State, run: Run) -> list[Link]:
     """`name` and `url` of the pages of a run, or of the nearest above it that has one."""
     for each in ancestry_of(state, run):
         if url := _log_of(each):
@@ -28,7 +29,7 @@ def links_of_run(state: State, run: Run) -> list[dict[str, str]]:
     return []
 
 
-def links_of_job(state: State, ref: JobRef) -> list[dict[str, str]]:
+def links_of_job(state: State, ref: JobRef) -> list[Link]:
     """The same of a job, as its newest run tells it."""
     run = newest_run(state, ref)
     if run is None:
@@ -63,5 +64,5 @@ def _page(url: Any) -> str:
     return str(url) if is_page else ""
 
 
-def _link(name: str, url: str) -> dict[str, str]:
+def _link(name: str, url: str) -> Link:
     return {"name": name, "url": url}

@@ -1,21 +1,26 @@
-"""How one column is made: of which columns, how, and by whose query or code."""
+"""The jobs that write one column: their inputs, transformations, queries and code."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
 from throughline.graph.columns import check_column
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.models import (
+    CodeInfo,
+    ColumnAnswer,
+    ColumnProducer,
+    DescribedField,
+    TransformationInfo,
+)
+from throughline.graph.nodes import Node, dataset_ref, facets_of, name_of, node_id, text_or_none
 from throughline.graph.provenance import code_of
 from throughline.graph.schemas import fields_of
 from throughline.graph.tags import around
 from throughline.graph.walk import run_line
-from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
 from throughline.spec import EVERY_ROW, JobRef, Transformation
 
@@ -28,18 +33,18 @@ class _Maker:
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
 
 
-def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
-    """What a column is, and each job that makes it in the present contents, the newest first.
+def making(known: Generations, root: Node, column: str) -> ColumnAnswer:
+    """Return a column and the jobs that wrote its present contents, newest first.
 
-    `inputs` are what all of its `runs` together told; query, code and run are those of the newest.
+    `inputs` combine what all `runs` of a job reported; query, code and run are the newest.
 
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    about = _field(known.state, root, column)
-    if about is None:
+    field = _field(known.state, root, column)
+    if field is None:
         check_column(known, root, column)  # the column may be in lineage only
-    name = DatasetName(root.namespace, root.name)
+    name = root.dataset_name
     makers: dict[JobRef, _Maker] = defaultdict(_Maker)
     for generation in known.writing(name):
         for run, edges in _makers(known, generation, Column(name, column)):
@@ -52,7 +57,8 @@ def making(known: Generations, root: Node, column: str) -> dict[str, Any]:
     return {
         "node": node_id(root),
         "field": column,
-        **(about or {"type": None, "description": None}),
+        "type": field["type"] if field else None,
+        "description": field["description"] if field else None,
         "tags": around(known, root, "up", Level.TASK).told(name, column),
         "made": sorted(made, key=lambda each: each["run"]["startedAt"] or "", reverse=True),
     }
@@ -74,38 +80,41 @@ def _makers(
     return [item for item in writing if item[1]] or writing
 
 
-def _field(state: State, root: Node, column: str) -> dict[str, Any] | None:
+def _field(state: State, root: Node, column: str) -> DescribedField | None:
     for book in facets_of(state, root):
         schema = book.get("schema")
         types = {".".join(path): type_ for path, type_ in fields_of(schema).items()}
         if column in types:
             said = (each for each in schema["fields"] if isinstance(each, dict))
             about = next((each for each in said if each.get("name") == column), {})
-            return {"type": types[column], "description": about.get("description")}
+            return {
+                "name": column,
+                "type": types[column],
+                "description": text_or_none(about.get("description")),
+            }
     return None
 
 
-def _shown(known: Generations, ref: JobRef, maker: _Maker) -> dict[str, Any]:
+def _shown(known: Generations, ref: JobRef, maker: _Maker) -> ColumnProducer:
     run = max(maker.runs, key=lambda each: (start_of(each) or 0, each.key))
     return {
-        "job": ref._asdict(),
-        "task": known.levels.owner(run, Level.TASK).key.job._asdict(),
+        "job": name_of(ref),
+        "task": name_of(known.levels.owner(run, Level.TASK).key.job),
         "run": run_line(known.state, run),
         "runs": len(maker.runs),
         "inputs": [
             {
-                "id": node_id(Node.of_dataset(of.dataset)),
-                **of.dataset._asdict(),
-                "field": of.field,
+                **dataset_ref(source.dataset),
+                "field": source.field,
                 "transformations": [_transformation(kind) for kind in kinds],
             }
-            for of, kinds in sorted(maker.inputs.items())
+            for source, kinds in sorted(maker.inputs.items())
         ],
         **_code(known, run),
     }
 
 
-def _transformation(kind: Transformation) -> dict[str, Any]:
+def _transformation(kind: Transformation) -> TransformationInfo:
     return {
         "type": kind.type,
         "subtype": kind.subtype,
@@ -114,18 +123,14 @@ def _transformation(kind: Transformation) -> dict[str, Any]:
     }
 
 
-def _code(known: Generations, run: Run) -> dict[str, Any]:
-    """The query of a run, or the code of the nearest one above it that has some; and its place."""
-    answer: dict[str, Any] = {"sql": None, "source": None, "language": None, "code": {}}
+def _code(known: Generations, run: Run) -> CodeInfo:
+    """Return the query and the code of a run, or else of its nearest ancestor that has some."""
+    answer: CodeInfo = {"sql": None, "source": None, "language": None, "code": {}}
     for each in known.levels.lineage(run):
         facets = known.state.jobs[each.key.job].facets
-        answer["sql"] = answer["sql"] or _text(facets.get("sql").get("query"))
+        answer["sql"] = answer["sql"] or text_or_none(facets.get("sql").get("query"))
         source = facets.get("sourceCode")
-        if answer["source"] is None and (text := _text(source.get("sourceCode"))):
-            answer |= {"source": text, "language": _text(source.get("language"))}
+        if answer["source"] is None and (text := text_or_none(source.get("sourceCode"))):
+            answer["source"], answer["language"] = text, text_or_none(source.get("language"))
         answer["code"] = answer["code"] or code_of(each)
     return answer
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None

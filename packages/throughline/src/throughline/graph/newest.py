@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
-from throughline.graph.nodes import Node, kind_of, node_id
+from throughline.graph.models import NewestDataset
+from throughline.graph.nodes import Node, kind_of, node_ref
 from throughline.graph.walk import place_of_run, run_line
 from throughline.projection import State
 
 _KINDS = ("table", "model")
 
 
-def newest(state: State, graph: LevelGraph) -> Iterator[dict[str, Any]]:
-    """Each once, the one of the newest run first, with when that run ended."""
+def newest(state: State, graph: LevelGraph) -> Iterator[NewestDataset]:
+    """Yield the tables and models that jobs wrote, the newest run first."""
     jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
     seen: set[Node] = set()
     for ref in deadline.watched(jobs):
@@ -24,4 +24,4 @@ def newest(state: State, graph: LevelGraph) -> Iterator[dict[str, Any]]:
             kind = kind_of(state, node)
             if kind in _KINDS and node not in seen:
                 seen.add(node)
-                yield {"id": node_id(node), **node._asdict(), "kind": kind, "writtenAt": ended}
+                yield {**node_ref(node), "kind": kind, "writtenAt": ended}

@@ -4,36 +4,77 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
+from throughline.graph.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
 from throughline.projection.facets import FacetBook
 from throughline.spec import JobRef
 
-_KINDS = ("dataset", "job")
+_TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
-_TYPES = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+_KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
 class Node(NamedTuple):
     """A job or a dataset."""
 
-    type: str
+    type: NodeType
     namespace: str
     name: str
 
     @classmethod
     def of_job(cls, ref: JobRef) -> Node:
-        """The node of a job."""
+        """Return the node of a job."""
         return cls("job", *ref)
 
     @classmethod
     def of_dataset(cls, name: DatasetName) -> Node:
-        """The node of a dataset."""
+        """Return the node of a dataset."""
         return cls("dataset", *name)
+
+    @property
+    def job_ref(self) -> JobRef:
+        """The job of the node."""
+        return JobRef(self.namespace, self.name)
+
+    @property
+    def dataset_name(self) -> DatasetName:
+        """The dataset of the node."""
+        return DatasetName(self.namespace, self.name)
+
+
+def node_ref(node: Node) -> NodeRef:
+    """Return a node as part of an answer."""
+    return {"id": node_id(node), **typed_name(node)}
+
+
+def typed_name(node: Node) -> TypedName:
+    """Return the type and the name of a node as part of an answer."""
+    return {"type": node.type, "namespace": node.namespace, "name": node.name}
+
+
+def name_of(item: DatasetName | JobRef) -> Name:
+    """Return the name of a dataset or a job as part of an answer."""
+    return {"namespace": item.namespace, "name": item.name}
+
+
+def dataset_ref(name: DatasetName) -> DatasetRef:
+    """Return a dataset as part of an answer."""
+    return {"id": node_id(Node.of_dataset(name)), **name_of(name)}
+
+
+def aliases_of(state: State, name: DatasetName) -> list[Name]:
+    """Return the other names of a dataset."""
+    return [name_of(alias) for alias in state.identity.names(name)[1:]]
+
+
+def text_or_none(value: Any) -> str | None:
+    """Return a value of a facet as text; None for an empty one."""
+    return str(value) if value else None
 
 
 def node_id(node: Node) -> str:
@@ -44,9 +85,9 @@ def node_id(node: Node) -> str:
 def facets_of(state: State, node: Node) -> list[FacetBook]:
     """The facets of a job, or those of a dataset under each of its names."""
     if node.type == "job":
-        job = state.jobs.get(JobRef(node.namespace, node.name))
+        job = state.jobs.get(node.job_ref)
         return [job.facets] if job else []
-    names = state.identity.names(DatasetName(node.namespace, node.name))
+    names = state.identity.names(node.dataset_name)
     return [record.facets for name in names if (record := state.datasets.get(name))]
 
 
@@ -66,7 +107,7 @@ def kind_of(state: State, node: Node) -> str:
     for book in facets_of(state, node):
         stated = str(book.get("datasetType").get("datasetType") or "").upper()
         if stated:
-            return _TYPES.get(stated, "table")
+            return _KINDS.get(stated, "table")
         if book.get("symlinks"):
             return "table"
     if node.namespace.startswith("kafka:"):
@@ -82,15 +123,15 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
     then what follows a dot, slash or colon in it.
     """
     kind, _, rest = text.partition(":")
-    if kind in _KINDS and rest:
+    if kind in _TYPES and rest:
         node = _by_id(state, kind, rest)
         if node is not None:
             return node
         then = " at that moment" if state.is_past else ""
         raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
-    kinds = (type_,) if type_ else _KINDS
+    kinds = (type_,) if type_ else _TYPES
     found = [node for each in kinds if (node := _by_id(state, each, text))]
-    if len(found) == len(_KINDS):
+    if len(found) == len(_TYPES):
         raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
     return found[0] if found else _by_short_name(state, text, type_)
 
@@ -110,7 +151,7 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
         namespace, name = rest[:at], rest[at + 1 :]
         if kind == "job":
             if JobRef(namespace, name) in state.jobs:
-                return Node(kind, namespace, name)
+                return Node("job", namespace, name)
         else:
             spelled = canonical_name(namespace, name)
             if spelled in state.identity:

@@ -12,12 +12,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from heapq import nlargest, nsmallest
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
 from throughline import deadline
 from throughline.errors import ConfigError, shown
+from throughline.graph.models import Page
 
 Item = TypeVar("Item")
 Place = tuple[int | str, ...]
@@ -50,8 +51,8 @@ def cut(
     return found[:limit], more
 
 
-def paged(items: list[Any], cursor: str | None) -> dict[str, Any]:
-    """A page as JSON: `next` is the cursor to the page after it, null if this is the last."""
+def paged(items: list[Item], cursor: str | None) -> Page[Item]:
+    """Return a page; `cursor` is that of the next one, None on the last."""
     return {"items": items, "next": cursor}
 
 

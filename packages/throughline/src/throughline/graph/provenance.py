@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from throughline.errors import NotFoundError
 from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, kind_of, node_id, owners_of
+from throughline.graph.models import (
+    CodeLocation,
+    DatasetVersions,
+    ProvenanceAnswer,
+    ProvenanceDataset,
+    ProvenanceRun,
+)
+from throughline.graph.nodes import (
+    Node,
+    kind_of,
+    name_of,
+    node_id,
+    node_ref,
+    owners_of,
+    text_or_none,
+)
 from throughline.graph.run_edges import Edges, derived_by, only_datasets
 from throughline.graph.tags import Tags, shown
 from throughline.graph.walk import run_line
@@ -23,10 +37,16 @@ from throughline.spec import JobRef
 Versions = dict[DatasetName, set[str]]
 
 
-def code_of(run: Run) -> dict[str, Any]:
-    """Where the code of a run is (sourceCodeLocation); empty when it did not say."""
+def code_of(run: Run) -> CodeLocation:
+    """Return where the code of a run is (sourceCodeLocation); empty if it was not reported."""
     location = run.code.get("sourceCodeLocation")
-    return {key: location.get(key) for key in ("repoUrl", "path", "version") if location}
+    if not location:
+        return {}
+    return {
+        "repoUrl": text_or_none(location.get("repoUrl")),
+        "path": text_or_none(location.get("path")),
+        "version": text_or_none(location.get("version")),
+    }
 
 
 def origin(known: Generations, root: Node, version: str | None = None) -> Walked:
@@ -35,7 +55,7 @@ def origin(known: Generations, root: Node, version: str | None = None) -> Walked
     Raises:
         NotFoundError: no run is known to have written that version.
     """
-    name = DatasetName(root.namespace, root.name)
+    name = root.dataset_name
     if version is None:
         return known.behind(known.writing(name), name)
     found = known.writing_version(name, version)
@@ -47,12 +67,14 @@ def origin(known: Generations, root: Node, version: str | None = None) -> Walked
 def sources_of(generations: Walked, root: Node) -> set[DatasetName]:
     """The datasets that generations read and none of them wrote; the root, if nothing did."""
     if not generations:
-        return {DatasetName(root.namespace, root.name)}
+        return {root.dataset_name}
     written = {name for edges in generations.values() for name in edges.writes}
     return only_datasets(name for edges in generations.values() for name in edges.reads) - written
 
 
-def provenance(known: Generations, root: Node, version: str | None, level: Level) -> dict[str, Any]:
+def provenance(
+    known: Generations, root: Node, version: str | None, level: Level
+) -> ProvenanceAnswer:
     """What led to a dataset as a flat list, the newest run first; data edges only.
 
     `versions` are those that the producers stated; where a run wrote without stating one, the
@@ -70,7 +92,7 @@ def provenance(known: Generations, root: Node, version: str | None, level: Level
             met[name] |= versions
     names = sorted(
         only_datasets(name for each in generations.values() for name in (*each.reads, *each.writes))
-        | {DatasetName(root.namespace, root.name)}
+        | {root.dataset_name}
     )
     tags = Tags(known, generations)
     return {
@@ -84,14 +106,8 @@ def provenance(known: Generations, root: Node, version: str | None, level: Level
     }
 
 
-def _about(state: State, node: Node) -> dict[str, Any]:
-    kind = kind_of(state, node)
-    return {
-        "id": node_id(node),
-        **node._asdict(),
-        "kind": kind,
-        "owners": owners_of(state, node),
-    }
+def _about(state: State, node: Node) -> ProvenanceDataset:
+    return {**node_ref(node), "kind": kind_of(state, node), "owners": owners_of(state, node)}
 
 
 @dataclass(slots=True)
@@ -153,20 +169,18 @@ def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions
     return {name: stated[name] or runs_of[name] for name in runs_of}
 
 
-def _shown(known: Generations, entry: _Entry) -> dict[str, Any]:
-    line, code = None, {}
-    if entry.run is not None:
-        line = run_line(known.state, entry.run)
-        told = (code_of(run) for run in known.levels.lineage(entry.run))
-        code = next(filter(None, told), {})  # its own, or else that of the nearest run above
+def _shown(known: Generations, entry: _Entry) -> ProvenanceRun:
+    lineage = known.levels.lineage(entry.run) if entry.run else ()
+    # Its own code, or else that of the nearest run above.
+    code = next((code for run in lineage if (code := code_of(run))), CodeLocation())
     return {
-        "job": entry.job._asdict(),
-        "run": line,
+        "job": name_of(entry.job),
+        "run": run_line(known.state, entry.run) if entry.run else None,
         "code": code,
         "inputs": _listed(entry.reads),
         "outputs": _listed(entry.writes),
     }
 
 
-def _listed(versions: Versions) -> list[dict[str, Any]]:
-    return [{**name._asdict(), "versions": sorted(versions[name])} for name in sorted(versions)]
+def _listed(versions: Versions) -> list[DatasetVersions]:
+    return [{**name_of(name), "versions": sorted(versions[name])} for name in sorted(versions)]

@@ -58,6 +58,11 @@ class Question(NamedTuple):
     times: Times
 
     @property
+    def model(self) -> Any:
+        """The type of its answers."""
+        return get_type_hints(self.answer)["return"]
+
+    @property
     def parameters(self) -> list[inspect.Parameter]:
         """Its parameters with their types resolved, those of its moments last."""
         hints = get_type_hints(self.answer, include_extras=True)

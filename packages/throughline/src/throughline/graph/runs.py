@@ -8,6 +8,8 @@ from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_run
+from throughline.graph.models import DatasetVersion, RunAnswer, RunDetail, RunInfo, RunTree
+from throughline.graph.nodes import name_of
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import when
 from throughline.graph.walk import MOST_STEPS, run_line
@@ -69,8 +71,8 @@ def parameters_of(run: Run) -> dict[str, Any]:
     return conf if isinstance(conf, dict) else {}
 
 
-def told_of(state: State, run: Run) -> dict[str, Any]:
-    """A run in one line, with its orchestrator's id, its parameters and its error, if any."""
+def run_info(state: State, run: Run) -> RunInfo:
+    """Return a run in one line, with its orchestrator's id, its parameters and its error."""
     message = run.facets.get("errorMessage").get("message")
     return {
         **run_line(state, run),
@@ -80,12 +82,8 @@ def told_of(state: State, run: Run) -> dict[str, Any]:
     }
 
 
-def run_answer(known: Generations, run_id: str) -> dict[str, Any]:
-    """A run with its parameters, code and dataset versions, and every run below it likewise.
-
-    `above` are the runs that it is a part of, the nearest first; `facets` what it said of itself;
-    `links` the pages of its orchestrator.
-    """
+def run_answer(known: Generations, run_id: str) -> RunAnswer:
+    """Return a run with its parameters, code and dataset versions, and its descendants likewise."""
     state = known.state
     run = find_run(state, run_id)
     below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
@@ -98,9 +96,9 @@ def run_answer(known: Generations, run_id: str) -> dict[str, Any]:
     }
 
 
-def _run_in_full(known: Generations, run: Run) -> dict[str, Any]:
+def _run_in_full(known: Generations, run: Run) -> RunDetail:
     return {
-        **told_of(known.state, run),
+        **run_info(known.state, run),
         "code": code_of(run),
         "inputs": _versions(known, run, "inputs"),
         "outputs": _versions(known, run, "outputs"),
@@ -109,7 +107,7 @@ def _run_in_full(known: Generations, run: Run) -> dict[str, Any]:
 
 def _versions(
     known: Generations, run: Run, side: Literal["inputs", "outputs"]
-) -> list[dict[str, Any]]:
+) -> list[DatasetVersion]:
     """What a run and those below it read or wrote; of versions the last that one stated.
 
     What none stated of an input is what the runs before it left; of an output it stays unknown.
@@ -125,7 +123,7 @@ def _versions(
                 found[name] = rank, stated
     return [
         {
-            **name._asdict(),
+            **name_of(name),
             "version": _left(known, state.runs[rank[-1]], name)
             if version is None and side == "inputs"
             else version,
@@ -147,7 +145,7 @@ def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
     return max(found)[-1] if found else None
 
 
-def run_tree(state: State, root: Run) -> dict[str, Any]:
+def run_tree(state: State, root: Run) -> RunTree:
     """Return a run with its `children`, recursively, earliest first.
 
     MOST_STEPS below the root, `hasMore` marks a run whose children are not shown.
@@ -167,8 +165,8 @@ def run_tree(state: State, root: Run) -> dict[str, Any]:
     return top
 
 
-def _run_leaf(state: State, run: Run) -> dict[str, Any]:
-    return {**told_of(state, run), "hasMore": False, "children": []}
+def _run_leaf(state: State, run: Run) -> RunTree:
+    return {**run_info(state, run), "hasMore": False, "children": []}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from throughline import deadline
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.models import Field, SchemaChange
+from throughline.graph.nodes import dataset_ref, name_of, text_or_none
 from throughline.identity import DatasetName
 from throughline.projection import Run, Stamp, State, Use, unpack
 from throughline.spec import shown_time
@@ -41,21 +42,19 @@ def fields_of(facet: dict[str, Any]) -> Fields:
     return found
 
 
-def drift(state: State, name: DatasetName) -> list[dict[str, Any]]:
-    """Every change of the schema of a dataset, the oldest first.
+def drift(state: State, name: DatasetName) -> list[SchemaChange]:
+    """Return every change of the schema of a dataset, oldest first.
 
-    What its writers told counts; of a dataset that nobody writes, what its readers met. Types, and
-    what is nested, are compared between schemas of one producer only.
+    Schemas reported by its writers are compared; if it has none, those of its readers. Types and
+    nested fields are compared between schemas of one producer only.
     """
     found = []
     last: Told | None = None
     of_producer: dict[str, Told] = {}
     deadline.check()
     for told in sorted(_told(state, name), key=lambda each: each.stamp):
-        change = _change(last, of_producer.get(told.producer), told) if last else {}
-        if any(change.values()):
-            dataset = {"id": node_id(Node.of_dataset(name)), **name._asdict()}
-            found.append({**dataset, **_when(told), **change})
+        if last and (change := _change(name, last, of_producer.get(told.producer), told)):
+            found.append(change)
         last = of_producer[told.producer] = told
     return found
 
@@ -85,18 +84,27 @@ def _told_by(uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName) 
     return [Told(schema[0], unpack(schema[1]), run) for run, schema in held if schema]
 
 
-def _change(last: Told, same: Told | None, told: Told) -> dict[str, list[Any]]:
+def _change(name: DatasetName, last: Told, same: Told | None, told: Told) -> SchemaChange | None:
+    """Return what differs from the last schema and from the last one of the same producer."""
     old, new = fields_of(last.facet), fields_of(told.facet)
     if last.producer != told.producer:
         old, new = _top(old), _top(new)
     before = fields_of(same.facet) if same else {}
+    added, removed = sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys())
+    changed = [path for path in sorted(new.keys() & before.keys()) if before[path] != new[path]]
+    if not (added or removed or changed):
+        return None
+    key = told.run.key if told.run else None
     return {
-        "added": [_field(path, new[path]) for path in sorted(new.keys() - old.keys())],
-        "removed": [_field(path, old[path]) for path in sorted(old.keys() - new.keys())],
+        **dataset_ref(name),
+        "at": str(shown_time(told.stamp.time)),
+        "runId": key.run_id if key else None,
+        "job": name_of(key.job) if key else None,
+        "producer": text_or_none(told.facet.get("_producer")),
+        "added": [_field(path, new[path]) for path in added],
+        "removed": [_field(path, old[path]) for path in removed],
         "changed": [
-            {"name": ".".join(path), "from": before[path], "to": new[path]}
-            for path in sorted(new.keys() & before.keys())
-            if before[path] != new[path]
+            {"name": ".".join(path), "from": before[path], "to": new[path]} for path in changed
         ],
     }
 
@@ -105,15 +113,5 @@ def _top(fields: Fields) -> Fields:
     return {path: type_ for path, type_ in fields.items() if len(path) == 1}
 
 
-def _field(path: tuple[str, ...], type_: str) -> dict[str, str]:
+def _field(path: tuple[str, ...], type_: str) -> Field:
     return {"name": ".".join(path), "type": type_}
-
-
-def _when(told: Told) -> dict[str, Any]:
-    key = told.run.key if told.run else None
-    return {
-        "at": shown_time(told.stamp.time),
-        "runId": key.run_id if key else None,
-        "job": key.job._asdict() if key else None,
-        "producer": told.facet.get("_producer"),
-    }

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.graph.levels import Levels
-from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
+from throughline.graph.models import SearchCounts, SearchHit
+from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of
 from throughline.graph.summary import tags_of
-from throughline.identity import DatasetName
 from throughline.projection import State
-from throughline.spec import JobRef
 
 _KINDS = ("name", "column", "tag", "owner", "description", "sql")
 """Where a text may be found, the most telling first."""
@@ -92,7 +91,7 @@ def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
     deadline.check()
     names = [node.name]
     if node.type == "dataset":
-        names = [each.name for each in state.identity.names(DatasetName(node.namespace, node.name))]
+        names = [each.name for each in state.identity.names(node.dataset_name)]
     yield from ((0, name) for name in names)
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
@@ -121,19 +120,25 @@ def _around(text: str, at: int) -> str:
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
 
 
-def counts_of(hits: Iterable[Hit]) -> dict[str, int]:
-    """How many hits there are of each kind of place."""
-    found = Counter(hit.kind for hit in hits)
-    return {kind: found[place] for place, kind in enumerate(_KINDS)}
-
-
-def shown(state: State, levels: Levels, hit: Hit) -> dict[str, Any]:
-    """A hit as JSON."""
-    node = hit.node
-    ref = JobRef(node.namespace, node.name)
+def counts_of(hits: Iterable[Hit]) -> SearchCounts:
+    """Count the hits by what matched."""
+    found = Counter(_KINDS[hit.kind] for hit in hits)
     return {
-        "id": node_id(node),
-        **node._asdict(),
+        "name": found["name"],
+        "column": found["column"],
+        "tag": found["tag"],
+        "owner": found["owner"],
+        "description": found["description"],
+        "sql": found["sql"],
+    }
+
+
+def shown(state: State, levels: Levels, hit: Hit) -> SearchHit:
+    """Return a hit as part of the answer."""
+    node = hit.node
+    ref = node.job_ref
+    return {
+        **node_ref(node),
         "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),

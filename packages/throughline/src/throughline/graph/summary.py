@@ -1,4 +1,4 @@
-"""What is known of a node in a few words: its kind, its newest run or version, tags, owners."""
+"""Summaries of nodes: kind, newest run or version, tags and owners."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from typing import Any
 
 from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_job
-from throughline.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
+from throughline.graph.models import DescribedField, Link, NodeAnswer, NodeSummary
+from throughline.graph.nodes import (
+    Node,
+    aliases_of,
+    facets_of,
+    kind_of,
+    node_ref,
+    owners_of,
+    text_or_none,
+)
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import checks_of
 from throughline.graph.schemas import fields_of
 from throughline.graph.walk import newest_run, run_line
 from throughline.graph.writes import writes_of
-from throughline.identity import DatasetName
 from throughline.projection import State
-from throughline.spec import JobRef, shown_time
+from throughline.spec import shown_time
 
 
 class Summaries:
@@ -24,24 +32,17 @@ class Summaries:
         self._known = known
         self._state = known.state
 
-    def of(self, node: Node) -> dict[str, Any]:
-        """A node as JSON; what is meant for the other type of node is null or empty."""
-        told = self._of_job(node) if node.type == "job" else self._of_dataset(node)
-        return {
-            "id": node_id(node),
-            **node._asdict(),
-            "owners": owners_of(self._state, node),
-            "tags": sorted(tags_of(self._state, node)),
-            **told,
-        }
+    def of(self, node: Node) -> NodeSummary:
+        """Return a node in one line; what does not apply to its type is null or empty."""
+        return self._of_job(node) if node.type == "job" else self._of_dataset(node)
 
-    def in_full(self, node: Node) -> dict[str, Any]:
-        """The same, with everything that was said of the node last."""
+    def in_full(self, node: Node) -> NodeAnswer:
+        """Return a node with everything that was last reported about it."""
         books = facets_of(self._state, node)
         facets = {name: facet for book in books for name, facet in book.plain().items()}
-        run, links = None, []
+        run, links = None, list[Link]()
         if node.type == "job":
-            ref = JobRef(node.namespace, node.name)
+            ref = node.job_ref
             run, links = newest_run(self._state, ref), links_of_job(self._state, ref)
         return {
             **self.of(node),
@@ -55,11 +56,14 @@ class Summaries:
             "facets": facets,
         }
 
-    def _of_job(self, node: Node) -> dict[str, Any]:
-        ref = JobRef(node.namespace, node.name)
+    def _of_job(self, node: Node) -> NodeSummary:
+        ref = node.job_ref
         facet = self._state.jobs[ref].facets.get("jobType") if ref in self._state.jobs else {}
         run = newest_run(self._state, ref)
         return {
+            **node_ref(node),
+            "owners": owners_of(self._state, node),
+            "tags": sorted(tags_of(self._state, node)),
             "kind": self._known.levels.of(ref).name.lower(),
             "integration": str(facet.get("integration") or "") or None,
             "run": run_line(self._state, run) if run else None,
@@ -70,20 +74,22 @@ class Summaries:
             "failedChecks": None,
         }
 
-    def _of_dataset(self, node: Node) -> dict[str, Any]:
-        name = DatasetName(node.namespace, node.name)
+    def _of_dataset(self, node: Node) -> NodeSummary:
+        name = node.dataset_name
         writes = writes_of(self._known, name)
         written = max(writes, key=lambda each: (each.at, each.run.key, each.version), default=None)
         asserted = [check for check in checks_of(self._state, name) if check.assertions]
-        told = written.statistics["rows"] if written else None
         return {
+            **node_ref(node),
+            "owners": owners_of(self._state, node),
+            "tags": sorted(tags_of(self._state, node)),
             "kind": kind_of(self._state, node),
             "integration": None,
             "run": None,
-            "aliases": [each._asdict() for each in self._state.identity.names(name)[1:]],
+            "aliases": aliases_of(self._state, name),
             "version": written.version if written else None,
             "writtenAt": shown_time(written.at) if written else None,
-            "rows": told if isinstance(told, int) else None,
+            "rows": written.statistics["rows"] if written else None,
             "failedChecks": len(asserted[-1].failed) if asserted else None,
         }
 
@@ -99,15 +105,18 @@ def tags_of(state: State, node: Node) -> set[str]:
     return found - {""}
 
 
-def _fields(state: State, node: Node) -> list[dict[str, Any]]:
-    """The fields of a dataset with what is said of each."""
-    found: dict[str, dict[str, Any]] = {}
+def _fields(state: State, node: Node) -> list[DescribedField]:
+    found: dict[str, DescribedField] = {}
     for book in facets_of(state, node) if node.type == "dataset" else ():
         schema = book.get("schema")
         about = {str(f.get("name")): f.get("description") for f in _objects(schema.get("fields"))}
         for path, type_ in fields_of(schema).items():
             name = ".".join(path)
-            found[name] = {"name": name, "type": type_, "description": about.get(name)}
+            found[name] = {
+                "name": name,
+                "type": type_,
+                "description": text_or_none(about.get(name)),
+            }
     return list(found.values())
 
 
@@ -116,5 +125,4 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _text(facets: dict[str, Any], facet: str, key: str) -> str | None:
-    value = facets.get(facet, {}).get(key)
-    return str(value) if value else None
+    return text_or_none(facets.get(facet, {}).get(key))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.graph.column_graph import Column, described_by, edges_of_run
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.models import DatasetTag, TagInfo
+from throughline.graph.nodes import Node, dataset_ref, facets_of, name_of
 from throughline.graph.walk import reached
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
@@ -93,8 +94,8 @@ class Tags:
         columns = (Column(name, field) for field in self._all_of(name).union(read))
         return sorted(held for column in columns for held in self._held(column))
 
-    def told(self, name: DatasetName, field: str | None = None) -> list[dict[str, Any]]:
-        """The tags of a dataset, or of one column of it, as JSON that stands beside its name."""
+    def told(self, name: DatasetName, field: str | None = None) -> list[TagInfo]:
+        """Return the tags of a dataset, or of one of its columns."""
         held = self.of(name) if field is None else sorted(self._held(Column(name, field)))
         return [_tag(each) for each in held]
 
@@ -184,20 +185,18 @@ def around(known: Generations, root: Node, way: str, level: Level) -> Tags:
     return Tags(known, generations())
 
 
-def shown(held: Held) -> dict[str, Any]:
-    """A tag as JSON: what holds it, the tag, and where it came from."""
-    return {
-        "id": node_id(Node.of_dataset(held.column.dataset)),
-        **held.column.dataset._asdict(),
-        **_tag(held),
-    }
+def shown(held: Held) -> DatasetTag:
+    """Return a tag with the dataset that has it."""
+    return {**dataset_ref(held.column.dataset), **_tag(held)}
 
 
-def _tag(held: Held) -> dict[str, Any]:
+def _tag(held: Held) -> TagInfo:
     return {
         "field": held.column.field or None,
-        **held.tag._asdict(),
-        "from": {**held.origin.dataset._asdict(), "field": held.origin.field or None},
+        "key": held.tag.key,
+        "value": held.tag.value,
+        "source": held.tag.source,
+        "from": {**name_of(held.origin.dataset), "field": held.origin.field or None},
     }
 
 

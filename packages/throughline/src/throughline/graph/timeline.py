@@ -1,16 +1,17 @@
-"""What ran around a node over time, and how the graph there became what it is."""
+"""Runs around a node over time, and the changes of the graph there."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.graph.changes import Change, Scope, changes, runs_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import node_id
+from throughline.graph.models import GraphChange, RunCounts, TimelineAnswer
+from throughline.graph.nodes import Node, node_id, typed_name
 from throughline.graph.walk import condition_of
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at
@@ -38,45 +39,53 @@ class Span(NamedTuple):
 
 
 def timeline(
-    known: Generations, graph: LevelGraph, scope: Scope, level: Level, span: Span, limit: int
-) -> dict[str, Any]:
-    """The runs of the jobs of a scope, counted by when they began, and what changed, newest first.
+    known: Generations,
+    graph: LevelGraph,
+    scope: Scope,
+    level: Level,
+    span: Span,
+    limit: int,
+    node: Node,
+) -> TimelineAnswer:
+    """Return the runs of a scope, counted by their start, and its changes, newest first.
 
-    Of each change `before` is a moment at which it had not begun and `at` one at which all of it
-    was told; of each part of `runs` it is one at which all of these had ended that have an end.
-    `nodes` has every node that is named. A span begins no earlier than the first of all.
+    The span is cut to begin no earlier than the first run or change.
     """
     state = known.state
     runs = [run for ref in sorted(scope.jobs) for run in runs_of(state, ref)]
     found = list(changes(known, graph, scope, level))
     begins = [begin for run in runs if (begin := began_at(state, run))]
-    first = min([*begins, *(each["at"] for each in found)], default=span.end)
+    first = min([*begins, *(change.at for change in found)], default=span.end)
     span = span._replace(begin=min(max(span.begin, first), span.end))
-    within = [each for each in found if span.begin <= each["at"] <= span.end]
-    within.sort(key=lambda each: (each["at"], each["node"], each["kind"]), reverse=True)
-    named = {each[key] for each in within[:limit] for key in ("node", "other")} - {None}
+    within = [change for change in found if span.begin <= change.at <= span.end]
+    within.sort(key=lambda change: (change.at, change.node, change.kind), reverse=True)
+    named = {end for change in within[:limit] for end in (change.node, change.other) if end}
     return {
+        "node": node_id(node),
+        "level": level.name.lower(),
         "from": shown_time(span.begin),
         "to": shown_time(span.end),
         "runs": _counted(state, runs, span),
-        "changes": [_shown(each) for each in within[:limit]],
-        "nodes": {node_id(node): node._asdict() for node in sorted(named)},
+        "changes": [_shown(change) for change in within[:limit]],
+        "nodes": {node_id(end): typed_name(end) for end in sorted(named)},
         "isMore": len(within) > limit,
     }
 
 
-def _shown(change: Change) -> Change:
-    other = change["other"]
+def _shown(change: Change) -> GraphChange:
     return {
-        **change,
-        "at": shown_time(change["at"]),
-        "before": shown_time(change["before"]),
-        "node": node_id(change["node"]),
-        "other": node_id(other) if other else None,
+        "kind": change.kind,
+        "isGone": change.is_gone,
+        "at": shown_time(change.at),
+        "before": shown_time(change.before),
+        "node": node_id(change.node),
+        "other": node_id(change.other) if change.other else None,
+        "runId": change.run_id,
+        "detail": list(change.detail),
     }
 
 
-def _counted(state: State, runs: list[Run], span: Span) -> list[dict[str, Any]]:
+def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
     parts: dict[int, Counter[str]] = {}
     ends: dict[int, int] = {}
     for run in deadline.watched(runs):
@@ -93,7 +102,10 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[dict[str, Any]]:
             "from": shown_time(span.begin + part * span.width),
             "to": shown_time(min(span.begin + (part + 1) * span.width, span.end)),
             "at": shown_time(ends[part]),
-            **{group: parts[part][group] for group in ("completed", "failed", "lost", "running")},
+            "completed": parts[part]["completed"],
+            "failed": parts[part]["failed"],
+            "lost": parts[part]["lost"],
+            "running": parts[part]["running"],
         }
         for part in sorted(parts)
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from throughline import deadline
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id
-from throughline.identity import DatasetName
+from throughline.graph.models import RunSummary, TreeAnswer, TreeNode
+from throughline.graph.nodes import Node, aliases_of, name_of, node_id, node_ref
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost
 from throughline.spec import JobRef, shown_time
@@ -37,8 +37,8 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
     found = neighbours(graph, node, direction)
     if node.type == "job":
         if via is not None:
-            edges = graph.edges_of(JobRef(node.namespace, node.name))
-            name = DatasetName(via.namespace, via.name)
+            edges = graph.edges_of(node.job_ref)
+            name = via.dataset_name
             fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
             kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
             found = [each for each in found if each in kept]
@@ -50,7 +50,7 @@ def is_parted(graph: LevelGraph, node: Node) -> bool:
     """Return True for a job whose outputs come from different inputs."""
     if node.type == "dataset":
         return False
-    return not graph.edges_of(JobRef(node.namespace, node.name)).is_product
+    return not graph.edges_of(node.job_ref).is_product
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
@@ -58,19 +58,23 @@ def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
     deadline.check()
     found = set(graph.linked(node, direction))
     if node.type == "job":
-        edges = graph.edges_of(JobRef(node.namespace, node.name))
+        edges = graph.edges_of(node.job_ref)
         names = edges.reads if direction == "up" else edges.writes
         found |= {Node.of_dataset(name) for name in names}
     else:
         users = graph.writers_of if direction == "up" else graph.readers_of
-        found |= {Node.of_job(ref) for ref in users(DatasetName(node.namespace, node.name))}
+        found |= {Node.of_job(ref) for ref in users(node.dataset_name)}
     return sorted(found)
 
 
 def tree(
-    known: Generations, root: Node, direction: str, depth: int, level: Level
-) -> dict[str, Any]:
-    """Return the tree of `throughline tree` as JSON; `depth` counts steps along edges.
+    known: Generations,
+    root: Node,
+    direction: Literal["up", "down", "both"],
+    depth: int,
+    level: Level,
+) -> TreeAnswer:
+    """Return the tree of a node; `depth` counts steps along edges.
 
     Upstream, the tree shows the sources of the current contents, whichever run wrote them;
     downstream, the data that still contains them. Each node is expanded at its first occurrence and
@@ -78,18 +82,25 @@ def tree(
     with `hasMore`. Between pipelines, datasets inside a pipeline are left out. A job without inputs
     and outputs at the level has its parts as children, or the job that it is a part of.
     """
-    answer: dict[str, Any] = {
+    answer: TreeAnswer = {
         "node": node_id(root),
         "direction": direction,
         "depth": depth,
         "level": level.name.lower(),
     }
-    for way in ("up", "down"):
-        if direction in (way, "both"):
-            graph = walked_from(known, root, way, level)
-            parts = parts_of(known, graph, root, level) if root.type == "job" else []
-            answer[way] = _grow(known.state, graph, root, way, depth, parts)
+    if direction in ("up", "both"):
+        answer["up"] = _tree_one_way(known, root, "up", depth, level)
+    if direction in ("down", "both"):
+        answer["down"] = _tree_one_way(known, root, "down", depth, level)
     return answer
+
+
+def _tree_one_way(
+    known: Generations, root: Node, direction: str, depth: int, level: Level
+) -> TreeNode:
+    graph = walked_from(known, root, direction, level)
+    parts = parts_of(known, graph, root, level) if root.type == "job" else []
+    return _grow(known.state, graph, root, direction, depth, parts)
 
 
 def walked_from(known: Generations, root: Node, way: str, level: Level) -> LevelGraph:
@@ -105,11 +116,11 @@ def reached(known: Generations, root: Node, way: str, level: Level) -> Walked:
     """The generations that the tree of a node is made of, with the edges that belong to it."""
     candidates = known.present
     if root.type == "job":
-        ref = JobRef(root.namespace, root.name)
+        ref = root.job_ref
         roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
         roots = roots or [g for g in candidates if any(_is_below(known, r, ref) for r in g.runs)]
         return known.behind(roots) if way == "up" else known.after(roots, candidates)
-    name = DatasetName(root.namespace, root.name)
+    name = root.dataset_name
     if way == "up":
         return known.behind(known.writing(name), name)
     return known.after([g for g in candidates if name in g.edges.reads], candidates, name)
@@ -126,7 +137,7 @@ def _is_below(known: Generations, run: Run, ref: JobRef) -> bool:
 
 def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """What stands for a job at a level at which it does nothing itself."""
-    ref = JobRef(root.namespace, root.name)
+    ref = root.job_ref
     if ref in graph.jobs:
         return []
     runs = [run for g in known.present for run in g.runs if _is_below(known, run, ref)]
@@ -192,7 +203,7 @@ def _grow(
     direction: str,
     depth: int,
     parts: list[Node],
-) -> dict[str, Any]:
+) -> TreeNode:
     within = reach(graph, root, direction, depth)
     for part in parts:
         within |= reach(graph, part, direction, depth)
@@ -225,34 +236,33 @@ class _Leaves:
 
     def __init__(self, state: State, graph: LevelGraph) -> None:
         self._state, self._graph = state, graph
-        self._found: dict[Node, dict[str, Any]] = {}
+        self._found: dict[Node, TreeNode] = {}
 
-    def of(self, node: Node) -> dict[str, Any]:
+    def of(self, node: Node) -> TreeNode:
         """Return a new leaf of a node, without children."""
         if node not in self._found:
             self._found[node] = _leaf(self._state, self._graph, node)
         return {**self._found[node], "children": []}
 
 
-def _leaf(state: State, graph: LevelGraph, node: Node) -> dict[str, Any]:
-    leaf: dict[str, Any] = {
-        "id": node_id(node),
-        "type": node.type,
-        "namespace": node.namespace,
-        "name": node.name,
+def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
+    leaf: TreeNode = {
+        **node_ref(node),
         "isRepeated": False,
         "hasMore": False,
         "children": [],
+        "run": None,
+        "latestRun": None,
+        "aliases": [],
     }
     if node.type == "job":
-        ref = JobRef(node.namespace, node.name)
+        ref = node.job_ref
         latest = newest_run(state, ref)
         run = graph.runs.get(ref, latest)
         leaf["run"] = run_line(state, run) if run else None
         leaf["latestRun"] = run_line(state, latest) if latest else None
     else:
-        names = state.identity.names(DatasetName(node.namespace, node.name))
-        leaf["aliases"] = [alias._asdict() for alias in names[1:]]
+        leaf["aliases"] = aliases_of(state, node.dataset_name)
     return leaf
 
 
@@ -273,15 +283,15 @@ def condition_of(state: State, run: Run) -> RunState:
     return RunState.LOST if is_lost(state, run) else outcome(state, run).state
 
 
-def run_line(state: State, run: Run) -> dict[str, Any]:
-    """A run in one line: who, how, when, how long."""
+def run_line(state: State, run: Run) -> RunSummary:
+    """Return a run in one line: job, state, start, end and duration."""
     deadline.check()
     condition, ended = condition_of(state, run), outcome(state, run).ended
     started = began_at(state, run)
     is_timed = ended is not None and started is not None
     return {
         "runId": run.key.run_id,
-        "job": run.key.job._asdict(),
+        "job": name_of(run.key.job),
         "state": condition,
         "startedAt": shown_time(started),
         "endedAt": shown_time(ended),

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 from throughline import deadline
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
+from throughline.graph.models import WriteStatistics
 from throughline.graph.quality import when
 from throughline.identity import DatasetName
 from throughline.projection import Run, version_of
 from throughline.projection.state import RunKey, Use
-
-_STATISTICS = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
 
 
 class Write(NamedTuple):
@@ -26,8 +25,7 @@ class Write(NamedTuple):
     version: str
     """The one that a run stated; if none did, the run that wrote."""
     is_stated: bool
-    statistics: dict[str, Any]
-    """`rows`, `bytes` and `files`, as any of the runs told them."""
+    statistics: WriteStatistics
 
 
 def writes_of(known: Generations, name: DatasetName) -> list[Write]:
@@ -78,7 +76,12 @@ def _write(known: Generations, told: list[tuple[Run, Use]], *, is_stated: bool) 
         version_of(*told[0]),
         is_stated,
         {
-            shown: next((facet[key] for facet in facets if facet.get(key) is not None), None)
-            for shown, key in _STATISTICS.items()
+            "rows": _first_reported(facets, "rowCount"),
+            "bytes": _first_reported(facets, "size"),
+            "files": _first_reported(facets, "fileCount"),
         },
     )
+
+
+def _first_reported(facets: list[dict[str, Any]], key: str) -> int | None:
+    return next((int(facet[key]) for facet in facets if isinstance(facet.get(key), int)), None)

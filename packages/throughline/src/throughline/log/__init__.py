@@ -12,7 +12,7 @@ from throughline.log.entry import (
     without_secrets,
 )
 from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
-from throughline.log.keys import SCOPES, Key, add_key, hash_of, keys_of, remove_key
+from throughline.log.keys import SCOPES, Key, KeyInfo, add_key, hash_of, keys_of, remove_key
 from throughline.log.schema import storable
 from throughline.log.snapshots import Snapshots
 from throughline.log.store import Appended, EventLog, Offset, RejectedLine
@@ -25,6 +25,7 @@ __all__ = [
     "MOST_REJECTED",
     "SCOPES",
     "Key",
+    "KeyInfo",
     "add_key",
     "make_alias",
     "hash_of",

@@ -12,9 +12,9 @@ import secrets
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import delete, insert, select
+from typing_extensions import TypedDict
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.log import schema
@@ -25,6 +25,14 @@ SCOPES = ("read", "write", "admin")
 """The scopes of a key: query, send events, and everything."""
 
 _NAME = re.compile(r"[\w.@-]{1,64}")
+
+
+class KeyInfo(TypedDict):
+    """A key without its text."""
+
+    name: str
+    scopes: list[str]
+    createdAt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +48,8 @@ class Key:
         """Return True if the key has a scope; `admin` includes all."""
         return scope in self.scopes or "admin" in self.scopes
 
-    def shown(self) -> dict[str, Any]:
-        """Return the key as JSON, without its hash."""
+    def info(self) -> KeyInfo:
+        """Return the key without its hash."""
         created = shown_time(self.created_at)
         return {"name": self.name, "scopes": sorted(self.scopes), "createdAt": created}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from throughline import deadline
 from throughline.identity import DatasetName
 from throughline.projection.derived import outcome, parent_of, start_of, version_of
@@ -12,7 +14,16 @@ from throughline.projection.state import Dependency, Job, Run, State, Use
 from throughline.spec import shown_time
 
 
-def export(state: State) -> dict[str, Any]:
+class Export(TypedDict):
+    """The whole projection as canonical JSON, to be compared rather than read."""
+
+    jobs: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    datasets: list[dict[str, Any]]
+    namespaces: dict[str, list[str | None]]
+
+
+def export(state: State) -> Export:
     """Return the whole projection, sorted."""
     names = sorted(set(state.identity))
     return {

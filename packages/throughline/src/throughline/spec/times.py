@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import overload
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _START = datetime(1970, 1, 1)  # the same without its zone
@@ -33,6 +34,18 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Convert microseconds since 1970 to a datetime, limited to the years 1 to 9999."""
     return _EPOCH + timedelta(microseconds=min(max(micros, _FIRST), _LAST))
+
+
+@overload
+def shown_time(micros: int) -> str: ...
+
+
+@overload
+def shown_time(micros: None) -> None: ...
+
+
+@overload
+def shown_time(micros: int | None) -> str | None: ...
 
 
 def shown_time(micros: int | None) -> str | None:

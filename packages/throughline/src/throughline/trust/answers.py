@@ -1,4 +1,4 @@
-"""Answers to questions of trust, as JSON-ready values."""
+"""Answers to the queries about trust."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 from typing import Annotated, Any
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import Cursor, Limit, Name, generations_of
+from throughline.graph.answers import Cursor, Limit, Name
+from throughline.graph.current import generations_of
+from throughline.graph.models import Page
 from throughline.graph.nodes import find_dataset
 from throughline.graph.pages import Place, cut, paged
 from throughline.graph.questions import Times, question
@@ -17,39 +19,47 @@ from throughline.trust.freshness import late
 from throughline.trust.gate import gate
 from throughline.trust.health import health
 from throughline.trust.lateness import lateness
+from throughline.trust.models import (
+    CompletenessAnswer,
+    GateAnswer,
+    HealthAnswer,
+    LateJob,
+    LatenessAnswer,
+)
 from throughline.trust.policy import Policy, policy_of
 
 
 @question("health", Times.THEN)
-def health_answer(state: State) -> dict[str, Any]:
-    """What is wrong: failed and lost runs, late jobs, failed checks; and what nobody told."""
+def health_answer(state: State) -> HealthAnswer:
+    """Return failed and stale runs, late jobs, failed checks and the completeness of lineage."""
     return health(generations_of(state))
 
 
 @question("freshness", Times.THEN)
-def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> dict[str, Any]:
-    """The jobs that are late against their own rhythm, or have stopped, by when they were due."""
+def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
+    """Return the jobs that have not started when they usually do, by due time."""
     slow = late(state, state.jobs)
     return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
 
 
-def _place_of_late(late: dict[str, Any]) -> Place:
-    return late["dueAt"].removesuffix("Z"), *late["job"].values()
+def _place_of_late(late: LateJob) -> Place:
+    job = late["job"]
+    return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
 
 
 @question("lateness", Times.THEN)
-def lateness_answer(state: State, node: Name) -> dict[str, Any]:
-    """When a node was due by its own rhythm, and what upstream failed, is lost, runs or is late.
+def lateness_answer(state: State, node: Name) -> LatenessAnswer:
+    """Return when a node was due, and the runs upstream that failed, are stale, running or late.
 
-    A dataset's rhythm is that of its writes. `distance` counts steps along edges, `since` is when
-    what is wrong began; where nothing upstream is wrong, nobody started the job itself.
+    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
+    job itself was not started.
     """
     return lateness(state, node)
 
 
 @question("completeness", Times.THEN)
-def completeness_answer(state: State) -> dict[str, Any]:
-    """The share of runs with inputs, outputs, columns, code and an end; what stands alone."""
+def completeness_answer(state: State) -> CompletenessAnswer:
+    """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     return completeness(generations_of(state))
 
 
@@ -58,8 +68,8 @@ def gate_answer(
     state: State,
     dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
     policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
-) -> dict[str, Any]:
-    """Whether the provenance of datasets meets a policy, and where it does not."""
+) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
     wanted = Policy() if policy is None else policy_of(_decoded(policy))
     nodes = [find_dataset(state, text) for text in dataset]
     return gate(generations_of(state), nodes, wanted)

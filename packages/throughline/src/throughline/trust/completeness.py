@@ -17,20 +17,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from throughline import deadline
 from throughline.graph.column_graph import described_by
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id
+from throughline.graph.nodes import Node, name_of, node_id
 from throughline.graph.provenance import code_of
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef
-from throughline.trust.policy import MEASURES
+from throughline.trust.models import CompletenessAnswer, IncompleteJob, MeasureResult, Orphans
+from throughline.trust.policy import MEASURES, Measure
 
 _NEWEST = 10  # runs of a job: what was lost long ago and is told now is no loss any more
 
@@ -43,14 +43,22 @@ class Unit:
     members: list[Run] = field(default_factory=list)
 
 
-def completeness(known: Generations) -> dict[str, Any]:
+def completeness(known: Generations) -> CompletenessAnswer:
     """Every measure over the newest runs of all jobs, and what stands alone.
 
     `orphans` are the `jobs` that no run and no declaration ties to a dataset, though they have
     nothing below them, the `datasets` that no job reads or writes, and the `runs` whose parent
     never sent an event.
     """
-    return {**measured(known, newest_units(known)), "orphans": _orphans(known.state)}
+    results = measured(known, newest_units(known))
+    return {
+        "inputs": results["inputs"],
+        "outputs": results["outputs"],
+        "columns": results["columns"],
+        "code": results["code"],
+        "ends": results["ends"],
+        "orphans": _orphans(known.state),
+    }
 
 
 def newest_units(known: Generations) -> list[Unit]:
@@ -75,12 +83,12 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     return list(found.values())
 
 
-def measured(known: Generations, units: Iterable[Unit]) -> dict[str, Any]:
-    """Of each measure the share, of how many runs, and the losses by job, the most first."""
-    counts = dict.fromkeys(MEASURES, 0)
-    lost: dict[str, list[Run]] = {measure: [] for measure in MEASURES}
+def measured(known: Generations, units: Iterable[Unit]) -> dict[Measure, MeasureResult]:
+    """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
+    counts: dict[Measure, int] = dict.fromkeys(MEASURES, 0)
+    lost: dict[Measure, list[Run]] = {measure: [] for measure in MEASURES}
     for unit in deadline.watched(units):
-        for measure, is_there in _told(known, unit).items():
+        for measure, is_there in _results(known, unit).items():
             counts[measure] += 1
             if not is_there:
                 lost[measure].append(unit.run)
@@ -94,13 +102,15 @@ def measured(known: Generations, units: Iterable[Unit]) -> dict[str, Any]:
     }
 
 
-def _told(known: Generations, unit: Unit) -> dict[str, bool]:
-    """Of each measure that applies to a run whether it is met."""
+def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
+    """Return, for each measure that applies to a run, if it is met."""
     state = known.state
     condition, ended = outcome(state, unit.run)
     if ended is None:
         return {"ends": False} if is_lost(state, unit.run) else {}
-    found = {"ends": unit.run.end is not None} if unit.run.has_events else {}
+    found: dict[Measure, bool] = {}
+    if unit.run.has_events:
+        found["ends"] = unit.run.end is not None
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)
     checks = not writes and _checks_all_inputs(state, unit)
@@ -110,7 +120,8 @@ def _told(known: Generations, unit: Unit) -> dict[str, bool]:
     if writes:
         found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:
-        found |= {} if checks else {"outputs": writes}
+        if not checks:
+            found["outputs"] = writes
         described, covered = _columns(state, unit)
         if described:
             found["columns"] = described <= covered
@@ -155,18 +166,18 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     return described, covered
 
 
-def _by_job(state: State, runs: Iterable[Run]) -> list[dict[str, Any]]:
+def _by_job(state: State, runs: Iterable[Run]) -> list[IncompleteJob]:
     of_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
         of_job[run.key.job].append(run)
     most_first = sorted(of_job.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        {"job": ref._asdict(), "runs": len(lost), "newest": run_line(state, lost[0])}
+        {"job": name_of(ref), "runs": len(lost), "newest": run_line(state, lost[0])}
         for ref, lost in most_first
     ]
 
 
-def _orphans(state: State) -> dict[str, Any]:
+def _orphans(state: State) -> Orphans:
     tied: set[DatasetName] = set()
     for record in state.datasets.values():
         is_derived = record.derivation is not None or record.name in state.derived_from
@@ -178,9 +189,7 @@ def _orphans(state: State) -> dict[str, Any]:
         if (above := parent_of(state, run)) and not above.has_events
     }
     return {
-        "jobs": [
-            job.ref._asdict() for _, job in sorted(state.jobs.items()) if _is_idle(state, job)
-        ],
+        "jobs": [name_of(job.ref) for _, job in sorted(state.jobs.items()) if _is_idle(state, job)],
         "datasets": sorted(node_id(Node.of_dataset(name)) for name in set(state.identity) - tied),
         "runs": [run_line(state, silent[key]) for key in sorted(silent)],
     }

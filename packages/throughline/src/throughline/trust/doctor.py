@@ -18,6 +18,7 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.spec import shown_time
 from throughline.trust.freshness import late
+from throughline.trust.models import DoctorAnswer
 from throughline.words import duration_of
 
 # Airflow operators whose work is done by Spark.
@@ -30,7 +31,7 @@ _LATE = 3  # times its longest pause so far
 
 
 class Finding(NamedTuple):
-    """Something wrong: of what kind, about which node or producer, what is seen, what to do."""
+    """A problem of the received lineage: its kind, its node or producer, and what to do."""
 
     kind: str
     about: str
@@ -38,8 +39,8 @@ class Finding(NamedTuple):
     advice: str
 
 
-def doctor(state: State) -> dict[str, Any]:
-    """Who sent events and when last, and what is wrong with what they sent, with what to do."""
+def doctor(state: State) -> DoctorAnswer:
+    """Return the producers with their last events, and the problems of the received lineage."""
     heard = _by_producer(state)
     findings = [finding for check in _CHECKS for finding in check(state)]
     findings += _silent(state, heard)
@@ -48,7 +49,15 @@ def doctor(state: State) -> dict[str, Any]:
             {"name": name, "lastEventAt": shown_time(max(times)), "runs": len(times)}
             for name, times in sorted(heard.items())
         ],
-        "findings": [finding._asdict() for finding in findings],
+        "findings": [
+            {
+                "kind": finding.kind,
+                "about": finding.about,
+                "seen": finding.seen,
+                "advice": finding.advice,
+            }
+            for finding in findings
+        ],
     }
 
 

@@ -14,15 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
-from throughline.graph.nodes import Node
+from throughline.graph.nodes import Node, name_of
 from throughline.graph.summary import tags_of
 from throughline.identity import DatasetName
 from throughline.projection import RunKey, State
 from throughline.projection.derived import ancestry_of, began_at, parent_of
 from throughline.spec import JobRef, shown_time
+from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3
 _NEWEST = 31  # runs; a job that changed its rhythm is known by the new one after some time
@@ -81,19 +82,19 @@ def _rhythm(begun: Iterable[int]) -> Rhythm | None:
     return Rhythm(starts[-1], int(every), int(max(1.5 * every, every + 3 * spread, 1.1 * longest)))
 
 
-def late(state: State, jobs: Iterable[JobRef]) -> list[dict[str, Any]]:
-    """Those of the jobs that are late or have stopped, the latest by most intervals first."""
-    found = []
+def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
+    """Return the jobs that are late or have stopped, those late by most intervals first."""
+    found: list[LateJob] = []
     for ref in deadline.watched(jobs):
         rhythm = rhythm_of(state, ref)
         if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
             due = rhythm.last + rhythm.every
             found.append(
                 {
-                    "job": ref._asdict(),
+                    "job": name_of(ref),
                     "lastStartedAt": shown_time(rhythm.last),
                     "everySeconds": rhythm.every // 1_000_000,
-                    "dueAt": shown_time(due),
+                    "dueAt": str(shown_time(due)),
                     "lateSeconds": (state.now - due) // 1_000_000,
                     "isStopped": rhythm.is_stopped(state.now),
                 }

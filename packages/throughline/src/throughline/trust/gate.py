@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import inf
-from typing import Any
 
 from throughline.graph.generations import Generation, Generations, Walked
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.models import Name
+from throughline.graph.nodes import Node, facets_of, name_of, node_id
 from throughline.graph.provenance import origin, sources_of
 from throughline.graph.quality import Check, checks_of
 from throughline.graph.run_edges import derived_by, only_datasets
@@ -23,24 +23,24 @@ from throughline.spec import JobRef, shown_time
 from throughline.trust.completeness import measured, units_of
 from throughline.trust.freshness import late
 from throughline.trust.health import is_failed, is_repeated
+from throughline.trust.models import GateAnswer, GatedDataset, Violation
 from throughline.trust.policy import Policy
 from throughline.words import counted
 
-Violation = dict[str, Any]
 _NAMED = 3  # jobs in a message
 
 
-def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> dict[str, Any]:
-    """Whether datasets may be used: `passed`, and of each dataset its `violations`."""
-    told = [
-        {"id": node_id(node), "violations": list(_violations(known, node, policy))}
-        for node in nodes
-    ]
+def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
+    datasets: list[GatedDataset] = []
+    for node in nodes:
+        found = list(_violations(known, node, policy))
+        datasets.append({"id": node_id(node), "violations": found, "passed": not found})
     return {
         "at": shown_time(known.state.now),
-        "passed": not any(each["violations"] for each in told),
-        "datasets": [{**each, "passed": not each["violations"]} for each in told],
-        "policy": policy.plain(),
+        "passed": all(dataset["passed"] for dataset in datasets),
+        "datasets": datasets,
+        "policy": policy.info(),
     }
 
 
@@ -97,7 +97,7 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
             if source not in generations or derived_by(source.job) is not None:
                 continue
             until[source.job] = max(generation.started, until.get(source.job, 0))
-    writing = known.writing(DatasetName(root.namespace, root.name))
+    writing = known.writing(root.dataset_name)
     until |= {each.job: inf for each in writing if derived_by(each.job) is None}
     for ref, last in until.items():
         runs = [state.runs[key] for key in state.jobs[ref].runs]
@@ -136,7 +136,7 @@ def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Vi
 
 def _met(state: State, generations: Walked, root: Node) -> dict[DatasetName, set[str]]:
     """Every dataset behind, with the versions that producers stated of it."""
-    found: dict[DatasetName, set[str]] = {DatasetName(root.namespace, root.name): set()}
+    found: dict[DatasetName, set[str]] = {root.dataset_name: set()}
     for run in _runs(generations):
         for uses in (run.inputs, run.outputs):
             for spelled, use in uses.items():
@@ -165,7 +165,7 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
 def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
     """Neither the dataset asked about nor what goes into a model behind it may hold PII."""
     tags = Tags(known, generations)
-    looked_at = {DatasetName(root.namespace, root.name)}
+    looked_at = {root.dataset_name}
     for edges in generations.values():
         if any(_is_model(known.state, name) for name in edges.writes):
             looked_at |= only_datasets(edges.reads)
@@ -195,13 +195,13 @@ def _violation(
     dataset: DatasetName | None = None,
     column: str | None = None,
     run: Run | None = None,
-    job: dict[str, Any] | None = None,
+    job: Name | None = None,
 ) -> Violation:
     return {
         "rule": rule,
         "dataset": node_id(Node.of_dataset(dataset)) if dataset else None,
         "column": column,
-        "job": run.key.job._asdict() if run else job,
+        "job": name_of(run.key.job) if run else job,
         "runId": run.key.run_id if run else None,
         "message": message,
     }

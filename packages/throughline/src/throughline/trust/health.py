@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from throughline import deadline
 from throughline.graph.generations import Generations
@@ -21,11 +20,12 @@ from throughline.projection.derived import (
 from throughline.spec import JobRef, shown_time
 from throughline.trust.completeness import completeness
 from throughline.trust.freshness import late
+from throughline.trust.models import FailedChecks, FailedRun, FailureCause, HealthAnswer
 
 _OVER_BADLY = (RunState.FAILED, RunState.ABORTED)
 
 
-def health(known: Generations) -> dict[str, Any]:
+def health(known: Generations) -> HealthAnswer:
     """What is wrong: roots whose newest run failed or is lost, late jobs, failed checks.
 
     A root is a run that nothing started. `isHealthy` tells whether there is none of these;
@@ -35,33 +35,29 @@ def health(known: Generations) -> dict[str, Any]:
     newest = _newest_roots(state)
     slow = late(state, newest)
     failed = [run for run in newest.values() if outcome(state, run).state in _OVER_BADLY]
-    wrong = {
-        "failed": [_failure(state, run) for run in _newest_first(state, failed)],
-        "lost": [
-            run_line(state, run)
-            for run in _newest_first(state, newest.values())
-            if is_lost(state, run)
-        ],
-        "late": [each for each in slow if not each["isStopped"]],
-        "quality": failed_checks(state),
-    }
+    lost = [run for run in _newest_first(state, newest.values()) if is_lost(state, run)]
+    late_jobs = [job for job in slow if not job["isStopped"]]
+    quality = failed_checks(state)
     return {
         "at": shown_time(state.now),
-        "isHealthy": not any(wrong.values()),
+        "isHealthy": not (failed or lost or late_jobs or quality),
         "counts": {
             "jobs": len(state.jobs),
             "runs": sum(run.has_events for run in state.runs.values()),
             "datasets": len(set(state.identity)),
         },
-        **wrong,
-        "stopped": [each for each in slow if each["isStopped"]],
+        "failed": [_failure(state, run) for run in _newest_first(state, failed)],
+        "lost": [run_line(state, run) for run in lost],
+        "late": late_jobs,
+        "quality": quality,
+        "stopped": [job for job in slow if job["isStopped"]],
         "completeness": completeness(known),
     }
 
 
-def failed_checks(state: State) -> list[dict[str, Any]]:
-    """Of every dataset whose newest assertions do not all hold, those that do not."""
-    found = []
+def failed_checks(state: State) -> list[FailedChecks]:
+    """Return the failed checks of every dataset whose newest check has some."""
+    found: list[FailedChecks] = []
     for name in sorted(set(state.identity)):
         asserted = [check for check in checks_of(state, name) if check.assertions]
         if asserted and (broken := asserted[-1].failed):
@@ -120,9 +116,9 @@ def _order(state: State, run: Run) -> tuple[int, RunKey]:
     return began_at(state, run) or 0, run.key
 
 
-def _failure(state: State, run: Run) -> dict[str, Any]:
-    causes = []
+def _failure(state: State, run: Run) -> FailedRun:
+    causes: list[FailureCause] = []
     for cause in causes_of(state, run):
-        told = cause.facets.get("errorMessage").get("message")
-        causes.append({**run_line(state, cause), "message": str(told) if told else None})
+        message = cause.facets.get("errorMessage").get("message")
+        causes.append({**run_line(state, cause), "message": str(message) if message else None})
     return {**run_line(state, run), "causes": causes}

@@ -3,60 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal, NamedTuple
 
 from throughline import deadline
-from throughline.graph.answers import generations_of, graph_of
 from throughline.graph.around import at_level
+from throughline.graph.current import generations_of, graph_of
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, find_node, node_id
+from throughline.graph.nodes import Node, find_node, name_of, node_id
 from throughline.graph.walk import newest_run, reach, run_line
-from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef, shown_time
-from throughline.trust.freshness import Rhythm, rhythm_of, rhythm_of_writes
+from throughline.trust.freshness import rhythm_of, rhythm_of_writes
 from throughline.trust.health import causes_of, is_failed
+from throughline.trust.models import LatenessAnswer, Reason
 
 _KINDS = ("failed", "lost", "running", "late")  # what failed often is why others are late
 _MOST = 20  # reasons; who has more mends the nearest first
 
 
-def lateness(state: State, text: str) -> dict[str, Any]:
-    """When a node was due by its own rhythm, and what holds it up: the worst, the nearest first."""
+def lateness(state: State, text: str) -> LatenessAnswer:
+    """Return when a node was due, and what delays it: failures first, then the nearest first."""
     node = find_node(state, text)
     if node.type == "job":
-        rhythm = rhythm_of(state, JobRef(node.namespace, node.name))
+        rhythm = rhythm_of(state, node.job_ref)
     else:
-        rhythm = rhythm_of_writes(state, DatasetName(node.namespace, node.name))
-    return {"node": node_id(node), **_told(state, rhythm), "reasons": _reasons(state, node)}
-
-
-def _told(state: State, rhythm: Rhythm | None) -> dict[str, Any]:
-    """A rhythm as JSON; without one nobody can say when something is due."""
+        rhythm = rhythm_of_writes(state, node.dataset_name)
     due = rhythm and rhythm.last + rhythm.every
     return {
+        "node": node_id(node),
         "lastAt": shown_time(rhythm and rhythm.last),
         "everySeconds": rhythm and rhythm.every // 1_000_000,
         "dueAt": shown_time(due),
         "lateSeconds": max(0, state.now - due) // 1_000_000 if due else None,
         "isLate": bool(rhythm and rhythm.is_late(state.now)),
         "isStopped": bool(rhythm and rhythm.is_stopped(state.now)),
+        "reasons": _reasons(state, node),
     }
 
 
-def _reasons(state: State, node: Node) -> list[dict[str, Any]]:
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
+def _reasons(state: State, node: Node) -> list[Reason]:
+    found: dict[tuple[str, str, str], Reason] = {}
     for distance, ref in sorted(_upstream(state, node)):
-        for reason in _wrong_with(state, ref):
-            if reason["kind"] == "late" and Node.of_job(ref) == node:
-                continue  # which is what is asked
-            key = (reason["kind"], *reason["job"].values())
-            found.setdefault(key, {"distance": distance, **reason})
+        for problem in _problems(state, ref):
+            if problem.kind == "late" and Node.of_job(ref) == node:
+                continue  # this is the query itself
+            found.setdefault(
+                (problem.kind, *problem.run.key.job), _reason(state, distance, problem)
+            )
         if len(found) >= _MOST:
             break
-    told = sorted(found.values(), key=lambda each: _KINDS.index(each["kind"]))
-    return told[:_MOST]
+    return sorted(found.values(), key=lambda reason: _KINDS.index(reason["kind"]))[:_MOST]
 
 
 def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
@@ -66,7 +63,7 @@ def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
     for root in at_level(known, graph, node, Level.TASK):
         for each, distance in {root: 0, **reach(graph, root, "up", -1)}.items():
             if each.type == "job":
-                ref = JobRef(each.namespace, each.name)
+                ref = each.job_ref
                 steps[ref] = min(distance, steps.get(ref, distance))
     for ref, distance in deadline.watched(steps.items()):
         yield distance, ref
@@ -76,23 +73,32 @@ def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
                 yield distance, top
 
 
-def _wrong_with(state: State, ref: JobRef) -> Iterator[dict[str, Any]]:
+class _Problem(NamedTuple):
+    """A problem of a job: its run, the error message, and when it began in microseconds."""
+
+    kind: Literal["failed", "lost", "running", "late"]
+    run: Run
+    since: int | None
+    message: str | None = None
+
+
+def _problems(state: State, ref: JobRef) -> Iterator[_Problem]:
     run = newest_run(state, ref)
     if run is None:
         return
     if is_failed(state, run):
         for cause in causes_of(state, run):
             message = cause.facets.get("errorMessage").get("message")
-            since = shown_time(began_at(state, _first_failed(state, cause)))
-            yield _reason("failed", state, cause, str(message) if message else None, since)
+            since = began_at(state, _first_failed(state, cause))
+            yield _Problem("failed", cause, since, str(message) if message else None)
     elif is_lost(state, run):
-        yield _reason("lost", state, run, None, shown_time(began_at(state, run)))
+        yield _Problem("lost", run, began_at(state, run))
     elif run.end is None:
-        yield _reason("running", state, run, None, shown_time(began_at(state, run)))
+        yield _Problem("running", run, began_at(state, run))
     # The tasks of a pipeline that did not start are late with it.
     rhythm = rhythm_of(state, ref) if parent_of(state, run) is None else None
     if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
-        yield _reason("late", state, run, None, shown_time(rhythm.last + rhythm.every))
+        yield _Problem("late", run, rhythm.last + rhythm.every)
 
 
 def _first_failed(state: State, run: Run) -> Run:
@@ -107,8 +113,12 @@ def _first_failed(state: State, run: Run) -> Run:
     return first
 
 
-def _reason(
-    kind: str, state: State, run: Run, message: str | None, since: str | None
-) -> dict[str, Any]:
-    told = {"run": run_line(state, run), "message": message, "since": since}
-    return {"kind": kind, "job": run.key.job._asdict(), **told}
+def _reason(state: State, distance: int, problem: _Problem) -> Reason:
+    return {
+        "distance": distance,
+        "kind": problem.kind,
+        "job": name_of(problem.run.key.job),
+        "run": run_line(state, problem.run),
+        "message": problem.message,
+        "since": shown_time(problem.since),
+    }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 from throughline.errors import ConfigError, shown
+from throughline.trust.models import PolicyInfo
 
-MEASURES = ("inputs", "outputs", "columns", "code", "ends")
-"""What completeness measures: see throughline.trust.completeness."""
+Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
+MEASURES: tuple[Measure, ...] = ("inputs", "outputs", "columns", "code", "ends")
+"""Measures of completeness (see throughline.trust.completeness)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +24,22 @@ class Policy:
     no_pii: bool = True
     fresh: bool = False
     sources: tuple[str, ...] | None = None
-    completeness: dict[str, float] = field(default_factory=dict)
+    completeness: dict[Measure, float] = field(default_factory=dict)
 
     def knows(self, id_: str) -> bool:
         """Whether the id of a source, `NAMESPACE:NAME`, fits one of the patterns."""
         return any(fnmatchcase(id_, pattern) for pattern in self.sources or ())
 
-    def plain(self) -> dict[str, Any]:
-        """The policy as JSON, which `policy_of` takes."""
-        return {**asdict(self), "sources": None if self.sources is None else list(self.sources)}
+    def info(self) -> PolicyInfo:
+        """Return the policy in the form that `policy_of` accepts."""
+        return {
+            "no_failed_runs": self.no_failed_runs,
+            "quality_passed": self.quality_passed,
+            "no_pii": self.no_pii,
+            "fresh": self.fresh,
+            "sources": None if self.sources is None else list(self.sources),
+            "completeness": dict(self.completeness.items()),
+        }
 
 
 def policy_of(body: Any) -> Policy:

@@ -30,24 +30,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            description: string | null;
-                            field: string;
-                            made: components["schemas"]["ColumnMaker"][];
-                            node: string;
-                            tags: {
-                                field: string;
-                                from: {
-                                    field: string | null;
-                                    name: string;
-                                    namespace: string;
-                                };
-                                key: string;
-                                source: string;
-                                value: string;
-                            }[];
-                            type: string;
-                        };
+                        "application/json": components["schemas"]["ColumnAnswer"];
                     };
                 };
             };
@@ -85,26 +68,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            added: string[];
-                            code: {
-                                from: string;
-                                isSourceChanged: boolean;
-                                node: string;
-                                to: string;
-                            }[];
-                            edgesAdded: string[][];
-                            edgesRemoved: string[][];
-                            failed: components["schemas"]["RunLine"][];
-                            level: string;
-                            nodes: Record<string, unknown>;
-                            removed: string[];
-                            schemas: {
-                                added: string[];
-                                node: string;
-                                removed: string[];
-                            }[];
-                        };
+                        "application/json": components["schemas"]["DiffAnswer"];
                     };
                 };
             };
@@ -144,35 +108,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            items: {
-                                added: {
-                                    name: string;
-                                    type: string;
-                                }[];
-                                /** Format: date-time */
-                                at: string;
-                                changed: {
-                                    from: string;
-                                    name: string;
-                                    to: string;
-                                }[];
-                                id: string;
-                                job: {
-                                    name: string;
-                                    namespace: string;
-                                } | null;
-                                name: string;
-                                namespace: string;
-                                producer: string;
-                                removed: {
-                                    name: string;
-                                    type: string;
-                                }[];
-                                runId: string | null;
-                            }[];
-                            next: null;
-                        };
+                        "application/json": components["schemas"]["Page_SchemaChange_"];
                     };
                 };
             };
@@ -210,10 +146,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            items: Record<string, unknown>[];
-                            next: string | null;
-                        };
+                        "application/json": components["schemas"]["Page_dict_str__Any__"];
                     };
                 };
             };
@@ -257,66 +190,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            columns: {
-                                from: {
-                                    field: string;
-                                    id: string;
-                                };
-                                how: string;
-                                isDirect: boolean;
-                                to: {
-                                    field: string | null;
-                                    id: string;
-                                };
-                            }[];
-                            edges: {
-                                from: string;
-                                kind: string;
-                                to: string;
-                            }[];
-                            left: {
-                                jobs: number;
-                            };
-                            level: string;
-                            node: string;
-                            nodes: {
-                                aliases: {
-                                    name: string;
-                                    namespace: string;
-                                }[];
-                                down: number;
-                                failedChecks: number | null;
-                                fields: {
-                                    name: string;
-                                    type: string;
-                                }[];
-                                id: string;
-                                integration: string | null;
-                                isControlOnly: boolean;
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                rows: number | null;
-                                run: components["schemas"]["RunLine"] | null;
-                                tags: string[];
-                                type: string;
-                                up: number;
-                                version: string | null;
-                                writtenAt: string | null;
-                            }[];
-                            reach: {
-                                down: number;
-                                up: number;
-                            };
-                            roots: string[];
-                            sources: {
-                                inputs: string[];
-                                job: string;
-                                outputs: string[];
-                            }[];
-                        };
+                        "application/json": components["schemas"]["GraphAnswer"];
                     };
                 };
             };
@@ -353,115 +227,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            /** Format: date-time */
-                            at: string;
-                            completeness: {
-                                code: Record<string, unknown>;
-                                columns: {
-                                    lost: {
-                                        job: {
-                                            name: string;
-                                            namespace: string;
-                                        };
-                                        newest: components["schemas"]["RunLine"];
-                                        runs: number;
-                                    }[];
-                                    runs: number;
-                                    share: number | null;
-                                };
-                                ends: {
-                                    lost: {
-                                        job: {
-                                            name: string;
-                                            namespace: string;
-                                        };
-                                        newest: components["schemas"]["RunLine"];
-                                        runs: number;
-                                    }[];
-                                    runs: number;
-                                    share: number | null;
-                                };
-                                inputs: {
-                                    lost: {
-                                        job: {
-                                            name: string;
-                                            namespace: string;
-                                        };
-                                        newest: components["schemas"]["RunLine"];
-                                        runs: number;
-                                    }[];
-                                    runs: number;
-                                    share: number | null;
-                                };
-                                orphans: {
-                                    datasets: string[];
-                                    jobs: {
-                                        name: string;
-                                        namespace: string;
-                                    }[];
-                                    runs: components["schemas"]["RunLine"][];
-                                };
-                                outputs: {
-                                    lost: {
-                                        job: {
-                                            name: string;
-                                            namespace: string;
-                                        };
-                                        newest: components["schemas"]["RunLine"];
-                                        runs: number;
-                                    }[];
-                                    runs: number;
-                                    share: number | null;
-                                };
-                            };
-                            counts: {
-                                datasets: number;
-                                jobs: number;
-                                runs: number;
-                            };
-                            failed: components["schemas"]["RunLine"][];
-                            isHealthy: boolean;
-                            late: {
-                                /** Format: date-time */
-                                dueAt: string;
-                                everySeconds: number;
-                                isStopped: boolean;
-                                job: {
-                                    name: string;
-                                    namespace: string;
-                                };
-                                /** Format: date-time */
-                                lastStartedAt: string;
-                                lateSeconds: number;
-                            }[];
-                            lost: components["schemas"]["RunLine"][];
-                            quality: {
-                                assertions: {
-                                    assertion: string;
-                                    column: string;
-                                    success: boolean;
-                                }[];
-                                /** Format: date-time */
-                                at: string;
-                                dataset: string;
-                                run: components["schemas"]["RunLine"];
-                                version: string;
-                            }[];
-                            stopped: {
-                                /** Format: date-time */
-                                dueAt: string;
-                                everySeconds: number;
-                                isStopped: boolean;
-                                job: {
-                                    name: string;
-                                    namespace: string;
-                                };
-                                /** Format: date-time */
-                                lastStartedAt: string;
-                                lateSeconds: number;
-                            }[];
-                        };
+                        "application/json": components["schemas"]["HealthAnswer"];
                     };
                 };
             };
@@ -501,56 +267,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            items: {
-                                added?: {
-                                    name: string;
-                                    type: string;
-                                }[];
-                                assertions?: {
-                                    assertion: string;
-                                    column?: string;
-                                    success: boolean;
-                                }[];
-                                at: string | null;
-                                bytes?: number | null;
-                                changed?: ({
-                                    from: string;
-                                    name: string;
-                                    to: string;
-                                } | string)[];
-                                code?: Record<string, unknown>;
-                                done: string;
-                                files?: number | null;
-                                id?: string;
-                                inputs?: {
-                                    name: string;
-                                    namespace: string;
-                                }[];
-                                job?: {
-                                    name: string;
-                                    namespace: string;
-                                } | null;
-                                metrics?: Record<string, unknown>;
-                                name?: string;
-                                namespace?: string;
-                                outputs?: {
-                                    name: string;
-                                    namespace: string;
-                                }[];
-                                producer?: string;
-                                removed?: {
-                                    name: string;
-                                    type: string;
-                                }[];
-                                rows?: number | null;
-                                run?: components["schemas"]["RunLine"];
-                                runId?: string | null;
-                                version?: string | null;
-                            }[];
-                            next: string | null;
-                            node: string;
-                        };
+                        "application/json": components["schemas"]["HistoryAnswer"];
                     };
                 };
             };
@@ -591,86 +308,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            affected: {
-                                distance: number;
-                                field?: string;
-                                id: string;
-                                job?: string;
-                                jobOwners?: string[];
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                run?: components["schemas"]["RunLine"] | null;
-                                tags?: {
-                                    field: string | null;
-                                    from: {
-                                        field: string | null;
-                                        name: string;
-                                        namespace: string;
-                                    };
-                                    key: string;
-                                    source: string;
-                                    value: string;
-                                }[];
-                                transformation?: string;
-                                type: string;
-                                writtenBy?: components["schemas"]["RunLine"] | null;
-                            }[];
-                            depth: number;
-                            field?: string;
-                            indirect?: {
-                                distance: number;
-                                field: string;
-                                id: string;
-                                job: string;
-                                jobOwners: string[];
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                tags: {
-                                    field: string;
-                                    from: {
-                                        field: null;
-                                        name: string;
-                                        namespace: string;
-                                    };
-                                    key: string;
-                                    source: string;
-                                    value: string;
-                                }[];
-                                transformation: string;
-                                type: string;
-                                writtenBy: components["schemas"]["RunLine"];
-                            }[];
-                            level?: string;
-                            node: string;
-                            untold?: {
-                                distance: number;
-                                id: string;
-                                jobOwners?: string[];
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                run?: components["schemas"]["RunLine"] | null;
-                                tags?: {
-                                    field: null;
-                                    from: {
-                                        field: null;
-                                        name: string;
-                                        namespace: string;
-                                    };
-                                    key: string;
-                                    source: string;
-                                    value: string;
-                                }[];
-                                type: string;
-                                writtenBy?: components["schemas"]["RunLine"] | null;
-                            }[];
-                        };
+                        "application/json": components["schemas"]["ImpactAnswer"];
                     };
                 };
             };
@@ -708,27 +346,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            dueAt: string | null;
-                            everySeconds: number | null;
-                            isLate: boolean;
-                            isStopped: boolean;
-                            lastAt: string | null;
-                            lateSeconds: number | null;
-                            node: string;
-                            reasons: {
-                                distance: number;
-                                job: {
-                                    name: string;
-                                    namespace: string;
-                                };
-                                kind: string;
-                                message: string;
-                                run: components["schemas"]["RunLine"];
-                                /** Format: date-time */
-                                since: string;
-                            }[];
-                        };
+                        "application/json": components["schemas"]["LatenessAnswer"];
                     };
                 };
             };
@@ -764,17 +382,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            items: {
-                                id: string;
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                type: string;
-                                /** Format: date-time */
-                                writtenAt: string;
-                            }[];
-                        };
+                        "application/json": components["schemas"]["NewestAnswer"];
                     };
                 };
             };
@@ -812,40 +420,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            aliases: {
-                                name: string;
-                                namespace: string;
-                            }[];
-                            code: Record<string, unknown>;
-                            description: string | null;
-                            facets: Record<string, unknown>;
-                            failedChecks: number | null;
-                            fields: {
-                                description: string | null;
-                                name: string;
-                                type: string;
-                            }[];
-                            id: string;
-                            integration: string | null;
-                            kind: string;
-                            language: string | null;
-                            links: {
-                                name: string;
-                                url: string;
-                            }[];
-                            name: string;
-                            namespace: string;
-                            owners: string[];
-                            rows: number | null;
-                            run: components["schemas"]["RunLine"] | null;
-                            source: string | null;
-                            sql: string | null;
-                            tags: string[];
-                            type: string;
-                            version: string | null;
-                            writtenAt: string | null;
-                        };
+                        "application/json": components["schemas"]["NodeAnswer"];
                     };
                 };
             };
@@ -885,39 +460,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            datasets: {
-                                id: string;
-                                kind: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                type: string;
-                            }[];
-                            level: string;
-                            node: string;
-                            runs: components["schemas"]["OriginRun"][];
-                            sources: {
-                                name: string;
-                                namespace: string;
-                                versions: string[];
-                            }[];
-                            tags: {
-                                field: string | null;
-                                from: {
-                                    field: string | null;
-                                    name: string;
-                                    namespace: string;
-                                };
-                                id: string;
-                                key: string;
-                                name: string;
-                                namespace: string;
-                                source: string;
-                                value: string;
-                            }[];
-                            version: string | null;
-                        };
+                        "application/json": components["schemas"]["ProvenanceAnswer"];
                     };
                 };
             };
@@ -959,10 +502,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            items: components["schemas"]["RunLine"][];
-                            next: string | null;
-                        };
+                        "application/json": components["schemas"]["Page_RunInfo_"];
                     };
                 };
             };
@@ -998,7 +538,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["RunInFull"];
+                        "application/json": components["schemas"]["RunAnswer"];
                     };
                 };
             };
@@ -1034,7 +574,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["RunLine"];
+                        "application/json": components["schemas"]["RunTree"];
                     };
                 };
             };
@@ -1072,29 +612,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            counts: {
-                                column: number;
-                                description: number;
-                                name: number;
-                                owner: number;
-                                sql: number;
-                                tag: number;
-                            };
-                            items: {
-                                id: string;
-                                isFuzzy: boolean;
-                                kind: string;
-                                matched: string;
-                                name: string;
-                                namespace: string;
-                                owners: string[];
-                                tags: string[];
-                                text: string;
-                                type: string;
-                            }[];
-                            next: string | null;
-                        };
+                        "application/json": components["schemas"]["SearchAnswer"];
                     };
                 };
             };
@@ -1137,40 +655,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            changes: {
-                                /** Format: date-time */
-                                at: string;
-                                /** Format: date-time */
-                                before: string;
-                                detail: string[];
-                                isGone: boolean;
-                                kind: string;
-                                node: string;
-                                other: string | null;
-                                runId: string | null;
-                            }[];
-                            /** Format: date-time */
-                            from: string;
-                            isMore: boolean;
-                            level: string;
-                            node: string;
-                            nodes: Record<string, unknown>;
-                            runs: {
-                                /** Format: date-time */
-                                at: string;
-                                completed: number;
-                                failed: number;
-                                /** Format: date-time */
-                                from: string;
-                                lost: number;
-                                running: number;
-                                /** Format: date-time */
-                                to: string;
-                            }[];
-                            /** Format: date-time */
-                            to: string;
-                        };
+                        "application/json": components["schemas"]["TimelineAnswer"];
                     };
                 };
             };
@@ -1187,102 +672,588 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        ColumnMaker: {
-            code: Record<string, unknown>;
-            inputs: {
-                field: string;
-                id: string;
-                name: string;
-                namespace: string;
-                transformations: {
-                    description: string | null;
-                    isMasking: boolean;
-                    subtype: string;
-                    type: string;
-                }[];
+        AffectedNode: {
+            distance: number;
+            field: string | null;
+            id: string;
+            job: string;
+            jobOwners: string[];
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            run: components["schemas"]["RunSummary"] | null;
+            tags: components["schemas"]["TagInfo"][];
+            transformation: string;
+            /** @enum {string} */
+            type: "job" | "dataset" | "column";
+            writtenBy: components["schemas"]["RunSummary"] | null;
+        };
+        CheckedEntry: {
+            assertions: {
+                [key: string]: unknown;
             }[];
-            job: {
-                name: string;
-                namespace: string;
+            at: string;
+            /** @constant */
+            done: "checked";
+            metrics: {
+                [key: string]: unknown;
             };
+            run: components["schemas"]["RunSummary"] | null;
+            version: string | null;
+        };
+        CodeDifference: {
+            from: string | null;
+            isSourceChanged: boolean;
+            node: string;
+            to: string | null;
+        };
+        CodeLocation: {
+            path?: string | null;
+            repoUrl?: string | null;
+            version?: string | null;
+        };
+        ColumnAnswer: {
+            description: string | null;
+            field: string;
+            made: components["schemas"]["ColumnProducer"][];
+            node: string;
+            tags: components["schemas"]["TagInfo"][];
+            type: string | null;
+        };
+        ColumnEnd: {
+            field: string | null;
+            id: string;
+        };
+        ColumnInput: {
+            field: string;
+            id: string;
+            name: string;
+            namespace: string;
+            transformations: components["schemas"]["TransformationInfo"][];
+        };
+        ColumnProducer: {
+            code: components["schemas"]["CodeLocation"];
+            inputs: components["schemas"]["ColumnInput"][];
+            job: components["schemas"]["Name"];
             language: string | null;
-            run: components["schemas"]["RunLine"];
+            run: components["schemas"]["RunSummary"];
             runs: number;
             source: string | null;
             sql: string | null;
-            task: {
-                name: string;
-                namespace: string;
-            };
+            task: components["schemas"]["Name"];
         };
-        OriginRun: {
-            code: Record<string, unknown>;
-            inputs: {
-                name: string;
-                namespace: string;
-                versions: string[];
-            }[];
-            job: {
-                name: string;
-                namespace: string;
-            };
-            outputs: {
-                name: string;
-                namespace: string;
-                versions: string[];
-            }[];
-            run: components["schemas"]["RunLine"] | null;
+        CompletenessAnswer: {
+            code: components["schemas"]["MeasureResult"];
+            columns: components["schemas"]["MeasureResult"];
+            ends: components["schemas"]["MeasureResult"];
+            inputs: components["schemas"]["MeasureResult"];
+            orphans: components["schemas"]["Orphans"];
+            outputs: components["schemas"]["MeasureResult"];
         };
-        RunInFull: {
-            above?: components["schemas"]["RunLine"][];
-            below?: components["schemas"]["RunInFull"][];
-            code: Record<string, unknown>;
+        DatasetTag: {
+            field: string | null;
+            from: components["schemas"]["FieldRef"];
+            id: string;
+            key: string;
+            name: string;
+            namespace: string;
+            source: string;
+            value: string;
+        };
+        DatasetVersion: {
+            name: string;
+            namespace: string;
+            version: string | null;
+        };
+        DatasetVersions: {
+            name: string;
+            namespace: string;
+            versions: string[];
+        };
+        DescribedField: {
+            description: string | null;
+            name: string;
+            type: string;
+        };
+        DiffAnswer: {
+            added: string[];
+            code: components["schemas"]["CodeDifference"][];
+            edgesAdded: string[][];
+            edgesRemoved: string[][];
+            failed: components["schemas"]["RunInfo"][];
+            level: string;
+            nodes: {
+                [key: string]: components["schemas"]["NamedNode"];
+            };
+            removed: string[];
+            schemas: components["schemas"]["SchemaDifference"][];
+        };
+        FailedChecks: {
+            assertions: {
+                [key: string]: unknown;
+            }[];
+            at: string | null;
+            dataset: string;
+            run: components["schemas"]["RunSummary"] | null;
+            version: string | null;
+        };
+        FailedRun: {
+            causes: components["schemas"]["FailureCause"][];
+            durationMs: number | null;
+            endedAt: string | null;
+            job: components["schemas"]["Name"];
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        FailureCause: {
+            durationMs: number | null;
+            endedAt: string | null;
+            job: components["schemas"]["Name"];
+            message: string | null;
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        Field: {
+            name: string;
+            type: string;
+        };
+        FieldChange: {
+            from: string;
+            name: string;
+            to: string;
+        };
+        FieldRef: {
+            field: string | null;
+            name: string;
+            namespace: string;
+        };
+        GraphAnswer: {
+            columns: components["schemas"]["GraphColumnEdge"][];
+            edges: components["schemas"]["GraphEdge"][];
+            left: components["schemas"]["HiddenNodes"];
+            level: string;
+            node: string;
+            nodes: components["schemas"]["GraphNode"][];
+            reach: components["schemas"]["Reach"];
+            roots: string[];
+            sources: components["schemas"]["JobSources"][];
+        };
+        GraphChange: {
+            at: string;
+            before: string;
+            detail: string[];
+            isGone: boolean;
+            /** @enum {string} */
+            kind: "node" | "input" | "output" | "schema" | "code" | "failed";
+            node: string;
+            other: string | null;
+            runId: string | null;
+        };
+        GraphColumnEdge: {
+            from: components["schemas"]["ColumnEnd"];
+            how: string;
+            isDirect: boolean;
+            to: components["schemas"]["ColumnEnd"];
+        };
+        GraphCounts: {
+            datasets: number;
+            jobs: number;
+            runs: number;
+        };
+        GraphEdge: {
+            from: string;
+            /** @enum {string} */
+            kind: "data" | "control";
+            to: string;
+        };
+        GraphNode: {
+            aliases: components["schemas"]["Name"][];
+            down: number;
+            failedChecks: number | null;
+            fields: components["schemas"]["Field"][];
+            id: string;
+            integration: string | null;
+            isControlOnly: boolean;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            rows: number | null;
+            run: components["schemas"]["RunSummary"] | null;
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            up: number;
+            version: string | null;
+            writtenAt: string | null;
+        };
+        HealthAnswer: {
+            at: string | null;
+            completeness: components["schemas"]["CompletenessAnswer"];
+            counts: components["schemas"]["GraphCounts"];
+            failed: components["schemas"]["FailedRun"][];
+            isHealthy: boolean;
+            late: components["schemas"]["LateJob"][];
+            lost: components["schemas"]["RunSummary"][];
+            quality: components["schemas"]["FailedChecks"][];
+            stopped: components["schemas"]["LateJob"][];
+        };
+        HiddenNodes: {
+            jobs: number;
+        };
+        HistoryAnswer: {
+            items: (components["schemas"]["WrittenEntry"] | components["schemas"]["CheckedEntry"] | components["schemas"]["SchemaEntry"] | components["schemas"]["RanEntry"])[];
+            next: string | null;
+            node: string;
+        };
+        ImpactAnswer: {
+            affected: components["schemas"]["AffectedNode"][];
+            depth: number;
+            field?: string;
+            indirect?: components["schemas"]["AffectedNode"][];
+            level?: string;
+            node: string;
+            untold?: components["schemas"]["AffectedNode"][];
+        };
+        IncompleteJob: {
+            job: components["schemas"]["Name"];
+            newest: components["schemas"]["RunSummary"];
+            runs: number;
+        };
+        JobSources: {
+            inputs: string[];
+            job: string;
+            outputs: string[];
+        };
+        LateJob: {
+            dueAt: string;
+            everySeconds: number;
+            isStopped: boolean;
+            job: components["schemas"]["Name"];
+            lastStartedAt: string | null;
+            lateSeconds: number;
+        };
+        LatenessAnswer: {
+            dueAt: string | null;
+            everySeconds: number | null;
+            isLate: boolean;
+            isStopped: boolean;
+            lastAt: string | null;
+            lateSeconds: number | null;
+            node: string;
+            reasons: components["schemas"]["Reason"][];
+        };
+        Link: {
+            name: string;
+            url: string;
+        };
+        MeasureResult: {
+            lost: components["schemas"]["IncompleteJob"][];
+            runs: number;
+            share: number | null;
+        };
+        Name: {
+            name: string;
+            namespace: string;
+        };
+        NamedNode: {
+            kind: string | null;
+            name: string;
+            namespace: string;
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
+        NewestAnswer: {
+            items: components["schemas"]["NewestDataset"][];
+        };
+        NewestDataset: {
+            id: string;
+            kind: string;
+            name: string;
+            namespace: string;
+            /** @enum {string} */
+            type: "job" | "dataset";
+            writtenAt: string | null;
+        };
+        NodeAnswer: {
+            aliases: components["schemas"]["Name"][];
+            code: components["schemas"]["CodeLocation"];
+            description: string | null;
+            facets: {
+                [key: string]: unknown;
+            };
+            failedChecks: number | null;
+            fields: components["schemas"]["DescribedField"][];
+            id: string;
+            integration: string | null;
+            kind: string;
+            language: string | null;
+            links: components["schemas"]["Link"][];
+            name: string;
+            namespace: string;
+            owners: string[];
+            rows: number | null;
+            run: components["schemas"]["RunSummary"] | null;
+            source: string | null;
+            sql: string | null;
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            version: string | null;
+            writtenAt: string | null;
+        };
+        Orphans: {
+            datasets: string[];
+            jobs: components["schemas"]["Name"][];
+            runs: components["schemas"]["RunSummary"][];
+        };
+        Page_dict_str__Any__: {
+            items: {
+                [key: string]: unknown;
+            }[];
+            next: string | null;
+        };
+        Page_RunInfo_: {
+            items: components["schemas"]["RunInfo"][];
+            next: string | null;
+        };
+        Page_SchemaChange_: {
+            items: components["schemas"]["SchemaChange"][];
+            next: string | null;
+        };
+        ProvenanceAnswer: {
+            datasets: components["schemas"]["ProvenanceDataset"][];
+            level: string;
+            node: string;
+            runs: components["schemas"]["ProvenanceRun"][];
+            sources: components["schemas"]["DatasetVersions"][];
+            tags: components["schemas"]["DatasetTag"][];
+            version: string | null;
+        };
+        ProvenanceDataset: {
+            id: string;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
+        ProvenanceRun: {
+            code: components["schemas"]["CodeLocation"];
+            inputs: components["schemas"]["DatasetVersions"][];
+            job: components["schemas"]["Name"];
+            outputs: components["schemas"]["DatasetVersions"][];
+            run: components["schemas"]["RunSummary"] | null;
+        };
+        RanEntry: {
+            at: string | null;
+            changed: ("code" | "inputs" | "outputs")[];
+            code: components["schemas"]["CodeLocation"];
+            /** @constant */
+            done: "ran";
+            inputs: components["schemas"]["Name"][];
+            outputs: components["schemas"]["Name"][];
+            run: components["schemas"]["RunSummary"];
+        };
+        Reach: {
+            down: number;
+            up: number;
+        };
+        Reason: {
+            distance: number;
+            job: components["schemas"]["Name"];
+            /** @enum {string} */
+            kind: "failed" | "lost" | "running" | "late";
+            message: string | null;
+            run: components["schemas"]["RunSummary"];
+            since: string | null;
+        };
+        RunAnswer: {
+            above: components["schemas"]["RunSummary"][];
+            below: components["schemas"]["RunDetail"][];
+            code: components["schemas"]["CodeLocation"];
             durationMs: number | null;
             endedAt: string | null;
             error: string | null;
-            facets?: Record<string, unknown>;
-            inputs: {
-                name: string;
-                namespace: string;
-                version: string | null;
-            }[];
-            job: {
-                name: string;
-                namespace: string;
+            facets: {
+                [key: string]: unknown;
             };
-            links?: {
-                name: string;
-                url: string;
-            }[];
-            outputs: {
-                name: string;
-                namespace: string;
-                version: string | null;
-            }[];
+            inputs: components["schemas"]["DatasetVersion"][];
+            job: components["schemas"]["Name"];
+            links: components["schemas"]["Link"][];
+            outputs: components["schemas"]["DatasetVersion"][];
             ownId: string | null;
-            parameters: Record<string, unknown>;
-            runId: string;
-            /** Format: date-time */
-            startedAt: string;
-            state: string;
-        };
-        RunLine: {
-            causes?: components["schemas"]["RunLine"][];
-            children?: components["schemas"]["RunLine"][];
-            durationMs: number | null;
-            endedAt: string | null;
-            error?: string | null;
-            hasMore?: boolean;
-            job: {
-                name: string;
-                namespace: string;
+            parameters: {
+                [key: string]: unknown;
             };
-            message?: string | null;
-            ownId?: string | null;
-            parameters?: Record<string, unknown>;
             runId: string;
             startedAt: string | null;
-            state: string;
+            state: components["schemas"]["RunState"];
+        };
+        RunCounts: {
+            at: string;
+            completed: number;
+            failed: number;
+            from: string;
+            lost: number;
+            running: number;
+            to: string;
+        };
+        RunDetail: {
+            code: components["schemas"]["CodeLocation"];
+            durationMs: number | null;
+            endedAt: string | null;
+            error: string | null;
+            inputs: components["schemas"]["DatasetVersion"][];
+            job: components["schemas"]["Name"];
+            outputs: components["schemas"]["DatasetVersion"][];
+            ownId: string | null;
+            parameters: {
+                [key: string]: unknown;
+            };
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        RunInfo: {
+            durationMs: number | null;
+            endedAt: string | null;
+            error: string | null;
+            job: components["schemas"]["Name"];
+            ownId: string | null;
+            parameters: {
+                [key: string]: unknown;
+            };
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        /** @enum {string} */
+        RunState: "NEW" | "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "LOST";
+        RunSummary: {
+            durationMs: number | null;
+            endedAt: string | null;
+            job: components["schemas"]["Name"];
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        RunTree: {
+            children: components["schemas"]["RunTree"][];
+            durationMs: number | null;
+            endedAt: string | null;
+            error: string | null;
+            hasMore: boolean;
+            job: components["schemas"]["Name"];
+            ownId: string | null;
+            parameters: {
+                [key: string]: unknown;
+            };
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        SchemaChange: {
+            added: components["schemas"]["Field"][];
+            at: string;
+            changed: components["schemas"]["FieldChange"][];
+            id: string;
+            job: components["schemas"]["Name"] | null;
+            name: string;
+            namespace: string;
+            producer: string | null;
+            removed: components["schemas"]["Field"][];
+            runId: string | null;
+        };
+        SchemaDifference: {
+            added: string[];
+            node: string;
+            removed: string[];
+        };
+        SchemaEntry: {
+            added: components["schemas"]["Field"][];
+            at: string;
+            changed: components["schemas"]["FieldChange"][];
+            /** @constant */
+            done: "schema";
+            id: string;
+            job: components["schemas"]["Name"] | null;
+            name: string;
+            namespace: string;
+            producer: string | null;
+            removed: components["schemas"]["Field"][];
+            runId: string | null;
+        };
+        SearchAnswer: {
+            counts: components["schemas"]["SearchCounts"];
+            items: components["schemas"]["SearchHit"][];
+            next: string | null;
+        };
+        SearchCounts: {
+            column: number;
+            description: number;
+            name: number;
+            owner: number;
+            sql: number;
+            tag: number;
+        };
+        SearchHit: {
+            id: string;
+            isFuzzy: boolean;
+            kind: string;
+            matched: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            tags: string[];
+            text: string;
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
+        TagInfo: {
+            field: string | null;
+            from: components["schemas"]["FieldRef"];
+            key: string;
+            source: string;
+            value: string;
+        };
+        TimelineAnswer: {
+            changes: components["schemas"]["GraphChange"][];
+            from: string;
+            isMore: boolean;
+            level: string;
+            node: string;
+            nodes: {
+                [key: string]: components["schemas"]["TypedName"];
+            };
+            runs: components["schemas"]["RunCounts"][];
+            to: string;
+        };
+        TransformationInfo: {
+            description: string | null;
+            isMasking: boolean;
+            subtype: string | null;
+            type: string;
+        };
+        TypedName: {
+            name: string;
+            namespace: string;
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
+        WrittenEntry: {
+            at: string;
+            bytes: number | null;
+            /** @constant */
+            done: "wrote";
+            files: number | null;
+            rows: number | null;
+            run: components["schemas"]["RunSummary"];
+            version: string | null;
         };
     };
     responses: never;

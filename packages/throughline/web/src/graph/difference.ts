@@ -122,7 +122,7 @@ export function changesOf(told: DiffAnswer): Change[] {
       key: `code ${each.node}`,
       mark: "changed" as const,
       ...about(each.node),
-      detail: `code ${(each.from as string | null)?.slice(0, 7) ?? "unknown"} → ${(each.to as string | null)?.slice(0, 7) ?? "unknown"}`,
+      detail: `code ${(each.from)?.slice(0, 7) ?? "unknown"} → ${(each.to)?.slice(0, 7) ?? "unknown"}`,
     })),
     ...told.failed.map((run) => ({
       key: `failed ${run.runId}`,

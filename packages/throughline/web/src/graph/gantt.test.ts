@@ -6,14 +6,14 @@ const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, "0")}
 function run(name: string, from: number | null, to: number | null, others: object = {}): RunTree {
   return {
     runId: name, job: { namespace: "n", name }, state: to === null ? "RUNNING" : "COMPLETED",
-    startedAt: from === null ? null : at(from), endedAt: to === null ? null : at(to), durationMs: null, children: [], ...others,
+    startedAt: from === null ? null : at(from), endedAt: to === null ? null : at(to), durationMs: null, ownId: null, parameters: {}, error: null, hasMore: false, children: [], ...others,
   };
 }
 
 const NOW = Date.parse(at(20));
 
 test("each run is a bar below the run that started it, in the order of the answer", () => {
-  const tree = run("dag", 0, 10, { children: [run("a", 0, 4, { children: [run("q", 1, 3)] }), run("b", 5, 10, { children: undefined })] });
+  const tree = run("dag", 0, 10, { children: [run("a", 0, 4, { children: [run("q", 1, 3)] }), run("b", 5, 10)] });
   const { rows, length } = ganttOf(tree, NOW);
   expect(length).toBe(600_000);
   expect(rows.map((row) => [row.run.runId, row.depth, row.left, row.width])).toEqual([["dag", 0, 0, 100], ["a", 1, 0, 40], ["q", 2, 10, 20], ["b", 1, 50, 50]]);

@@ -27,7 +27,7 @@ export function ganttOf(root: RunTree, now: number): Gantt {
   for (let each = open.pop(); each; each = open.pop()) {
     flat.push({ ...each, span: spanOf(each.run, now) });
     const { depth } = each;
-    open.push(...(each.run.children ?? []).map((run) => ({ run, depth: depth + 1 })).reverse());
+    open.push(...each.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
   }
   const spans = flat.map((each) => each.span).filter((span) => span !== null);
   const begin = Math.min(...spans.map(([from]) => from));

@@ -5,12 +5,12 @@ import type { NodeId } from "./types";
 
 type Entry = Answer<"impact">["affected"][number];
 
-const job = (name: string, distance: number, owners: string[] = []): Entry => ({
-  id: `job:n:${name}`, type: "job", kind: "task", namespace: "n", name, distance, owners,
-  run: { runId: "1", state: "COMPLETED", startedAt: null, endedAt: null, durationMs: null, job: { namespace: "n", name } },
-}); // prettier-ignore
 const table = (name: string, distance: number, others: Partial<Entry> = {}): Entry => ({
-  id: `dataset:n:${name}`, type: "dataset", kind: "table", namespace: "n", name, distance, owners: [], jobOwners: [], tags: [], writtenBy: null, ...others,
+  id: `dataset:n:${name}`, type: "dataset", kind: "table", namespace: "n", name, distance, owners: [], jobOwners: [], tags: [], run: null, writtenBy: null, field: null, transformation: "", job: "", ...others,
+}); // prettier-ignore
+const job = (name: string, distance: number, owners: string[] = []): Entry => ({
+  ...table(name, distance), id: `job:n:${name}`, type: "job", kind: "task", owners,
+  run: { runId: "1", state: "COMPLETED", startedAt: null, endedAt: null, durationMs: null, job: { namespace: "n", name } },
 }); // prettier-ignore
 const tag = (field: string | null) => ({ key: "pii", value: "true", source: "", field, from: { namespace: "n", name: "a", field: null } });
 const column = (name: string, field: string, distance: number): Entry => ({
@@ -24,8 +24,6 @@ test("what is reached has the owners of the job that writes it where it has none
   expect([raw?.owners, raw?.isByJob, raw?.tags, raw?.isPii]).toEqual([["bob"], true, ["pii (mail)"], true]);
   expect([lone?.owners, lone?.isByJob, lone?.run]).toEqual([[], false, null]);
   expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii"], "raw", "db"]);
-  const other = reachedOf([{ ...table("x", 1), jobOwners: undefined }, { ...column("x", "y", 1), field: undefined, transformation: undefined }]);
-  expect(other.map((each) => [each.owners, each.field, each.how])).toEqual([[[], null, ""], [[], null, ""]]);
 });
 
 test("each owner has what is theirs, the one with most first, and what nobody owns is last", () => {

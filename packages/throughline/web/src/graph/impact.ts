@@ -34,19 +34,17 @@ export interface OwnerGroup {
   reached: Reached[];
 }
 
-type Entry = Told["affected"][number] | NonNullable<Told["indirect"]>[number] | NonNullable<Told["untold"]>[number];
+type Entry = Told["affected"][number];
 
 export function reachedOf(told: readonly Entry[]): Reached[] {
   return told.map((each, place) => {
     const { title, above } = parts(each.name, each.type === "job" ? "job" : "dataset");
-    const tags = each.tags ?? [];
-    const jobOwners = each.jobOwners ?? [];
+    const { tags, jobOwners, field } = each;
     const isByJob = each.owners.length === 0 && jobOwners.length > 0;
-    const field = "field" in each ? (each.field ?? null) : null;
     return {
       key: `${each.id} ${field ?? ""} ${place}`,
       id: each.id as NodeId,
-      type: each.type as Reached["type"],
+      type: each.type,
       kind: each.kind,
       title,
       above,
@@ -57,8 +55,8 @@ export function reachedOf(told: readonly Entry[]): Reached[] {
       isByJob,
       tags: field === null ? datasetTags(tags) : columnTags(tags),
       isPii: tags.some(isPii),
-      how: "transformation" in each ? said(each.transformation ?? "") : "",
-      run: ("run" in each ? each.run : null) ?? each.writtenBy ?? null,
+      how: said(each.transformation),
+      run: each.run ?? each.writtenBy,
     };
   });
 }

@@ -11,7 +11,7 @@ const PENS: Pens = {
   measure: (text, size) => text.length * size * 0.5,
 };
 const NODES = merge([answer("a", "a>j", "j>b")]).nodes;
-const RUN = { runId: "1", state: "COMPLETED", startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: 4_200, job: { namespace: "n", name: "j" } };
+const RUN = { runId: "1", state: "COMPLETED" as const, startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: 4_200, job: { namespace: "n", name: "j" } };
 
 function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
   const known = { ...NODES.get(id(name)), ...node } as LineageNode;
@@ -40,8 +40,8 @@ describe("the picture", () => {
   });
 
   test("says of a node what is wrong with it, or that nothing is known", () => {
-    const svg = svgOf([placed("a", 0, { failedChecks: 2 }), placed("j", 300), placed("j", 600, { run: { ...RUN, state: "ODD", durationMs: null, startedAt: null } })]);
-    for (const text of ["2 failed", "only read", "table · n", "never ran", "odd"]) expect(svg).toContain(`>${text}</text>`);
+    const svg = svgOf([placed("a", 0, { failedChecks: 2 }), placed("j", 300), placed("j", 600, { run: { ...RUN, state: "NEW", durationMs: null, startedAt: null } })]);
+    for (const text of ["2 failed", "only read", "table · n", "never ran", "new"]) expect(svg).toContain(`>${text}</text>`);
     expect(svg).toMatch(/fill="#bad">2 failed/);
   });
 

@@ -116,7 +116,7 @@ function put<T>(lists: Map<string, T[]>, key: string, ...values: T[]): void {
 function commitsOf(entries: readonly Upstream[]): CodePlace[] {
   const found = new Map<string, CodePlace>();
   for (const { code } of entries) {
-    const place = code as CodePlace;
+    const place = code;
     if (codeText(place)) found.set(JSON.stringify([place.repoUrl, place.path, place.version]), place);
   }
   return [...found.values()];
@@ -151,7 +151,7 @@ export function unknownsOf(told: ProvenanceAnswer): string[] {
   const runs = told.runs.filter((each) => each.run !== null);
   const ids = new Set(runs.map((each) => each.run?.runId));
   const bare = told.runs.length - runs.length;
-  const noCode = runs.filter((each) => !(each.code as CodePlace).version).length;
+  const noCode = runs.filter((each) => !(each.code).version).length;
   const inputs = told.runs.flatMap((each) => each.inputs);
   const outputs = runs.flatMap((each) => each.outputs);
   const unread = inputs.filter((each) => each.versions.length === 0).length;
@@ -170,7 +170,7 @@ export function unknownsOf(told: ProvenanceAnswer): string[] {
 /** 12 runs of 4 jobs, 2 commits, from 3 sources. */
 export function provenanceLine(told: ProvenanceAnswer): string {
   const jobs = new Set(told.runs.map((each) => `${each.job.namespace} ${each.job.name}`)).size;
-  const commits = new Set(told.runs.map((each) => (each.code as CodePlace).version).filter(Boolean)).size;
+  const commits = new Set(told.runs.map((each) => (each.code).version).filter(Boolean)).size;
   return [`${plural(told.runs.length, "run")} of ${plural(jobs, "job")}`, commits > 0 && plural(commits, "commit"), `from ${plural(told.sources.length, "source")}`].filter(Boolean).join(" · ");
 }
 

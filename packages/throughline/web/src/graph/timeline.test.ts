@@ -3,7 +3,7 @@ import { barsOf, beginOf, lineOf, marksOn, sentence, ticksOf, timeAt, type TimeC
 
 const [JOB, WEATHER] = ["job:n:dag.prepare", "dataset:n:db.weather"];
 
-function change(day: number, kind: string, others: Partial<TimeChange> = {}): TimeChange {
+function change(day: number, kind: TimeChange["kind"], others: Partial<TimeChange> = {}): TimeChange {
   const at = `2026-01-${String(day).padStart(2, "0")}T02:30:00Z`;
   return { kind, isGone: false, at, before: at.replace("02:30", "02:00"), node: JOB, other: null, runId: "r", detail: [], ...others };
 }
@@ -46,7 +46,7 @@ test("changes are marks that lead from before the first to after the last of the
 });
 
 test("what is near is one mark, which says the most telling first", () => {
-  const many = ["node", "schema", "failed", "input"].map((kind) => change(3, kind, { other: kind === "input" ? WEATHER : null }));
+  const many = (["node", "schema", "failed", "input"] as const).map((kind) => change(3, kind, { other: kind === "input" ? WEATHER : null }));
   const marks = marksOn({ ...TOLD, changes: [change(3, "code", { at: "2026-01-03T03:00:00Z" }), ...many] });
   expect(marks).toHaveLength(1);
   expect(marks[0]).toMatchObject({ tone: "came", at: "2026-01-03T03:00:00Z", before: "2026-01-03T02:00:00Z" });

@@ -6,7 +6,7 @@ export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name
 
 /** An answer around a node: lower-case j… are jobs, `~` is a control edge. */
 export function answer(root: string, ...edges: string[]): GraphAnswer {
-  const pairs = edges.map((edge) => ({ ends: edge.split(/[>~]/) as [string, string], kind: edge.includes("~") ? "control" : "data" }));
+  const pairs = edges.map((edge) => ({ ends: edge.split(/[>~]/) as [string, string], kind: edge.includes("~") ? ("control" as const) : ("data" as const) }));
   const names = [...new Set([root, ...pairs.flatMap((pair) => pair.ends)])];
   const data = pairs.filter((pair) => pair.kind === "data");
   return {

@@ -14,7 +14,7 @@ import { placesOf } from "../../graph/expression";
 import { addressOfHit } from "../../graph/found";
 import { columnOf } from "../../graph/lit";
 import { foundOf, impactOf } from "../../graph/places";
-import { codeText, type CodePlace } from "../../graph/repository";
+import { codeText } from "../../graph/repository";
 import { columnTags } from "../../graph/tags";
 import { isDirect, waysOf } from "../../graph/transformation";
 import { formatView, type View } from "../../graph/view";
@@ -82,7 +82,7 @@ function Made({ told, view }: { told: Told; view: View }): ReactNode {
 
 function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: View }): ReactNode {
   const { job, run, runs, inputs } = maker;
-  const code = maker.code as CodePlace;
+  const code = maker.code;
   const direct = inputs.filter((each) => isDirect(each.transformations));
   const deciding = inputs.filter((each) => !isDirect(each.transformations));
   const { title, above } = parts(maker.task.name, "job");

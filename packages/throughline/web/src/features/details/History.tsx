@@ -14,9 +14,10 @@ type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
 
 /** Entries of one kind from a node's history, once they are there. */
-function useHistory(node: string, at: string | null, done: string): { entries: Entry[]; isMore: boolean } | null {
+function useHistory<Done extends Entry["done"]>(node: string, at: string | null, done: Done): { entries: Extract<Entry, { done: Done }>[]; isMore: boolean } | null {
   const { data } = useAnswer("history", { node, asOf: at, limit: SHOWN });
-  return data ? { entries: data.items.filter((each) => each.done === done), isMore: (data.next as unknown) !== null } : null;
+  const isOfKind = (entry: Entry): entry is Extract<Entry, { done: Done }> => entry.done === done;
+  return data ? { entries: data.items.filter(isOfKind), isMore: data.next !== null } : null;
 }
 
 /** A link to the run that an entry comes from. */
@@ -59,22 +60,22 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
       {drift && drift.entries.length > 0 && <h3>Changes</h3>}
       <ul className="entries">
         {drift?.entries.map((each) => (
-          <li key={`${each.at ?? ""} ${each.runId ?? ""}`}>
+          <li key={`${each.at} ${each.runId ?? ""}`}>
             <span className="entry-line muted">
               <Ago at={each.at} />
               {each.runId && each.job && <RunOf runId={each.runId} job={each.job.name} view={view} />}
             </span>
-            {each.added?.map((field) => (
+            {each.added.map((field) => (
               <code key={`+${field.name}`}>
                 + {field.name}: {field.type}
               </code>
             ))}
-            {each.removed?.map((field) => (
+            {each.removed.map((field) => (
               <code key={`-${field.name}`}>
                 − {field.name}: {field.type}
               </code>
             ))}
-            {each.changed?.map((field) => typeof field !== "string" && (
+            {each.changed.map((field) => (
               <code key={`~${field.name}`}>
                 {field.name}: {field.from} → {field.to}
               </code>
@@ -96,7 +97,7 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
     <>
       <ul className="entries">
         {written.entries.map((each) => (
-          <li key={`${each.version ?? ""} ${each.run?.runId ?? ""}`}>
+          <li key={`${each.version ?? ""} ${each.run.runId}`}>
             <span className="entry-line">
               <code className="clip" title={each.version ?? ""}>
                 {each.version}
@@ -104,8 +105,8 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
               <Ago at={each.at} />
             </span>
             <span className="entry-line muted">
-              {each.rows != null && <span className="whole">{plural(each.rows, "row")}</span>}
-              {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
+              {each.rows !== null && <span className="whole">{plural(each.rows, "row")}</span>}
+              <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />
             </span>
           </li>
         ))}
@@ -123,12 +124,12 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
   return (
     <ul className="entries">
       {checked.entries.map((each) => (
-        <li key={`${each.at ?? ""} ${each.run?.runId ?? ""}`}>
+        <li key={`${each.at} ${each.run?.runId ?? ""}`}>
           <span className="entry-line">
             <Ago at={each.at} />
             {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
           </span>
-          {each.assertions?.map((assertion, place) => (
+          {each.assertions.map((assertion, place) => (
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
               <Icon name={assertion.success ? "done" : "fail"} />
               {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}

@@ -9,7 +9,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
-import { codeText, type CodePlace } from "../../graph/repository";
+import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, quoted } from "../../graph/words";
 import { Became } from "./Became";
@@ -29,7 +29,7 @@ export function jobTabs(node: NodeAnswer, view: View): Tab[] {
 }
 
 function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
-  const code = node.code as CodePlace;
+  const code = node.code;
   return (
     <>
       {node.description && <p className="wrap">{node.description}</p>}

@@ -27,9 +27,9 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   if (!run) return <p className="waiting">Asking …</p>;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
-    { id: "below", title: "Its runs", count: run.below?.length ?? 0, content: () => <RunGantt runId={run.runId} view={view} /> },
+    { id: "below", title: "Its runs", count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },
     { id: "events", title: "Events", content: () => <Events runId={run.runId} /> },
-    { id: "facets", title: "Facets", content: () => <Facets facets={run.facets ?? {}} /> },
+    { id: "facets", title: "Facets", content: () => <Facets facets={run.facets} /> },
   ];
   const { title, above } = parts(run.job.name, "job");
   return (
@@ -48,7 +48,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
         <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
           The job, with all of its runs
         </Link>
-        <OutLinks links={run.links ?? []} />
+        <OutLinks links={run.links} />
       </div>
       <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
     </>
@@ -57,7 +57,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
 
 function About({ run, view }: { run: Run; view: View }): ReactNode {
   const parameters = Object.entries(run.parameters);
-  const card = cardCommand(run.facets ?? {});
+  const card = cardCommand(run.facets);
   return (
     <>
       {view.at && <p className="muted">The run as it is now, not as of {moment(view.at)}.</p>}
@@ -65,20 +65,20 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
       <Facts
         facts={[
           ["State", <RunState key="state" state={run.state} />],
-          ["Started", (run.startedAt as string | null) && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
+          ["Started", run.startedAt !== null && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
           ["Took", run.durationMs !== null && duration(run.durationMs)],
           ["Code", codeText(run.code) && <CodeLink code={run.code} />],
           ["Id in the orchestrator", run.ownId && <span className="wrap">{run.ownId}</span>],
         ]}
       />
-      {run.above && run.above.length > 0 && (
+      {run.above.length > 0 && (
         <>
           <h3>Part of</h3>
           <ul className="entries">
             {run.above.map((each, place) => (
               <li key={each.runId} className="entry-line">
                 <RunLink run={each} view={view} />
-                <span className="muted">{place === (run.above?.length ?? 0) - 1 ? "root" : "parent"}</span>
+                <span className="muted">{place === run.above.length - 1 ? "root" : "parent"}</span>
               </li>
             ))}
           </ul>

@@ -27,7 +27,7 @@ export default function ProvenancePage(): ReactNode {
   const trouble = troubleOf(answer);
   const id = data?.node ?? node;
   const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
-  const versions = useMemo(() => (history?.items ?? []).filter((each) => each.done === "wrote" && each.version), [history]);
+  const versions = useMemo(() => (history?.items ?? []).flatMap((each) => (each.done === "wrote" && each.version ? [each] : [])), [history]);
   const tree = useMemo(() => data && originTree(data), [data]);
   const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
   const command = ["throughline provenance", quoted(id), version && `--version ${quoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");

@@ -18,15 +18,16 @@ interface Entry {
 
 const jobId = (job: { namespace: string; name: string }) => `job:${job.namespace}:${job.name}`;
 
-function ofRuns(runs: Health["failed"]): Entry[] {
+function ofRuns(runs: (Health["failed"][number] | Health["lost"][number])[]): Entry[] {
   return runs.map((run) => {
-    const cause = run.causes?.[0] ?? run;
+    const failure = "causes" in run ? run.causes[0] : undefined;
+    const cause = failure ?? run;
     const where = cause.job.name === run.job.name ? "" : `${parts(cause.job.name, "job").title}: `;
     return {
       key: run.runId,
       name: run.job.name,
       href: addressOf(jobId(cause.job), { open: `run:${cause.runId}` }),
-      about: cause.message ? `${where}${cause.message}` : where.slice(0, -2),
+      about: failure?.message ? `${where}${failure.message}` : where.slice(0, -2),
       at: run.endedAt ?? run.startedAt,
     };
   });

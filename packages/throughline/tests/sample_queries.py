@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from throughline.api.document.sample import run_id
 from throughline.api.versions import Versions
 from throughline.projection.live import Live
 from throughline.spec import JobRef
+
+from .sample import run_id
 
 _TABLE = "dataset:hive://lake:9083:shop.orders"
 _LOAD = "job:shop:shop_daily.load.append"

@@ -1,4 +1,4 @@
-"""A small lineage of everything that answers can show: what the examples of the API document ask.
+"""A small lineage of everything that answers can show: what tests query.
 
 A shop's nightly pipeline on 21 November 2025: files are loaded into a table by a Spark query of a
 task, a report is made of it, a model is trained. A load failed once, a check did not pass, and one

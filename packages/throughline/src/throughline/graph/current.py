@@ -1,0 +1,75 @@
+"""The graph of a state, built once until its next event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TypeVar
+
+from throughline.errors import ConfigError
+from throughline.graph.column_graph import ColumnGraph
+from throughline.graph.edges import Latest, LevelGraph
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.projection import State
+
+Answer = TypeVar("Answer")
+
+
+def level_of(text: str) -> Level:
+    """Return the level with a name.
+
+    Raises:
+        ConfigError: there is no such level.
+    """
+    try:
+        return Level[text.upper()]
+    except KeyError:
+        names = ", ".join(level.name.lower() for level in reversed(Level))
+        raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
+
+
+def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
+    """Cache a function of a state until the next event."""
+
+    @wraps(compute)
+    def cached(state: State) -> Answer:
+        if compute not in state.derived:
+            state.derived[compute] = compute(state)
+        answer: Answer = state.derived[compute]
+        return answer
+
+    return cached
+
+
+def graph_of(state: State, level: Level) -> LevelGraph:
+    """Return the graph of the effective runs at a level; built once until the next event."""
+    return _GRAPHS[level](state)
+
+
+def _built(level: Level, state: State) -> LevelGraph:
+    known = generations_of(state)
+    return LevelGraph.build(known, level, known.present)
+
+
+_GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
+
+
+def latest_of(state: State) -> Latest:
+    """Return the graph of the latest run of every job, as in Marquez."""
+    return Latest(generations_of(state))
+
+
+def generations_of(state: State) -> Generations:
+    """Return the effective runs (generations) of a state, up to its newest event."""
+    known = state.generations
+    if not isinstance(known, Generations):
+        known = state.generations = Generations(state)
+    known.refresh()
+    return known
+
+
+@once_an_event
+def column_graph_of(state: State) -> ColumnGraph:
+    """Return the column lineage of the latest run of every job, as in Marquez's graph."""
+    return ColumnGraph.current(generations_of(state))
