@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -208,9 +209,13 @@ def test_admission_serves_many_client_threads(live: CountedLive, serving: Servin
      ("waiting_queries", "1.5", 0), ("running_queries", "100000", 1)],
 )  # fmt: skip
 def test_invalid_limit_is_rejected(setting: str, text: str, least: int) -> None:
-    expected = f"{setting}: received '{text}', expected a whole number from {least} to 10000"
-    with pytest.raises(ConfigError, match=expected):
-        resolve({}, {f"THROUGHLINE_{setting.upper()}": text})
+    variable = f"THROUGHLINE_{setting.upper()}"
+    expected = (
+        f"{setting} (environment variable {variable}): received '{text}',"
+        f" expected a whole number from {least} to 10000"
+    )
+    with pytest.raises(ConfigError, match=re.escape(expected)):
+        resolve({}, {variable: text})
 
 
 def test_server_applies_limits_from_settings(

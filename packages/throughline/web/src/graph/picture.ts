@@ -3,7 +3,7 @@ import type { Mark } from "./difference";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
 import { linePath } from "./route";
-import type { LineageNode } from "./types";
+import type { LineageNode, RunLine } from "./types";
 import { duration, moment, parts, short } from "./words";
 
 /** A node as the graph draws it; a line names its ends' handles as `in:column`. */
@@ -45,7 +45,7 @@ const ROW = 28;
 const FIRST_ROW = 122;
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'.replaceAll('"', "'");
 const MONO = "ui-monospace, Menlo, Consolas, monospace";
-const STATES: Record<string, Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
+const STATES: Record<RunLine["state"], Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
 const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed: ["Gone", "bad"], changed: ["Changed", "warn"] };
 
 /** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
@@ -148,7 +148,7 @@ class Drawing {
     if (!node.run) return facts("never ran", "muted", "");
     const { state, durationMs, startedAt } = node.run;
     const took = durationMs === null ? "" : ` ${duration(durationMs)}`;
-    return facts(`${state.toLowerCase()}${took}`, STATES[state] ?? "muted", time(startedAt));
+    return facts(`${state.toLowerCase()}${took}`, STATES[state], time(startedAt));
   }
 
   line(line: PictureLine, boxes: Boxes): string {
