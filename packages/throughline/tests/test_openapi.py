@@ -83,7 +83,12 @@ def test_every_field_of_every_response_has_a_type(app: FastAPI) -> None:
     assert set(untyped) == _AS_REPORTED
 
 
-_AS_REPORTED = {"EventInfo.eventType", "EventInfo.eventTime", "EventInfo.producer", "Error.errors[]"}
+_AS_REPORTED = {
+    "EventInfo.eventType",
+    "EventInfo.eventTime",
+    "EventInfo.producer",
+    "Error.errors[]",
+}
 """Fields that pass on what a producer sent, whatever its type; and the errors of each event."""
 
 
