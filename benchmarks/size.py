@@ -1,0 +1,111 @@
+"""Print the size and readability figures of throughline (see docs/decisions/0010-size.md).
+
+Usage: python benchmarks/size.py
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent / "packages" / "throughline"
+EVENT_TO_EDGE = (
+    "spec/event.py",
+    "spec/parse.py",
+    "identity/names.py",
+    "identity/classes.py",
+    "log/store.py",
+    "projection/live.py",
+    "projection/apply.py",
+    "projection/state.py",
+    "graph/run_edges.py",
+    "graph/generations.py",
+    "graph/edges.py",
+)
+"""The files in which an event becomes an edge, from its JSON to the graph at a level."""
+
+_RIDDLE = re.compile(r"(What|Who|Whether|How)\b")
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def main() -> None:
+    """Write one figure a line."""
+    source = sorted((PACKAGE / "src").rglob("*.py"))
+    tests = sorted((PACKAGE / "tests").rglob("*.py"))
+    trees = [ast.parse(path.read_text()) for path in source]
+    public = [node for tree in trees for node in _public(tree)]
+    documented = [text for node in public if (text := ast.get_docstring(node))]
+    code, test_code = _lines(source), _lines(tests)
+    figures = {
+        "lines of source": f"{code:,}",
+        "files in which an event becomes an edge": len(_existing(EVENT_TO_EDGE)),
+        "`dict[str, Any]` in signatures": sum(_untyped(tree) for tree in trees),
+        "docstrings starting with What, Who, Whether or How": sum(
+            bool(_RIDDLE.match(text)) for tree in trees for text in _docstrings(tree)
+        ),
+        "public definitions with a docstring": f"{len(documented) / len(public):.1%}",
+        "`monkeypatch.setattr` in tests": sum(
+            path.read_text().count("monkeypatch.setattr") for path in tests
+        ),
+        "lines of tests per line of source": f"{test_code / code:.2f}",
+    }
+    for name, figure in figures.items():
+        sys.stdout.write(f"{figure:>8}  {name}\n")
+
+
+def _lines(paths: list[Path]) -> int:
+    return sum(len(path.read_text().splitlines()) for path in paths)
+
+
+def _existing(names: tuple[str, ...]) -> list[Path]:
+    """Return the files; a renamed one is an error, so that the list stays true."""
+    paths = [PACKAGE / "src" / "throughline" / name for name in names]
+    if missing := [str(path) for path in paths if not path.is_file()]:
+        raise SystemExit(f"benchmarks/size.py: EVENT_TO_EDGE names missing files: {missing}")
+    return paths
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, _Documented) and (text := ast.get_docstring(node)):
+            yield text
+
+
+def _public(tree: ast.Module) -> Iterator[_Documented]:
+    """Yield a module and its public classes, functions and methods, without special methods."""
+    yield tree
+    open_: list[ast.stmt] = list(tree.body)
+    while open_:
+        node = open_.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_") or _is_overload(node):
+                continue
+            yield node
+            if isinstance(node, ast.ClassDef):
+                open_ += node.body
+
+
+def _is_overload(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
+
+
+def _untyped(tree: ast.Module) -> int:
+    """Count the functions with `dict[str, Any]` in their parameters or result."""
+    functions = (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return sum("dict[str, Any]" in f"{_hints(function)}" for function in functions)
+
+
+def _hints(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    hints = [argument.annotation for argument in every] + [function.returns]
+    return [ast.unparse(hint) for hint in hints if hint is not None]
+
+
+if __name__ == "__main__":
+    main()
