@@ -65,5 +65,5 @@ def test_what_datazone_took_and_could_not_process_is_told_in_the_log(
     forwarding.start()
     told = said.get(timeout=60)
     forwarding.stop()
-    assert told == f"catalog took 1 event that it could not process: {server.taken[0].id}"
+    assert told == f"catalog could not process 1 accepted event: {server.taken[0].id}"
     live.log.close()

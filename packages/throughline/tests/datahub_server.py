@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from throughline.deliver import Forwarder
+from throughline.deliver.context import engine_of
 from throughline.deliver.datahub import DataHub, DataHubConfig
 from throughline.deliver.forwarder import Backoff
-from throughline.deliver.known import engine_of
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
 from throughline.projection.live import Batch, Live
 

@@ -1,4 +1,4 @@
-"""Events brought to a backend that keeps what it is sent, as real forwarders bring them."""
+"""Deliver events to a recording backend by real forwarders."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
 from throughline.deliver import Delivery, Forwarder
+from throughline.deliver.payloads import payloads
 from throughline.deliver.rewrite import Rewriting
-from throughline.deliver.rewritten import bodies
 from throughline.errors import EventError
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
@@ -23,25 +23,25 @@ from throughline.projection.live import Batch, Live
 Json = dict[str, Any]
 
 
-class Kept:
-    """A backend that keeps the bodies it is sent."""
+class RecordingBackend:
+    """A backend that records the payloads it receives."""
 
     def __init__(self, rewriting: Rewriting) -> None:
         self.rewriting = rewriting
-        self.bodies: list[Json] = []
+        self.payloads: list[Json] = []
 
     def send(self, delivery: Delivery) -> None:
-        """Keep what is sent of an event."""
-        self.bodies += bodies(delivery, self.rewriting)
+        """Record the payloads of an event."""
+        self.payloads += payloads(delivery, self.rewriting)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False) -> list[Json]:
-    """What a backend is sent of events: of each as it comes, or once all are there."""
-    live, kept = Live(EventLog("sqlite://")), Kept(rewriting)
-    forwarder = Forwarder("kept", kept, live)
+    """Return the payloads of events, delivered after each event or after all of them."""
+    live, backend = Live(EventLog("sqlite://")), RecordingBackend(rewriting)
+    forwarder = Forwarder("kept", backend, live)
     for event in events:
         try:
             live.ingest(Batch([entry_of(orjson.dumps(event))]))
@@ -50,21 +50,21 @@ def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False)
         if not at_once:
             forwarder.drain()
     forwarder.drain()
-    assert not forwarder.refused
+    assert not forwarder.rejected
     forwarder.stop()
     live.log.close()
-    return kept.bodies
+    return backend.payloads
 
 
 @cache
 def pipeline() -> tuple[Json, ...]:
-    """All events of this repository's pipeline (`./run demo` of two months, twice), by time."""
+    """Return all events of this repository's pipeline (two months, twice), by time."""
     with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
         return tuple(json.loads(line) for line in lines)
 
 
 def events_of(*paths: Path) -> list[Json]:
-    """The events of JSON Lines."""
+    """Return the events of JSON Lines files."""
     lines = (line for path in paths for line in path.read_text().splitlines())
     return [json.loads(line) for line in lines if line.strip()]
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from throughline.deliver import Forwarder, standings_answer
+from throughline.deliver import Forwarder, delivery_status_answer
 from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.http import HttpConfig
@@ -213,7 +213,7 @@ def test_marquez_finds_a_silent_parent_and_a_late_one(
     with _marquez(live, server.answer) as forwarder:
         _take(live, build, *(events[at] for at in order))
         forwarder.drain()
-        assert not forwarder.refused
+        assert not forwarder.rejected
     names = {run[-1]: name for run, (_, name) in server.jobs.items()}
     assert names == {
         "0": "dag",
@@ -245,7 +245,7 @@ def test_marquez_shows_a_run_as_it_was_in_whatever_order_its_events_came(
             if is_late:
                 forwarder.drain()
         forwarder.drain()
-        assert not forwarder.refused
+        assert not forwarder.rejected
     (run,) = server.runs.values()
     started, ended = (_second(each["eventTime"]) for each in (start, end))
     assert run == {"state": "FAILED", "startedAt": started, "endedAt": ended}
@@ -259,7 +259,7 @@ def test_marquez_takes_what_it_would_refuse_as_it_came(live: Live, build: Any) -
     with _marquez(live, server.answer) as forwarder:
         _take(live, build, event)
         assert forwarder.drain() == 1
-        assert not forwarder.refused
+        assert not forwarder.rejected
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_what_a_server_has_no_time_for_comes_again_whole_and_in_order(
         for run in ("a", "b", "c"):
             _take(live, build, build.run("COMPLETE", run, "f.j", "08:00:00"))
         assert forwarder.drain_patiently() in (2, 3)
-        assert not forwarder.refused
+        assert not forwarder.rejected
     assert len(server.runs) == 3
 
 
@@ -317,9 +317,9 @@ def test_openmetadata_says_which_tables_it_does_not_have(live: Live, build: Any)
     with _openmetadata(live, server) as (forwarder, _):
         _take(live, build, event)
         forwarder.drain()
-        (standing,) = standings_answer(live.log)
+        (standing,) = delivery_status_answer(live.log)
         (letter,) = standing["newestDeadLetters"]
-        assert letter["reason"].endswith("could not be resolved; not there: shop.x")
+        assert letter["reason"].endswith("could not be resolved; missing tables: shop.x")
         server.tables.add("shop.x")
         forwarder._deliveries.retry()
         assert forwarder.drain() == 1

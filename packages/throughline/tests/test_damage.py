@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from throughline.api import make_app
-from throughline.deliver import Delivery, Forwarder, standings_answer
+from throughline.deliver import Delivery, Forwarder, delivery_status_answer
 from throughline.errors import LogError
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
@@ -97,7 +97,7 @@ class _Sink:
 def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None:
     sink = _Sink()
     assert Forwarder("sink", sink, Live(damaged)).drain() == 2
-    (standing,) = standings_answer(damaged)
+    (standing,) = delivery_status_answer(damaged)
     assert (sink.seqs, standing["lag"]) == ([1, 3], 0)
     assert [letter["seq"] for letter in standing["newestDeadLetters"]] == [2]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from throughline.deliver.known import Known, engine_of
+from throughline.deliver.context import RunContext, engine_of
 from throughline.deliver.rewrite import DATAHUB
 from throughline.deliver.rewrite.datahub import rewrite
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
@@ -122,7 +122,7 @@ def test_what_the_endpoint_fails_on_is_in_no_event(shared: Path) -> None:
     for name, event, answer in _recorded(shared):
         if not event.get("run", {}).get("runId") or "job" not in event:
             continue  # what is of no run is never posted: see below
-        (body,) = rewrite(event, Known())
+        (body,) = rewrite(event, RunContext())
         assert endpoint_error(body) is None, (name, answer)
         for dataset in (*body["inputs"], *body["outputs"]):
             assert not set(dataset["name"]) & set(" ,()"), name
@@ -148,7 +148,7 @@ def delivered(build: Any) -> Store:
     with delivering(live, store.answer) as forwarder:
         fill(live, build, pipeline())
         forwarder.drain()
-        assert not forwarder.refused
+        assert not forwarder.rejected
     live.log.close()
     return store
 
@@ -172,7 +172,7 @@ def test_the_edges_are_the_same_in_whatever_order_events_come(
         for event in events:
             fill(live, build, [event])
             forwarder.drain()
-        assert not forwarder.refused
+        assert not forwarder.rejected
     assert store.edges() == _DESIGN
 
 
@@ -361,7 +361,7 @@ def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build:
         for at in order:
             fill(fresh, build, [events[at]])
             forwarder.drain()
-        assert not forwarder.refused
+        assert not forwarder.rejected
     fresh.log.close()
     urn = "urn:li:mlModel:(urn:li:dataPlatform:metaflow,f/model,PROD)"
     found = store.of("mlModelProperties")[urn]

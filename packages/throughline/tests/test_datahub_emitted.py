@@ -12,9 +12,9 @@ import pytest
 
 from throughline.api.sample.rides import rides
 from throughline.deliver import Delivery, Forwarder
+from throughline.deliver.payloads import payloads_with_context
 from throughline.deliver.rewrite import DATAHUB
-from throughline.deliver.rewrite.datahub_extras import proposals
-from throughline.deliver.rewritten import rewritten
+from throughline.deliver.rewrite.datahub_proposals import proposals
 from throughline.errors import EventError
 from throughline.log import EventLog
 from throughline.projection.live import Live
@@ -122,7 +122,7 @@ def _proposals(events: Any, build: Any) -> list[Any]:
             self.found: list[Any] = []
 
         def send(self, delivery: Delivery) -> None:
-            for body, known in rewritten(delivery, DATAHUB, {}):
+            for body, known in payloads_with_context(delivery, DATAHUB, {}):
                 self.found += proposals(body, known)
 
         def close(self) -> None:
@@ -132,7 +132,7 @@ def _proposals(events: Any, build: Any) -> list[Any]:
     fill(live, build, events)
     forwarder = Forwarder("x", emitted, live)
     forwarder.drain()
-    assert not forwarder.refused
+    assert not forwarder.rejected
     forwarder.stop()
     live.log.close()
     return emitted.found

@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 from throughline.deliver import (
     Delivery,
     Forwarder,
+    delivery_status_answer,
     retry_answer,
-    standings_answer,
 )
 from throughline.deliver.forwarder import Backoff
 from throughline.deliver.http import Http, HttpConfig
@@ -59,7 +59,7 @@ def _fill(live: Live, build: Any, *runs: str) -> None:
 
 
 def _standing(live: Live) -> Any:
-    (only,) = standings_answer(live.log)
+    (only,) = delivery_status_answer(live.log)
     return only
 
 
@@ -264,7 +264,7 @@ class _Rewriting:
         assert isinstance(event, RunEvent)
         if event.run_id == "trip":
             raise KeyError("facet")
-        with delivery.known() as state:
+        with delivery.reading() as state:
             run = state.runs[RunKey(event.run_id, event.job)]
             self.sent.append({name.name for name in (*run.inputs, *run.outputs)})
 
@@ -316,12 +316,12 @@ def test_that_a_backend_is_down_and_is_back_is_a_line_of_the_log_each(
     _fill(live, build, "a")
     forwarder = forward()
     forwarder.start()
-    until(lambda: "takes events again" in caplog.text)
+    until(lambda: "is available again" in caplog.text)
     forwarder.stop()
     live.stop()
     down, back = caplog.messages
-    assert "takes no events, trying again" in down
-    assert back.endswith("takes events again")
+    assert "is unavailable, trying again" in down
+    assert back.endswith("is available again")
 
 
 class _Later(_Rewriting):
@@ -348,8 +348,12 @@ def test_what_a_backend_took_and_could_not_process_is_a_line_of_the_log_until_it
     forwarder.start()
     until(lambda: backend.asked >= 5)
     forwarder.stop()
-    failed = "own took 12 events that it could not process: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …"
-    assert caplog.messages == [failed, "own does not say what it could process: busy", failed]
+    failed = "own could not process 12 accepted events: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …"
+    assert caplog.messages == [
+        failed,
+        "own does not report which events it processed: busy",
+        failed,
+    ]
 
 
 def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(
@@ -448,7 +452,7 @@ def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_i
     for _ in range(retries):
         retry_answer(live.log, "moody")
         drain()
-    (standing,) = standings_answer(live.log)
+    (standing,) = delivery_status_answer(live.log)
     letters = {letter["seq"] for letter in standing["newestDeadLetters"]}
     assert standing["lag"] == 0
     assert letters | set(backend.taken) == set(range(1, 13))

@@ -79,21 +79,21 @@ backends:
         ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is needed"),
         (
             "backends: [{name: a, type: http, url: 'http://x/api/v1/lineage'}]",
-            r"\[0\].url: received 'http://x/api/v1/lineage', expected it without the path",
+            r"\[0\].url: received 'http://x/api/v1/lineage', expected no path",
         ),
         ("backends: [{name: a, type: http, url: ftp://x}]", r"\[0\].url: received 'ftp://x'"),
-        ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"one of x with a user"),
+        ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"a URL of x with a user"),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key: hunter2}]",
             r"received api_key, allowed are the keys: url, endpoint, api_key_env",
         ),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",
-            r"api_key_env: the environment has no variable 'NO_SUCH'",
+            r"api_key_env: the variable 'NO_SUCH' is not set",
         ),
         (
             "backends: [{name: a, type: console}, {name: a, type: console}]",
-            r"backends\[1\].name: 'a' is the name of another one",
+            r"backends\[1\].name: 'a' is already in use",
         ),
     ],
 )

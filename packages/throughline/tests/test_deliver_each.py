@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from throughline.deliver import Backend, Forwarder, standings_answer
+from throughline.deliver import Backend, Forwarder, delivery_status_answer
 from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
 from throughline.deliver.datahub import DataHub, DataHubConfig
 from throughline.deliver.forwarder import Backoff
@@ -81,10 +81,10 @@ def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
     for _ in range(times):
         with pytest.raises(UnavailableError, match="127.0.0.1"):
             forwarder.drain()
-        assert standings_answer(live.log)[0]["lag"] == 2
+        assert delivery_status_answer(live.log)[0]["lag"] == 2
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert standings_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
 
 
 def test_endless_success_response_is_read_only_as_needed(
@@ -94,7 +94,7 @@ def test_endless_success_response_is_read_only_as_needed(
     sink.answer = _taking(lambda run, _nth: "endless" if run == _RUNS[1] else 201)
     assert forwarder.drain() == 3
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert standings_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
     until(lambda: 0 < sink.written < 50_000_000)
 
 
@@ -116,7 +116,7 @@ def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
     sink.answer = _taking(lambda run, _nth: status if run == _RUNS[1] else 201)
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    (letter,) = standings_answer(live.log)[0]["newestDeadLetters"]
+    (letter,) = delivery_status_answer(live.log)[0]["newestDeadLetters"]
     assert f"answered {status}" in letter["reason"]
     assert "because" in letter["reason"]
     assert "hunter2" not in letter["reason"]
@@ -129,4 +129,6 @@ def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_
     sink.answer = _taking(lambda run, _nth: 500 if run == _RUNS[1] else 201)
     forwarder.drain_patiently(tries=100)
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    assert "(tried 10 times)" in standings_answer(live.log)[0]["newestDeadLetters"][0]["reason"]
+    assert (
+        "(tried 10 times)" in delivery_status_answer(live.log)[0]["newestDeadLetters"][0]["reason"]
+    )

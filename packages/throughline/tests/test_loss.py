@@ -17,31 +17,33 @@ from .written import check_written
 
 _PAGE = """# What arrives where
 
-Of this repository's pipeline (`./run demo` of two months, twice, all that its producers told),
-what each backend can show when throughline delivers it: *all*, so many, or none (–). Each thing is
-counted once: a run, an edge, a facet of one run, job or dataset. `./run lineage backends loss
-.state/spool` prints the table of your own events; a test holds this one to it.
+This page lists the facts that arrive at each backend when throughline delivers the events of this
+repository's pipeline (`./run demo` of two months, twice): *all*, their number, or none (–). Each
+fact is counted once: a run, an edge, a facet of one run, job or dataset.
+`./run lineage backends loss .state/spool` prints the table of your own events. A test keeps this
+page up to date.
 
 """
 _NOTES = """
-- *data edges* are a job with a dataset that it reads or writes, *column edges* a column with one
-  that it is made of, *hierarchy* a run with the one that started it, *control edges* a job with
-  one that it waits for, *models* datasets that are kept as models.
-- It is what is sent, less what the backend is known to drop. For `datahub` that is known from
-  answers of its own converter; what acryl-datahub's emitter sends besides (*hierarchy*, *control
-  edges*, *models*, ownership, tags, versions) is read off its proposals. For `marquez` it is known
-  from answers of a real one, for `datazone` and `openmetadata` from their documentation and source.
+- *data edges* connect a job with an input or output, *column edges* a column with a source column,
+  *hierarchy* a run with its parent, *control edges* a job with a job that it waits for. *models*
+  are datasets that the backend stores as models.
+- A fact arrives if it is sent and the backend is not known to drop it. For `datahub` this is based
+  on recorded responses of its converter and on the proposals of acryl-datahub's emitter
+  (*hierarchy*, *control edges*, *models*, ownership, tags, versions). For `marquez` it is based on
+  responses of a real server, for `datazone` and `openmetadata` on their documentation and source.
   Neither DataHub, DataZone nor OpenMetadata was run.
-- `datahub` is told what a job waits for; a *jobDependencies* that only says what waits for the job,
-  as of a flow's first step, is lost.
-- `openmetadata` makes edges only between tables that it has, of a run that reads one and writes
-  one, and takes a column's sources only from tables that the run reads. It is assumed to have every
-  table and nothing else: no file, URL or artifact.
-- explicit lineage separates the outputs of a job at `openmetadata` only; at the others every input
-  of a job leads to every output. Edges between two jobs or two datasets reach none of the four.
-- `marquez` shows facets as they are, but does nothing with `root`, `jobDependencies` and versions.
-- `datazone` keeps every event as it was posted, for its history; what is counted is what its graph
-  and its forms show.
+- `datahub` receives the upstream jobs of *jobDependencies*. Downstream jobs, as of a flow's first
+  step, are lost.
+- `openmetadata` creates edges only between existing tables, for runs that read one and write one,
+  and accepts source columns only from tables that the run reads. The table assumes that it has all
+  tables and nothing else: no file, URL or artifact.
+- Explicit lineage separates the outputs of a job only at `openmetadata`. At the other backends,
+  every input of a job leads to every output. Edges between two jobs or two datasets do not arrive
+  at any of the four.
+- `marquez` shows facets unchanged, but ignores `root`, `jobDependencies` and versions.
+- `datazone` stores every event as posted in its history. The table counts what its graph and its
+  forms show.
 """
 
 
@@ -56,7 +58,7 @@ def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> 
         [cell.strip() for cell in line.split("|")[1:-1]] for line in answer.stdout.splitlines()
     )
     found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    assert int(found["column edges"]["told"]) > 1_000
+    assert int(found["column edges"]["reported"]) > 1_000
     for kind in ("data edges", "column edges", "runs"):
         for backend in ("datahub", "datazone", "marquez"):
             assert found[kind][backend] == "all", (kind, backend)
@@ -66,7 +68,7 @@ def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> 
 def test_what_is_emitted_to_datahub_is_counted_by_what_is_emitted(
     build: Any, call: Call, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    told = {
+    reported = {
         "ownership": {"owners": [{"name": "team:data"}]},
         "tags": {"tags": [{"key": "tier", "value": "gold", "source": "x", "field": "a"}]},
         "version": {"datasetVersion": "7"},
@@ -78,7 +80,7 @@ def test_what_is_emitted_to_datahub_is_counted_by_what_is_emitted(
         "upstream": [{"job": before["job"], "run": before["run"]}]
     }
     after["outputs"] = [
-        build.dataset("s3://lake|out", datasetType={"datasetType": "MODEL"}, **told)
+        build.dataset("s3://lake|out", datasetType={"datasetType": "MODEL"}, **reported)
     ]
     kinds = {
         "hierarchy": (1, 1),
@@ -93,7 +95,7 @@ def test_what_is_emitted_to_datahub_is_counted_by_what_is_emitted(
 
     def counted(event: Any) -> Any:
         return {
-            each.kind: (each.told, each.arrived["datahub"])
+            each.kind: (each.reported, each.arrived["datahub"])
             for each in losses(map(build.entry, [before, event]))
             if each.kind in kinds
         }
@@ -113,7 +115,12 @@ def test_what_does_not_fit_is_counted_as_lost(build: Any) -> None:
         "COMPLETE", "o", "a job, odd.b", "08:00:00", reads=("arn|a b",), writes=("x|o",)
     )
     (runs, edges, *_) = losses(map(build.entry, [wide, odd]))
-    assert (runs.kind, runs.told, edges.kind, edges.told) == ("runs", 2, "data edges", 3_002)
+    assert (runs.kind, runs.reported, edges.kind, edges.reported) == (
+        "runs",
+        2,
+        "data edges",
+        3_002,
+    )
     assert edges.arrived == {"datahub": 3_002, "datazone": 2, "marquez": 3_002, "openmetadata": 0}
     assert runs.arrived == {"datahub": 2, "datazone": 1, "marquez": 2, "openmetadata": 0}
 
@@ -135,7 +142,7 @@ def test_openmetadata_has_edges_between_tables_only(build: Any) -> None:
     loaded["outputs"][0]["facets"] = {"columnLineage": lineage}
     loaded["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
     found = {
-        each.kind: (each.told, each.arrived["openmetadata"])
+        each.kind: (each.reported, each.arrived["openmetadata"])
         for each in losses(map(build.entry, [mixed, loaded]))
     }
     assert found["data edges"] == (10, 2)
@@ -155,7 +162,7 @@ def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:
         "outputs": [build.dataset("x|y")],
     }
     found = {each.kind: each for each in losses(map(build.entry, [dataset, job]))}
-    assert found["data edges"].arrived["marquez"] == found["data edges"].told == 1
+    assert found["data edges"].arrived["marquez"] == found["data edges"].reported == 1
     assert found["data edges"].arrived["datahub"] == 1
     assert found["data edges"].arrived["datazone"] == 0
     assert found["dataset schema"].arrived["marquez"] == 1

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from throughline.deliver import standings_answer
+from throughline.deliver import delivery_status_answer
 from throughline.deliver.forwarder import Forwarder
 from throughline.log import EventLog
 from throughline.log.schema import VERSION
@@ -68,7 +68,7 @@ def test_a_log_of_version_1_keeps_its_events_can_be_delivered_and_keeps_snapshot
             found = connection.exec_driver_sql("SELECT value FROM meta").scalar()
         assert found == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
-        assert standings_answer(log)[0]["seq"] == 2
+        assert delivery_status_answer(log)[0]["seq"] == 2
         save(log, State(), 2)
         assert Live(log).restored == 2
         log.close()

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver.known import Known
+from throughline.deliver.context import RunContext
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
 
 from .rewritten import Specification, events_of, sent
@@ -69,7 +69,7 @@ def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
 ) -> None:
     for event in stack[:40]:
         given = deepcopy(event)
-        known = Known(inputs=({"namespace": "n", "name": "a", "facets": {"x": {"y": None}}},))
+        known = RunContext(inputs=({"namespace": "n", "name": "a", "facets": {"x": {"y": None}}},))
         once = rewriting.rewrite(event, known)
         assert rewriting.rewrite(event, known) == once
         assert event == given
@@ -149,7 +149,7 @@ def test_an_event_of_which_nothing_is_known_goes_with_what_it_says(
     event = build.run(
         "COMPLETE", "r", "flow.j", "08:00:00", reads=("s3://b|in",), writes=("x|out",)
     )
-    (body,) = rewriting.rewrite(event, Known())
+    (body,) = rewriting.rewrite(event, RunContext())
     assert _edges([body]) == {("flow.j", "inputs", "in"), ("flow.j", "outputs", "out")}
     assert body["eventTime"] == event["eventTime"]
 
@@ -204,6 +204,6 @@ def test_nulls_go_and_what_is_left_is_kept(rewriting: Rewriting, build: Any) -> 
         "COMPLETE", "r", "flow.j", "08:00:00", reads=("x|in",), writes=("x|out",),
         facets={"airflow": {"dag": {"dag_id": "d", "owner": None}}},
     )  # fmt: skip
-    (body,) = rewriting.rewrite(event, Known())
+    (body,) = rewriting.rewrite(event, RunContext())
     assert b"null" not in orjson.dumps(body)
     assert body["run"]["facets"]["airflow"]["dag"] == {"dag_id": "d"}

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver.known import Known
+from throughline.deliver.context import RunContext
 from throughline.deliver.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from throughline.errors import DeliveryError
 
@@ -25,7 +25,7 @@ def test_a_glue_table_is_called_by_its_arn_in_column_lineage_too(build: Any) -> 
     made = {"namespace": "s3://b", "name": "wh/raw", "field": "id"}
     fields = {"id": {"inputFields": [made]}}
     event["outputs"][0]["facets"]["columnLineage"] = {"fields": fields}
-    for (body,) in (DATAZONE.rewrite(event, Known()), sent(DATAZONE, [event])):
+    for (body,) in (DATAZONE.rewrite(event, RunContext()), sent(DATAZONE, [event])):
         (read,) = body["inputs"]
         assert (read["namespace"], read["name"]) == (_ARN, "table/shop/raw")
         (link,) = read["facets"]["symlinks"]["identifiers"]
@@ -70,7 +70,7 @@ def _wide(build: Any, columns: int, **run_facets: Any) -> Json:
 
 
 def _trimmed(event: Json) -> Json:
-    (body,) = DATAZONE.rewrite(event, Known())
+    (body,) = DATAZONE.rewrite(event, RunContext())
     assert len(orjson.dumps(body)) <= MOST_BYTES
     return body
 
@@ -139,8 +139,8 @@ def test_facets_go_in_the_stated_order_and_only_as_many_as_have_to(build: Any, g
 def test_an_event_of_too_many_datasets_is_refused_with_what_is_allowed(build: Any) -> None:
     names = tuple(f"x|{'y' * 100}{n}" for n in range(3_000))
     event = build.run("COMPLETE", "r", "app.j", "08:00:00", reads=names)
-    with pytest.raises(DeliveryError, match=r"has \d+,\d+ bytes .* DataZone takes 300,000"):
-        DATAZONE.rewrite(event, Known())
+    with pytest.raises(DeliveryError, match=r"has \d+,\d+ bytes .* DataZone accepts 300,000"):
+        DATAZONE.rewrite(event, RunContext())
 
 
 def test_a_token_is_that_of_the_body(build: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from throughline.alerts import Watch, alerts_answer, read_rules
 from throughline.api import make_app
 from throughline.collect import SpoolTail
-from throughline.deliver import Forwarder, standings_answer
+from throughline.deliver import Forwarder, delivery_status_answer
 from throughline.deliver.http import Http, HttpConfig
 from throughline.errors import UnavailableError
 from throughline.log import EventLog, Offset, RejectedLine
@@ -57,7 +57,7 @@ def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, 
         else:
             assert forwarder.drain() == 0
         forwarder.stop()
-    (standing,) = standings_answer(live.log)
+    (standing,) = delivery_status_answer(live.log)
     letters = [letter["reason"] for letter in standing["newestDeadLetters"]]
     assert "no\\u0000room" in (letters or [str(standing["error"])])[0]
 

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import orjson
 
 from throughline.deliver import Delivery
+from throughline.deliver.context import RunContext
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Known
+from throughline.deliver.payloads import payloads
 from throughline.deliver.rewrite.datazone import DATAZONE, client_token
-from throughline.deliver.rewritten import bodies
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws.clients import client, variable
 from throughline_aws.names import BUILT_IN, read_names
@@ -75,7 +75,7 @@ class DataZone:
 
     def send(self, delivery: Delivery) -> None:
         """Post one event. Raises DeliveryError, or UnavailableError for what may pass."""
-        for body in bodies(delivery, DATAZONE):
+        for body in payloads(delivery, DATAZONE):
             for named in self._named(body):
                 self._post(named)
 
@@ -105,7 +105,7 @@ class DataZone:
         """A body under the names of the rules; then a symlink may be the name to take, and longer
         names need their room, so it is rewritten again."""
         named = self._names.event(body)
-        return [body] if named == body else DATAZONE.rewrite(named, Known())
+        return [body] if named == body else DATAZONE.rewrite(named, RunContext())
 
     def _post(self, body: Body) -> None:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Formatter
 
 from throughline.config import filled, read_yaml
-from throughline.deliver.datasets import Body, named
+from throughline.deliver.datasets import Body, rename_datasets
 from throughline.errors import ConfigError
 
 BUILT_IN = Path(__file__).with_name("names.yaml")
@@ -57,7 +57,7 @@ class Names:
     def event(self, body: Body) -> Body:
         """An event in which every dataset of inputs and outputs is renamed, also in facets."""
         sides = [side for side in ("inputs", "outputs") if side in body]
-        return body | {side: named(body[side], self.dataset) for side in sides}
+        return body | {side: rename_datasets(body[side], self.dataset) for side in sides}
 
     def dataset(self, namespace: str, name: str) -> tuple[str, str]:
         """What a dataset is called."""

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from throughline.alerts import alerts_answer
 from throughline.alerts.models import AlertInfo
 from throughline.api.http import Cursor, LiveState, PageLimit, answer
-from throughline.deliver import retry_answer, standings_answer
+from throughline.deliver import delivery_status_answer, retry_answer
 from throughline.deliver.answers import BackendInfo, Retried
 from throughline.graph.models import Page
 
@@ -17,7 +17,7 @@ router = APIRouter()
 @router.get("/api/v2/deliver", response_model=list[BackendInfo])
 def list_backends(live: LiveState) -> Response:
     """Return the state of each backend: its progress, last error and dead letters."""
-    return answer(standings_answer(live.log))
+    return answer(delivery_status_answer(live.log))
 
 
 @router.post("/api/v2/deliver/{backend:segment}/retry", response_model=Retried)

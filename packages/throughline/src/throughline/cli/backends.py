@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,7 +29,7 @@ def loss(
     paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell what arrives at each kind of backend, and what is lost.
+    """Show which facts arrive at each kind of backend, and which are lost.
 
     Nothing is sent. Exit code 1: there was no event.
 
@@ -37,16 +38,16 @@ def loss(
     from throughline.cli.render import print_json, print_line
     from throughline.collect import read_files
     from throughline.deliver.loss import losses
-    from throughline.deliver.rewrite.datahub_kept import has_emitter
+    from throughline.deliver.rewrite.datahub_facts import is_emitter_installed
 
     entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
     found = losses(entries)
     if as_json:
-        print_json([each.plain() for each in found])
+        print_json([asdict(loss) for loss in found])
     else:
         for line in _table(found):
             print_line(line)
-    if not has_emitter():
+    if not is_emitter_installed():
         told = "datahub is counted without its emitter: acryl-datahub is not installed"
         print_line(
             f"{told} (pip install './packages/throughline[datahub]', from a clone)", is_error=True
@@ -57,11 +58,11 @@ def loss(
 
 
 def _table(found: list[Loss]) -> list[str]:
-    """A table of Markdown: all, how many, or none of what is told arrives."""
-    rows = [["what", "told", *(found[0].arrived if found else ())]]
-    for each in found:
-        shown = ("all" if n == each.told else str(n or "–") for n in each.arrived.values())
-        rows.append([each.kind, str(each.told), *shown])
+    """Return a Markdown table with all, the number or none of the facts that arrive."""
+    rows = [["kind", "reported", *(found[0].arrived if found else ())]]
+    for loss in found:
+        shown = ("all" if n == loss.reported else str(n or "–") for n in loss.arrived.values())
+        rows.append([loss.kind, str(loss.reported), *shown])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])
     return [

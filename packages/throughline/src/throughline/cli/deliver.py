@@ -14,7 +14,7 @@ import typer
 from throughline.cli.render import log_to_stderr, moment_of, print_json, print_line
 from throughline.cli.source import request
 from throughline.config import Settings
-from throughline.deliver import Forwarder, read_backends, retry_answer, standings_answer
+from throughline.deliver import Forwarder, delivery_status_answer, read_backends, retry_answer
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import EventLog
 from throughline.printable import escaped
@@ -80,8 +80,8 @@ def _deliver_once(forwarders: list[Forwarder], program: str) -> None:
         except UnavailableError as error:
             failed = True
             print_line(escaped(f"{name}: {error}"), is_error=True)
-        told = f"{name}: {forwarder.taken} delivered"
-        if refused := forwarder.refused:
+        told = f"{name}: {forwarder.delivered} delivered"
+        if refused := forwarder.rejected:
             failed = True
             told += f", {counted(refused, 'dead letter')}: {program} deliver --status"
         print_line(told, is_error=True)  # stdout is a backend's, of the type console
@@ -105,7 +105,11 @@ def _deliver_on(forwarders: list[Forwarder], live: Live) -> None:
 
 def _local(settings: Settings, retried: str | None = None) -> Any:
     with closing(EventLog(settings.database, must_exist=True)) as event_log:
-        return standings_answer(event_log) if retried is None else retry_answer(event_log, retried)
+        return (
+            delivery_status_answer(event_log)
+            if retried is None
+            else retry_answer(event_log, retried)
+        )
 
 
 def _standing(each: dict[str, Any]) -> str:

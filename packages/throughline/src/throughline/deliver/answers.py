@@ -38,9 +38,9 @@ class Retried(Answer):
     retried: int
 
 
-def standings_answer(log: EventLog) -> list[BackendInfo]:
+def delivery_status_answer(log: EventLog) -> list[BackendInfo]:
     """Return the state of every backend, by name."""
-    return [_standing(each) for each in delivery_statuses(log)]
+    return [_status(status) for status in delivery_statuses(log)]
 
 
 def retry_answer(log: EventLog, backend: str) -> Retried:
@@ -52,22 +52,22 @@ def retry_answer(log: EventLog, backend: str) -> Retried:
     return {"backend": backend, "retried": Deliveries(log, backend).retry()}
 
 
-def _standing(standing: DeliveryStatus) -> BackendInfo:
+def _status(status: DeliveryStatus) -> BackendInfo:
     return {
-        "backend": standing.backend,
-        "seq": standing.seq,
-        "lag": standing.lag,
-        "deliveredAt": shown_time(standing.moved_at),
-        "isFailing": (standing.error_at or 0) > (standing.moved_at or 0),
-        "error": standing.error,
-        "errorAt": shown_time(standing.error_at),
-        "deadLetters": standing.dead_letters,
+        "backend": status.backend,
+        "seq": status.seq,
+        "lag": status.lag,
+        "deliveredAt": shown_time(status.moved_at),
+        "isFailing": (status.error_at or 0) > (status.moved_at or 0),
+        "error": status.error,
+        "errorAt": shown_time(status.error_at),
+        "deadLetters": status.dead_letters,
         "newestDeadLetters": [
             {
                 "seq": letter.seq,
                 "reason": letter.reason,
                 "refusedAt": shown_time(letter.refused_at),
             }
-            for letter in standing.newest_letters
+            for letter in status.newest_letters
         ],
     }

@@ -1,10 +1,10 @@
-"""The seam that backends are plugged into.
+"""The interface of backends.
 
-A backend is a pair: `XConfig`, a frozen dataclass that says what can be written about it in the
-deliver file, and `X`, a class with `config_class = XConfig` that is made of one and sends. `X` is
-found by its `type`: in `settings.BUILT_IN`, or as an entry point `throughline.backends` of another
-package. Only one thread at a time calls it. One that takes events only in its own way sends
-`bodies` of the delivery by its `Rewriting`.
+A backend consists of two classes: `XConfig`, a frozen dataclass with its keys in the deliver file,
+and `X`, which has `config_class = XConfig`, is created from a config and sends events. `X` is found
+by its `type`: in `settings.BUILT_IN`, or as an entry point `throughline.backends` of another
+package. Only one thread at a time calls it. A backend that needs events in its own form sends the
+`payloads` of a delivery by its `Rewriting`.
 """
 
 from __future__ import annotations
@@ -21,45 +21,44 @@ from throughline.spec import Event
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event on its way out."""
+    """An event to deliver."""
 
     seq: int
-    """Its place in the log."""
+    """Its position in the log."""
     body: str
-    """Its JSON as the log keeps it: as it was received, without secrets."""
-    known: Callable[[], AbstractContextManager[State]]
-    """Opens all that is known, the whole run among it: for backends that an event says too little.
-
-    It holds up whoever writes: take what is needed, leave it, then send.
-    """
-    was_told: Callable[[str], bool] = lambda _hash: False
-    """Whether the backend was sent the event of this hash before."""
+    """Its JSON as stored in the log: as received, without secrets."""
+    reading: Callable[[], AbstractContextManager[State]]
+    """Opens the state, for backends that need more than one event. Close it before sending."""
+    was_sent: Callable[[str], bool] = lambda _hash: False
+    """Returns True if the event of a hash was sent to the backend before."""
 
     @property
     def event(self) -> Event:
-        """The event as parsed, each time anew. Raises EventError."""
+        """The parsed event; not cached. Raises EventError."""
         return read_entry(self.body)
 
 
 class Backend(Protocol):
-    """What sends events to one place. It may keep connections open until `close`."""
+    """Sends events to one destination. It may keep connections open until `close`."""
 
     def send(self, delivery: Delivery) -> None:
         """Send one event; it has arrived when this returns.
 
-        Raises UnavailableError if it may be taken later, DeliveryError if never.
+        Raises:
+            UnavailableError: the event may be accepted later.
+            DeliveryError: the event is rejected permanently.
         """
 
     def close(self) -> None:
-        """Give back what was opened."""
+        """Release all resources."""
 
 
 @runtime_checkable
 class Processing(Protocol):
-    """What a backend has besides that takes events first and processes them later."""
+    """A backend that processes accepted events later."""
 
     def failed(self) -> Iterator[str]:
-        """Its own ids of the events of the last day that it took and could not process.
+        """Yield the backend's ids of accepted events of the last day that it could not process.
 
         Raises UnavailableError or DeliveryError.
         """

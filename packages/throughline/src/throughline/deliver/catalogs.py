@@ -1,4 +1,4 @@
-"""Backends `marquez` and `openmetadata`: endpoints that take events in a way of their own."""
+"""Backends `marquez` and `openmetadata`, which receive rewritten events."""
 
 from __future__ import annotations
 
@@ -9,48 +9,49 @@ import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.http import Http, HttpConfig, post
+from throughline.deliver.payloads import payloads
 from throughline.deliver.rewrite import Rewriting
 from throughline.deliver.rewrite.marquez import MARQUEZ
 from throughline.deliver.rewrite.openmetadata import OPENMETADATA
-from throughline.deliver.rewritten import bodies
 from throughline.errors import DeliveryError
 
 
 class Marquez(Http):
-    """Posts what Marquez makes most of."""
+    """Posts events rewritten for Marquez."""
 
     rewriting: ClassVar[Rewriting] = MARQUEZ
 
     def send(self, delivery: Delivery) -> None:
-        """Post the bodies of one event, each by itself."""
-        for body in bodies(delivery, self.rewriting):
+        """Post the payloads of one event, one request each."""
+        for body in payloads(delivery, self.rewriting):
             self._check(post(self._client, self._url, orjson.dumps(body), self._url))
 
     def _check(self, answer: bytes) -> None:
-        """Raise DeliveryError if an answer of 2xx says that nothing was taken after all."""
+        """Raise DeliveryError if a successful response reports a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenMetadataConfig(HttpConfig):
-    """`url` is the server's; `api_key_env` a variable with the token (JWT) of a bot."""
+    """`url` is the server's; `api_key_env` is a variable with the token (JWT) of a bot."""
 
     endpoint: str = "api/v1/openlineage/lineage"
 
 
 class OpenMetadata(Marquez):
-    """Posts edges; one of tables that OpenMetadata does not have is refused by it with 200."""
+    """Posts edges. OpenMetadata rejects edges of unknown tables with status 200."""
 
     config_class: ClassVar[type[HttpConfig]] = OpenMetadataConfig
     rewriting: ClassVar[Rewriting] = OPENMETADATA
 
     def _check(self, answer: bytes) -> None:
         try:
-            said: Any = orjson.loads(answer)
+            response: Any = orjson.loads(answer)
         except orjson.JSONDecodeError:
             return
-        if isinstance(said, dict) and str(said.get("status")).lower() == "failure":
-            missing = said.get("unresolvedDatasets") or []
-            names = ", ".join(str(each.get("name")) for each in missing if isinstance(each, dict))
+        if isinstance(response, dict) and str(response.get("status")).lower() == "failure":
+            missing = response.get("unresolvedDatasets") or []
+            names = ", ".join(str(item.get("name")) for item in missing if isinstance(item, dict))
             raise DeliveryError(
-                f"{self._url} made no edge: {said.get('message')}; not there: {names or 'unknown'}"
+                f"{self._url} created no edge: {response.get('message')};"
+                f" missing tables: {names or 'not reported'}"
             )

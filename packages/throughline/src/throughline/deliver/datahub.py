@@ -1,4 +1,4 @@
-"""Backend `datahub`: its OpenLineage endpoint, and acryl-datahub's emitter for all else."""
+"""Backend `datahub`: its OpenLineage endpoint, and acryl-datahub's emitter for everything else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import orjson
 
 from throughline.deliver import http
 from throughline.deliver.backend import Delivery
-from throughline.deliver.http import Client, Http, HttpConfig, post, raise_refusal
-from throughline.deliver.job_runs import Done
-from throughline.deliver.rewrite.datahub_extras import proposals
-from throughline.deliver.rewrite.datahub_kept import DATAHUB
+from throughline.deliver.effective_runs import NewestRuns
+from throughline.deliver.http import Client, Http, HttpConfig, post, raise_for_status
+from throughline.deliver.payloads import payloads_with_context
+from throughline.deliver.rewrite.datahub_facts import DATAHUB
 from throughline.deliver.rewrite.rewriting import is_run
-from throughline.deliver.rewritten import rewritten
 from throughline.errors import ConfigError, UnavailableError
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DataHubConfig(HttpConfig):
-    """`url` is that of DataHub's metadata service (GMS).
+    """`url` is the URL of DataHub's metadata service (GMS).
 
-    `emitter: false` leaves out what needs acryl-datahub: hierarchy, models, ownership and more.
+    `emitter: false` omits everything that needs acryl-datahub: hierarchy, models, ownership etc.
     """
 
     endpoint: str = "openapi/openlineage/api/v1/lineage"
@@ -35,22 +34,24 @@ class DataHubConfig(HttpConfig):
 
 
 class DataHub(Http):
-    """Posts each event of a run, and then what the endpoint has no place for."""
+    """Posts run events, and emits as proposals what the endpoint does not support."""
 
     config_class: ClassVar[type[HttpConfig]] = DataHubConfig
 
     def __init__(self, config: DataHubConfig) -> None:
         super().__init__(config)
         self._emitter = _emitter(config, self._client) if config.emitter else None
-        self._done: Done = {}
+        self._newest_runs: NewestRuns = {}
 
     def send(self, delivery: Delivery) -> None:
-        """Post the bodies of one event and emit what belongs to them."""
-        for body, known in rewritten(delivery, DATAHUB, self._done):
+        """Post the payloads of one event and emit their proposals."""
+        for body, context in payloads_with_context(delivery, DATAHUB, self._newest_runs):
             if is_run(body):
                 post(self._client, self._url, orjson.dumps(body), self._url)
             if self._emitter is not None:
-                self._emit(proposals(body, known))
+                from throughline.deliver.rewrite.datahub_proposals import proposals
+
+                self._emit(proposals(body, context))
 
     def close(self) -> None:
         """Close the connections."""
@@ -65,11 +66,11 @@ class DataHub(Http):
         try:
             self._emitter.emit_mcps(proposals)
         except OperationalError as error:
-            answer = getattr(error.__cause__, "response", None)
-            shown = f"{self._emitter._gms_server}/aspects"
-            if answer is None:
-                raise UnavailableError(f"{shown}: {error.info.get('message')}") from None
-            raise_refusal(shown, answer.status_code, answer.text, answer.headers)
+            response = getattr(error.__cause__, "response", None)
+            label = f"{self._emitter._gms_server}/aspects"
+            if response is None:
+                raise UnavailableError(f"{label}: {error.info.get('message')}") from None
+            raise_for_status(label, response.status_code, response.text, response.headers)
 
 
 def _emitter(config: DataHubConfig, client: Client) -> DataHubRestEmitter:
@@ -77,15 +78,15 @@ def _emitter(config: DataHubConfig, client: Client) -> DataHubRestEmitter:
         from datahub.emitter.rest_emitter import DataHubRestEmitter, EmitMode
     except ImportError:
         raise ConfigError(
-            "emitter: acryl-datahub is not installed: pip install"
-            " './packages/throughline[datahub]', from a clone, or say `emitter: false`: without"
-            " hierarchy, models, ownership, tags and versions"
+            "emitter: acryl-datahub is not installed. In a clone, run: pip install"
+            " './packages/throughline[datahub]'. Or set `emitter: false`, which omits hierarchy,"
+            " models, ownership, tags and versions"
         ) from None
     emitter = DataHubRestEmitter(
         config.url.rstrip("/"),
         token=config.api_key,
         timeout_sec=http.TIMEOUT_SECONDS,
-        retry_max_times=0,  # the forwarder waits and tries again itself
+        retry_max_times=0,  # the forwarder retries
         openapi_ingestion=False,
         default_emit_mode=EmitMode.SYNC_PRIMARY,
         datahub_component="throughline",
@@ -108,8 +109,8 @@ def _adapter(client: Client) -> BaseAdapter:
             assert isinstance(content, bytes), "the emitter sends JSON texts"
             headers = {name: str(value) for name, value in request.headers.items()}
             headers["Accept-Encoding"] = "identity"
-            shown = url.partition("?")[0]
-            answer = client.exchange(str(request.method), url, content, headers, shown)
+            label = url.partition("?")[0]
+            answer = client.exchange(str(request.method), url, content, headers, label)
             response = Response()
             response.status_code = answer.status
             response.headers = CaseInsensitiveDict(answer.headers)

@@ -1,62 +1,66 @@
-"""Explicit lineage for backends that do not read it: as much of it as they can show."""
+"""Convert explicit lineage for backends that do not support it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from throughline.deliver.datasets import Body, named
+from throughline.deliver.datasets import Body, rename_datasets
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, State, unpack
+from throughline.spec.column_lineage import objects
 
 _Id = tuple[Any, Any]
 
 
-def stated_of(state: State, run: Run, members: list[Run]) -> Body | None:
-    """Return the facet of a run, united over its events and the runs of its job among `members`.
+def lineage_facet(state: State, run: Run, members: list[Run]) -> Body | None:
+    """Return the lineage facet of a run, merged over its events and its job's runs in `members`.
 
-    Datasets have their shown names. None: the run states no lineage.
+    Datasets have their primary names. None if the run reports no explicit lineage.
     """
     if not run.lineage:
         return None
-    runs = [run, *(each for each in members if each.key.job == run.key.job and each is not run)]
+    runs = [run, *(item for item in members if item.key.job == run.key.job and item is not run)]
     entries: list[Body] = []
-    for held in (held for each in runs for held in sorted(each.lineage or ())):
-        found = unpack(held).get("entries")
-        listed = found if isinstance(found, list) else []
-        entries += (each for each in listed if isinstance(each, dict) and each not in entries)
+    for packed in (packed for item in runs for packed in sorted(item.lineage or ())):
+        added = unpack(packed).get("entries")
+        entries += (entry for entry in objects(added) if entry not in entries)
 
-    def shown(namespace: str, name: str) -> DatasetName:
+    def primary(namespace: str, name: str) -> DatasetName:
         return state.identity.primary(canonical_name(namespace, name))
 
-    renamed: list[Body] = named(entries, shown)
+    renamed: list[Body] = rename_datasets(entries, primary)
     return {"entries": renamed}
 
 
-def with_columns(body: Body) -> Body:
-    """Return an event whose outputs have the column lineage that its entries state."""
-    stated = {_id(entry): facet for entry in _entries(body) if (facet := _column_facet(entry))}
-    if not stated:
+def with_column_lineage(body: Body) -> Body:
+    """Return an event whose outputs have the column lineage of its lineage entries."""
+    column_facets = {
+        _id(entry): facet for entry in _entries(body) if (facet := _column_lineage(entry))
+    }
+    if not column_facets:
         return body
     outputs = [
-        {**each, "facets": {**(each.get("facets") or {}), "columnLineage": stated[_id(each)]}}
-        if _id(each) in stated
-        else each
-        for each in body["outputs"]
+        {
+            **item,
+            "facets": {**(item.get("facets") or {}), "columnLineage": column_facets[_id(item)]},
+        }
+        if _id(item) in column_facets
+        else item
+        for item in body["outputs"]
     ]
     return {**body, "outputs": outputs}
 
 
-def parted(body: Body) -> list[Body]:
-    """Return an event for each output with its own inputs, if the event states these."""
+def split_by_output(body: Body) -> list[Body]:
+    """Split an event with explicit lineage into one event per output with its inputs."""
     entries = _entries(body)
     if not entries:
         return [body]
     sources: dict[_Id, set[_Id]] = {}
     for entry in entries:
-        fields = (entry.get("fields") or {}).values()
-        inputs = (entry, *fields)
+        owners = (entry, *(entry.get("fields") or {}).values())
         sources.setdefault(_id(entry), set()).update(
-            _id(item) for each in inputs for item in each.get("inputs") or ()
+            _id(item) for owner in owners for item in owner.get("inputs") or ()
         )
     return [
         {
@@ -72,28 +76,28 @@ def parted(body: Body) -> list[Body]:
 
 def _entries(body: Body) -> list[Body]:
     facet = (body["job"].get("facets") or {}).get("lineage") or {}
-    return [each for each in facet.get("entries") or () if each.get("type") == "DATASET"]
+    return [entry for entry in facet.get("entries") or () if entry.get("type") == "DATASET"]
 
 
 def _id(item: Body) -> _Id:
     return item.get("namespace"), item.get("name")
 
 
-def _column_facet(entry: Body) -> Body:
-    """Return the columnLineage facet that an entry amounts to; empty without columns."""
+def _column_lineage(entry: Body) -> Body:
+    """Return the columnLineage facet of an entry; empty without columns."""
     fields = {
-        field: {"inputFields": found}
+        field: {"inputFields": inputs}
         for field, stated in (entry.get("fields") or {}).items()
-        if (found := _fields(stated))
+        if (inputs := _fields(stated))
     }
     every_row = _fields(entry)
     rows = {"dataset": every_row} if every_row else {}
     return {"fields": fields, **rows} if fields or rows else {}
 
 
-def _fields(stated: Body) -> list[Body]:
+def _fields(entry: Body) -> list[Body]:
     return [
         {key: value for key, value in item.items() if key != "type"}
-        for item in stated.get("inputs") or ()
+        for item in entry.get("inputs") or ()
         if item.get("type") == "DATASET" and item.get("field")
     ]

@@ -1,9 +1,9 @@
-"""Brings every event of the log to one backend: at least once, in the order of arrival.
+"""Deliver every event of the log to one backend: at least once, in order of arrival.
 
-The cursor is the `seq` of the last event that the backend took, or refused. It is stored at the
-latest every hundred events or every second, so a crash repeats that much and loses nothing. What is
-refused for good becomes a dead letter and the next one has its turn; what may be taken later holds
-up what follows, because the events of a run must not overtake each other.
+The cursor is the `seq` of the last event that the backend accepted or rejected. It is stored every
+hundred events or every second, so a crash repeats some events and loses none. A permanently
+rejected event becomes a dead letter, and delivery continues. While a backend is unavailable, later
+events wait, because the events of a run must stay in order.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _ONCE_SECONDS = 30.0
 _DOUBTFUL_TRIES = 10
 _LONGEST_ASKED = 3_600.0
 _PROCESSED_SECONDS = 900.0
-_SHOWN = 10
+_MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Seconds to wait between tries: twice as long each time, up to a cap."""
+    """Seconds to wait between attempts: doubled each time, up to a limit."""
 
     first: float = 0.5
     most: float = 60.0
 
     def after(self, tries: int, retry_after: float = 0) -> float:
-        """The wait after so many tries; at least what the backend asked for, up to an hour."""
+        """Return the wait after a number of attempts; at least `retry_after`, up to an hour."""
         own = min(self.first * 2.0 ** min(tries - 1, 60), self.most)
         return max(own, min(retry_after, _LONGEST_ASKED))
 
@@ -62,20 +62,20 @@ class Forwarder:
         self._saved_at = time.monotonic()
         self._tries = 0
         self._progress_at = time.monotonic()  # when the last event was accepted or rejected
-        self._is_down = False  # the log said so
-        self._processed_at = -_PROCESSED_SECONDS  # when the backend was asked what it processed
-        self._processed = ""  # what the log said of that
-        self.taken = self.refused = 0  # events since it was made
+        self._is_down = False  # a warning was logged
+        self._processed_at = -_PROCESSED_SECONDS  # when failures were last queried
+        self._processed = ""  # the last message logged about that
+        self.delivered = self.rejected = 0  # numbers of events
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"deliver-{name}", daemon=True)
 
     def start(self) -> None:
-        """Deliver from now on."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the event that is on its way, unless it hangs: then it is sent again some day."""
+        """Finish the current event; if that hangs, the event is resent on restart."""
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
@@ -83,27 +83,29 @@ class Forwarder:
         self._backend.close()
 
     def drain(self) -> int:
-        """Send retried letters, then all beyond the cursor; answers how many events were taken.
+        """Send retried dead letters, then the events after the cursor; return how many arrived.
 
-        Raises UnavailableError once the backend takes no more; what it took is on record.
+        Raises:
+            UnavailableError: the backend is unavailable; the progress so far is stored.
         """
-        before = self.taken
+        before = self.delivered
         for seq, body in self._deliveries.retried():
             self._deliveries.advance(seq, self._send(seq, body))
         try:
             for seq, body in self._live.log.read(self._position):
                 if seq > self._live.newest or self._stopping.is_set():
-                    break  # what is not visible yet comes the next time
-                self._move(seq, self._send(seq, body))
+                    break  # not yet visible in the state
+                self._advance(seq, self._send(seq, body))
         finally:
             self._save()
-        return self.taken - before
+        return self.delivered - before
 
     def drain_patiently(self, tries: int | None = None) -> int:
-        """Like `drain`, but try an unavailable backend several times, with waits between.
+        """Deliver like `drain`, but retry several times while the backend is unavailable.
 
-        Raises UnavailableError after so many attempts for one event, or when the next one would
-        begin more than 30 seconds after the backend last accepted or rejected an event.
+        Raises:
+            UnavailableError: `tries` attempts for one event failed, or the next one would begin
+                more than 30 seconds after the backend last accepted or rejected an event.
         """
         tries = tries or _ONCE_TRIES
         self._progress_at = time.monotonic()
@@ -115,15 +117,15 @@ class Forwarder:
                 wait = self._backoff.after(self._tries, error.retry_after)
                 ends_at = self._progress_at + _ONCE_SECONDS
                 if self._tries >= tries or time.monotonic() + wait > ends_at:
-                    raise UnavailableError(self._gave_up(error)) from None
+                    raise UnavailableError(self._gave_up_message(error)) from None
                 self._stopping.wait(wait)
 
-    def _gave_up(self, error: UnavailableError) -> str:
-        asked = (
+    def _gave_up_message(self, error: UnavailableError) -> str:
+        request = (
             f", and the backend asks to wait {error.retry_after:g} s" if error.retry_after else ""
         )
         return (
-            f"{error}; gave up after {counted(self._tries, 'attempt')}{asked}."
+            f"{error}; gave up after {counted(self._tries, 'attempt')}{request}."
             " Events that were not delivered stay in the log for the next run"
         )
 
@@ -133,87 +135,86 @@ class Forwarder:
             while not self._stopping.is_set():
                 self._woken.clear()
                 try:
-                    pause = self._round()
+                    pause = self._deliver_round()
                     if failures:
-                        log.info("delivery to %s goes on", self.name)
+                        log.info("delivery to %s continues", self.name)
                     failures = 0
-                except Exception as error:  # the log's database, for one: it may come back
+                except Exception as error:  # such as an error of the log's database
                     failures += 1
                     pause = self._backoff.after(failures)
                     if failures == 1:
-                        log.warning("delivery to %s stands still: %s", self.name, error)
+                        log.warning("delivery to %s is interrupted: %s", self.name, error)
                 if pause:
                     self._stopping.wait(pause)
                 else:
-                    self._woken.wait(_LOOK_SECONDS)  # a letter that is put back wakes nobody
+                    self._woken.wait(_LOOK_SECONDS)  # a retried letter does not notify
 
-    def _round(self) -> float:
-        """Deliver what there is; answers the seconds to leave the backend alone."""
+    def _deliver_round(self) -> float:
+        """Deliver all waiting events; return the seconds to wait before the next attempt."""
         try:
             self.drain()
         except UnavailableError as error:
             if not self._is_down:
-                log.warning("%s takes no events, trying again: %s", self.name, error)
+                log.warning("%s is unavailable, trying again: %s", self.name, error)
             self._is_down = True
             self._deliveries.fail(str(error))
             return self._backoff.after(self._tries, error.retry_after)
         if self._is_down:
-            log.info("%s takes events again", self.name)
+            log.info("%s is available again", self.name)
         self._is_down = False
-        self._look_back()
+        self._log_processing_failures()
         return 0
 
-    def _look_back(self) -> None:
-        """Say in the log what the backend took before and could not process."""
+    def _log_processing_failures(self) -> None:
+        """Log the accepted events that the backend could not process."""
         now = time.monotonic()
-        if not isinstance(self._backend, Processing):
-            return
-        if now - self._processed_at < _PROCESSED_SECONDS:
+        is_due = now - self._processed_at >= _PROCESSED_SECONDS
+        if not (isinstance(self._backend, Processing) and is_due):
             return
         self._processed_at = now
-        said = ""
+        message = ""
         try:
             if failed := list(self._backend.failed()):
-                ids = ", ".join(failed[:_SHOWN]) + (", …" if failed[_SHOWN:] else "")
-                said = f"took {counted(len(failed), 'event')} that it could not process: {ids}"
+                ids = ", ".join(failed[:_MOST_LISTED]) + (", …" if failed[_MOST_LISTED:] else "")
+                message = f"could not process {counted(len(failed), 'accepted event')}: {ids}"
         except DeliveryError as error:
-            said = f"does not say what it could process: {error}"
-        if said and said != self._processed:
-            log.warning("%s %s", self.name, said)
-        self._processed = said
+            message = f"does not report which events it processed: {error}"
+        if message and message != self._processed:
+            log.warning("%s %s", self.name, message)
+        self._processed = message
 
     def _send(self, seq: int, body: str) -> str | None:
-        """Send an event; answers why it was refused. Raises UnavailableError."""
-        refusal = None
+        """Send an event; return the reason if it was rejected. Raises UnavailableError."""
+        rejection = None
         try:
             load(body)  # a damaged row is not sent
-            self._backend.send(Delivery(seq, body, self._live.reading, self._was_told))
+            self._backend.send(Delivery(seq, body, self._live.reading, self._was_sent))
         except UnavailableError as error:
             self._tries += 1
             if not error.is_doubtful or self._tries < _DOUBTFUL_TRIES:
                 raise
-            refusal = f"{error} (tried {self._tries} times)"
+            rejection = f"{error} (tried {self._tries} times)"
         except (DeliveryError, EventError) as error:
-            refusal = str(error)
+            rejection = str(error)
         except LogError:
             raise
-        except Exception as error:  # a backend that trips over one event must not stop at it
+        except Exception as error:  # one event must not stop the delivery
             log.exception("backend %s failed on event %d", self.name, seq)
-            refusal = f"{type(error).__name__}: {error}"
+            rejection = f"{type(error).__name__}: {error}"
         self._tries = 0
         self._progress_at = time.monotonic()
-        self.taken += refusal is None
-        self.refused += refusal is not None
-        return refusal
+        self.delivered += rejection is None
+        self.rejected += rejection is not None
+        return rejection
 
-    def _was_told(self, hash_: str) -> bool:
+    def _was_sent(self, hash_: str) -> bool:
         seq = self._live.log.seq_of(hash_)
         return seq is not None and seq <= self._position
 
-    def _move(self, seq: int, refusal: str | None) -> None:
+    def _advance(self, seq: int, rejection: str | None) -> None:
         """Advance past an event that was accepted or whose rejection is stored."""
-        if refusal is not None:
-            self._deliveries.advance(seq, refusal)  # if this fails, the event is resent
+        if rejection is not None:
+            self._deliveries.advance(seq, rejection)  # if this fails, the event is resent
             self._position, self._unsaved = seq, 0
             return
         self._position = seq

@@ -1,4 +1,4 @@
-"""Backend `http`: another throughline, or any other endpoint that takes OpenLineage as it is."""
+"""Backend `http`: another throughline, or any other endpoint for OpenLineage events."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 30
 """Time limit in seconds of a whole exchange, from the connection to the last byte."""
 
-_LARGEST_ANSWER = 1024 * 1024
-_SHOWN = 500  # characters of an answer that explains itself
+_LARGEST_RESPONSE = 1024 * 1024
+_LONGEST_MESSAGE = 500  # characters of a response to include in an error
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
-"""Statuses that say nothing about the event: it waits for as long as it takes."""
+"""Statuses that are not caused by the event: it waits until the backend is available."""
 _DOUBTFUL = frozenset({403, 404, 405})
-"""Statuses that the endpoint or the event may be the cause of; so is all else of 3xx and 5xx."""
+"""Statuses that may be caused by the endpoint or by the event, like the other 3xx and 5xx."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpConfig:
-    """`url` is the server's, `endpoint` the path below it, `api_key_env` a variable's name."""
+    """`url` is the server's, `endpoint` the path, `api_key_env` the variable with the API key."""
 
     url: str
     endpoint: str = "api/v1/lineage"
@@ -46,23 +46,21 @@ class HttpConfig:
         parts = urlsplit(self.url)
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(
-                f"url: received one of {parts.hostname} with a user, a query or a fragment,"
-                " expected one without, and a key in the variable that `api_key_env` names"
+                f"url: received a URL of {parts.hostname} with a user, a query or a fragment,"
+                " expected one without; pass a key in the variable that `api_key_env` names"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"url: received {self.url!r}, expected one such as http://host:5000")
+            raise ConfigError(f"url: received {self.url!r}, expected a URL like http://host:5000")
         if parts.path.strip("/"):
-            raise ConfigError(
-                f"url: received {self.url!r}, expected it without the path, which is `endpoint`'s"
-            )
+            raise ConfigError(f"url: received {self.url!r}, expected no path; set it as `endpoint`")
         key = os.environ.get(self.api_key_env) if self.api_key_env else None
         if self.api_key_env and not key:
-            raise ConfigError(f"api_key_env: the environment has no variable {self.api_key_env!r}")
+            raise ConfigError(f"api_key_env: the variable {self.api_key_env!r} is not set")
         object.__setattr__(self, "api_key", key)
 
 
 class Http:
-    """Posts each event by itself, over a connection that stays open."""
+    """Posts each event in its own request, over a persistent connection."""
 
     config_class: ClassVar[type[HttpConfig]] = HttpConfig
 
@@ -80,8 +78,8 @@ class Http:
         self._client.close()
 
 
-class Answer(NamedTuple):
-    """A response of a peer, with at most the beginning of its body."""
+class Response(NamedTuple):
+    """An HTTP response; a large body is truncated."""
 
     status: int
     headers: Mapping[str, str]
@@ -102,7 +100,7 @@ class Client:
         self._client = httpx.AsyncClient(
             headers={"Accept-Encoding": "identity", **(headers or {})},
             timeout=None,  # httpx's timeout is per read; this client limits the whole exchange
-            verify=_trusted(),
+            verify=_ssl_context(),
         )
 
     def __enter__(self) -> Client:
@@ -112,8 +110,8 @@ class Client:
         self.close()
 
     def exchange(
-        self, method: str, url: str, content: bytes, headers: Mapping[str, str], shown: str
-    ) -> Answer:
+        self, method: str, url: str, content: bytes, headers: Mapping[str, str], label: str
+    ) -> Response:
         """Send a request and return the response. Raises UnavailableError without one."""
         import httpx
 
@@ -121,9 +119,9 @@ class Client:
             with self._busy:
                 return self._runner.run(self._exchange(method, url, content, headers))
         except httpx.TransportError as error:
-            raise UnavailableError(f"{shown}: {str(error) or type(error).__name__}") from None
+            raise UnavailableError(f"{label}: {str(error) or type(error).__name__}") from None
         except TimeoutError:
-            raise UnavailableError(f"{shown}: timed out after {TIMEOUT_SECONDS} s") from None
+            raise UnavailableError(f"{label}: timed out after {TIMEOUT_SECONDS} s") from None
 
     def close(self) -> None:
         """Close the connections, unless an abandoned thread still uses one."""
@@ -133,44 +131,48 @@ class Client:
 
     async def _exchange(
         self, method: str, url: str, content: bytes, headers: Mapping[str, str]
-    ) -> Answer:
+    ) -> Response:
         body = bytearray()
         async with asyncio.timeout(TIMEOUT_SECONDS) as clock:
-            given: dict[str, Any] = {"content": content, "headers": headers}
-            async with self._client.stream(method, url, **given) as response:
+            request: dict[str, Any] = {"content": content, "headers": headers}
+            async with self._client.stream(method, url, **request) as response:
                 with suppress(TimeoutError):
                     # The status is sufficient; the missing part of the body does not matter.
                     async with asyncio.timeout_at((clock.when() or 0) - TIMEOUT_SECONDS / 10):
                         async for part in response.aiter_raw():
                             body += part
-                            if len(body) > _LARGEST_ANSWER:
+                            if len(body) > _LARGEST_RESPONSE:
                                 break
-        return Answer(response.status_code, response.headers, bytes(body[:_LARGEST_ANSWER]))
+        return Response(response.status_code, response.headers, bytes(body[:_LARGEST_RESPONSE]))
 
 
 @cache
-def _trusted() -> SSLContext:
-    """What certificates are checked with: 20 ms to read, and each client would read its own."""
+def _ssl_context() -> SSLContext:
+    """Return a shared SSL context, because creating one takes 20 ms."""
     import httpx
 
     return httpx.create_ssl_context()
 
 
-def post(client: Client, url: str, content: bytes, shown: str) -> bytes:
-    """Post JSON; any answer of 2xx means that it has arrived. `shown` is the URL's name in errors.
+def post(client: Client, url: str, content: bytes, label: str) -> bytes:
+    """Post JSON and return the response body; `label` stands for the URL in errors.
 
-    Answers what the server said. Raises UnavailableError or DeliveryError.
+    Raises:
+        UnavailableError: the server does not respond, or cannot accept the event now.
+        DeliveryError: the server rejects the event.
     """
     headers = {"Content-Type": "application/json"}
-    answer = client.exchange("POST", url, content, headers, shown)
-    if not 200 <= answer.status < 300:
-        raise_refusal(shown, answer.status, answer.content.decode(errors="replace"), answer.headers)
-    return answer.content
+    response = client.exchange("POST", url, content, headers, label)
+    if not 200 <= response.status < 300:
+        raise_for_status(
+            label, response.status, response.content.decode(errors="replace"), response.headers
+        )
+    return response.content
 
 
-def raise_refusal(shown: str, status: int, text: str, headers: Mapping[str, str]) -> NoReturn:
-    """Say what an answer that is none of 2xx means: UnavailableError or DeliveryError."""
-    reason = f"{shown} answered {status}: {redact_text(text.strip())[:_SHOWN]}"
+def raise_for_status(label: str, status: int, text: str, headers: Mapping[str, str]) -> NoReturn:
+    """Raise UnavailableError or DeliveryError for a status other than 2xx."""
+    reason = f"{label} answered {status}: {redact_text(text.strip())[:_LONGEST_MESSAGE]}"
     if status in _BUSY:
         raise UnavailableError(reason, _retry_after(headers.get("Retry-After", "")))
     if status in _DOUBTFUL or not 400 <= status < 500:
@@ -179,7 +181,7 @@ def raise_refusal(shown: str, status: int, text: str, headers: Mapping[str, str]
 
 
 def _retry_after(text: str) -> float:
-    """The seconds that a Retry-After header asks for: a number or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds of a Retry-After header, a number or a date (RFC 9110, 10.2.3)."""
     if text.isdecimal():
         return float(text)
     try:

@@ -1,4 +1,4 @@
-"""Backends of this machine: `file` and `console`."""
+"""Local backends: `file` and `console`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from throughline.errors import UnavailableError
 
 @dataclass(frozen=True, slots=True)
 class FileConfig:
-    """`path` is the file to append to, of JSON Lines; its folder is made."""
+    """`path` is the JSON Lines file to append to; its folder is created."""
 
     path: str
 
 
 class File:
-    """Appends each event as one line, on the disk before it counts as sent.
+    """Appends each event as one line, durably.
 
-    The file is opened for each, so that it may be moved away at any time.
+    The file is opened for each event, so that it may be moved at any time.
     """
 
     config_class: ClassVar[type[FileConfig]] = FileConfig
@@ -42,12 +42,12 @@ class File:
             raise UnavailableError(f"{self._path}: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleConfig:
-    """There is nothing to set."""
+    """An empty configuration."""
 
 
 class Console:
@@ -67,23 +67,23 @@ class Console:
             raise UnavailableError(f"stdout: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def _line(body: str) -> bytes:
-    """An event as one line; only one that was received over several lines is written anew."""
+    """Return an event as one line; only one with line breaks is encoded again."""
     is_line = "\n" not in body and "\r" not in body
     return (body.encode() if is_line else orjson.dumps(orjson.loads(body))) + b"\n"
 
 
 def _append(file: int, line: bytes) -> None:
-    """Write a line whole or not at all, after whatever was left of one that was cut off."""
+    """Append a complete line or nothing; first terminate an incomplete last line."""
     end = os.fstat(file).st_size
     if end and os.pread(file, 1, end - 1) != b"\n":
         line = b"\n" + line
     try:
         if os.write(file, line) < len(line):
-            raise OSError("the disk took only a part of the line")
+            raise OSError("only a part of the line was written")
         os.fsync(file)
     except OSError:
         os.ftruncate(file, end)

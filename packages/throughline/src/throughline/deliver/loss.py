@@ -1,14 +1,13 @@
-"""What arrives at each kind of backend of a set of events, and what is lost on the way.
+"""Compare which facts of a set of events arrive at each kind of backend.
 
-Each thing that the events tell is counted once: a run, an edge, a facet of one run, job or dataset.
-It arrives if it is in a body that the backend is sent and the backend keeps things of its kind, or
-if it is told there in another way.
+Each fact is counted once: a run, an edge, a facet of one run, job or dataset. It arrives if the
+backend retains facts of its kind and the fact is in a payload, or if it is emitted separately.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,39 +15,33 @@ import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.datasets import Body
-from throughline.deliver.job_runs import Done
+from throughline.deliver.effective_runs import NewestRuns
+from throughline.deliver.payloads import payloads_with_context
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
-from throughline.deliver.rewrite.rewriting import Kept, is_run, uuid_of
-from throughline.deliver.rewritten import rewritten
+from throughline.deliver.rewrite.rewriting import Name, Retained, is_run, same_name, uuid_of
 from throughline.errors import DeliveryError
 from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
 from throughline.spec import EVERY_ROW, parse_columns, with_parent
 
-Pair = tuple[str, str]
-Name = Callable[[str, str], Pair]
-Told = dict[str, set[Any]]
-"""By kind: each thing of it, as something that tells it from others."""
+Facts = dict[str, set[Any]]
+"""The facts of each kind, as hashable values."""
 
 _KINDS = ("runs", "data edges", "column edges", "hierarchy", "control edges", "models")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How many things of a kind are told, and how many of them arrive at each backend."""
+    """The number of reported facts of a kind, and of those that arrive at each backend."""
 
     kind: str
-    told: int
+    reported: int
     arrived: dict[str, int]
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"kind": self.kind, "told": self.told, "arrived": self.arrived}
 
 
 def losses(entries: Iterable[Entry]) -> list[Loss]:
-    """What becomes of the events at every kind of backend: runs, edges, then facets by name."""
+    """Return the loss at every kind of backend: of runs, edges, then facets by name."""
     log = EventLog("sqlite://")
     try:
         live = Live(log)
@@ -56,133 +49,130 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
         with live.reading() as state:
             identity = state.identity  # nothing else writes to this log
 
-        def primary(namespace: str, name: str) -> Pair:
+        def primary(namespace: str, name: str) -> tuple[str, str]:
             return identity.primary(canonical_name(namespace, name))
 
-        told: Told = defaultdict(set)
+        reported: Facts = defaultdict(set)
         for _, body in log.read():
-            _add(told, _things(orjson.loads(body), primary, _same))
-        names = {name: _told_there(live, each, identity) for name, each in REWRITINGS.items()}
+            _add(reported, _facts(orjson.loads(body), primary, same_name))
+        arrived = {
+            backend: _arrived(live, rewriting, identity, reported)
+            for backend, rewriting in REWRITINGS.items()
+        }
     finally:
         log.close()
-    kinds = [*_KINDS, *sorted(told.keys() - set(_KINDS))]
     return [
         Loss(
             kind,
-            len(told[kind]),
-            {
-                name: len(_renamed(told[kind], there[1]) & there[0][kind])
-                for name, there in names.items()
-            },
+            len(reported[kind]),
+            {backend: len(facts[kind]) for backend, facts in arrived.items()},
         )
-        for kind in kinds
-        if told[kind]
+        for kind in (*_KINDS, *sorted(reported.keys() - set(_KINDS)))
+        if reported[kind]
     ]
 
 
-_There = tuple[Told, Callable[[Any], Any]]
+def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Facts) -> Facts:
+    """Return the reported facts that a backend retains, under the backend's names."""
+    retained = _retained_facts(live, rewriting)
 
-
-def _told_there(live: Live, rewriting: Rewriting, identity: Identity) -> _There:
-    """What a backend keeps of all that it is sent, and what it calls a thing."""
-    found: Told = defaultdict(set)
-    done: Done = {}
-    for seq, raw in live.log.read():
-        try:
-            sent = rewritten(Delivery(seq, raw, live.reading), rewriting, done)
-        except DeliveryError:
-            continue
-        for body, known in sent:
-            if rewriting.emitted is None or is_run(body):
-                read = rewriting.readable(body) if rewriting.readable else body
-                _add(found, _kept(_things(read, rewriting.dataset_name, _same), rewriting.kept))
-            for kind, thing in rewriting.emitted(body, known) if rewriting.emitted else ():
-                found[kind].add(thing)
-
-    def dataset_name(*name: str) -> Pair:
+    def dataset_name(*name: str) -> tuple[str, str]:
         return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
 
-    def called(thing: Any) -> Any:
-        if not (isinstance(thing, tuple) and thing):
-            return thing
-        name = {"dataset": dataset_name, "job": rewriting.job_name}.get(thing[0])
+    def renamed(fact: Any) -> Any:
+        if not (isinstance(fact, tuple) and fact):
+            return fact
+        name = {"dataset": dataset_name, "job": rewriting.job_name}.get(fact[0])
         if name is not None:
-            rest = (str(rewriting.job_name("", each)[1]) for each in thing[3:])
-            return (thing[0], *name(thing[1], thing[2]), *rest)
-        return tuple(called(each) for each in thing)
+            columns = (str(rewriting.job_name("", column)[1]) for column in fact[3:])
+            return (fact[0], *name(fact[1], fact[2]), *columns)
+        return tuple(renamed(part) for part in fact)
 
-    return found, called
-
-
-def _renamed(things: set[Any], called: Callable[[Any], Any]) -> set[Any]:
-    return {called(each) for each in things}
-
-
-def _kept(found: Told, kept: Kept) -> Told:
-    has = {
-        "runs": kept.runs,
-        "hierarchy": kept.hierarchy,
-        "control edges": kept.control,
-        "models": kept.models,
+    return {
+        kind: {renamed(fact) for fact in facts} & retained[kind] for kind, facts in reported.items()
     }
-    left: Told = defaultdict(set)
-    for kind, things in found.items():
-        if kind in _KINDS and not has.get(kind, True):
+
+
+def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
+    found: Facts = defaultdict(set)
+    cache: NewestRuns = {}
+    for seq, raw in live.log.read():
+        try:
+            sent = payloads_with_context(Delivery(seq, raw, live.reading), rewriting, cache)
+        except DeliveryError:
             continue
-        if kind in _KINDS or kept.facets is None or kind in kept.facets:
-            left[kind] = things
-    return left
-
-
-def _add(found: Told, more: Told) -> None:
-    for kind, things in more.items():
-        found[kind] |= things
-
-
-def _same(namespace: str, name: str) -> Pair:
-    return namespace, name
-
-
-def _things(body: Body, dataset_name: Name, job_name: Name) -> Told:
-    """What one event tells."""
-    found: Told = defaultdict(set)
-    job = ("job", *job_name(body["job"]["namespace"], body["job"]["name"])) if "job" in body else ()
-    if is_run(body):
-        run = ("run", uuid_of(body["run"]["runId"]))
-        found["runs"].add(run)
-        facets = with_parent(body["run"].get("facets") or {})
-        _facets(found, "run", run, facets)
-        if above := _run_of(facets.get("parent")):
-            found["hierarchy"].add((run, above))
-        for each in (facets.get("jobDependencies") or {}).get("upstream") or ():
-            other = each["job"]
-            waited = ("job", *job_name(other["namespace"], other["name"]))
-            found["control edges"].add((waited, job))
-    if job:
-        _facets(found, "job", job, body["job"].get("facets") or {})
-    for side in ("inputs", "outputs", "dataset"):
-        given = body.get(side) or []
-        for dataset in given if isinstance(given, list) else [given]:
-            _of_dataset(found, job, side, dataset, dataset_name)
+        for body, context in sent:
+            if rewriting.emitted_facts is None or is_run(body):
+                read = rewriting.readable(body) if rewriting.readable else body
+                facts = _facts(read, rewriting.dataset_name, same_name)
+                _add(found, _select(facts, rewriting.retained))
+            if rewriting.emitted_facts is not None:
+                for kind, fact in rewriting.emitted_facts(body, context):
+                    found[kind].add(fact)
     return found
 
 
-def _of_dataset(found: Told, job: Any, side: str, dataset: Body, dataset_name: Name) -> None:
+def _select(facts: Facts, retained: Retained) -> Facts:
+    is_retained = {
+        "runs": retained.runs,
+        "data edges": True,
+        "column edges": True,
+        "hierarchy": retained.hierarchy,
+        "control edges": retained.control,
+        "models": retained.models,
+    }
+    return {
+        kind: values
+        for kind, values in facts.items()
+        if is_retained.get(kind, retained.facets is None or kind in retained.facets)
+    }
+
+
+def _add(facts: Facts, added: Facts) -> None:
+    for kind, values in added.items():
+        facts[kind] |= values
+
+
+def _facts(body: Body, dataset_name: Name, job_name: Name) -> Facts:
+    """Return the facts of one event."""
+    facts: Facts = defaultdict(set)
+    job = ("job", *job_name(body["job"]["namespace"], body["job"]["name"])) if "job" in body else ()
+    if is_run(body):
+        run = ("run", uuid_of(body["run"]["runId"]))
+        facts["runs"].add(run)
+        run_facets = with_parent(body["run"].get("facets") or {})
+        _add_facets(facts, "run", run, run_facets)
+        if parent := _run_of(run_facets.get("parent")):
+            facts["hierarchy"].add((run, parent))
+        for dependency in (run_facets.get("jobDependencies") or {}).get("upstream") or ():
+            other = dependency["job"]
+            upstream = ("job", *job_name(other["namespace"], other["name"]))
+            facts["control edges"].add((upstream, job))
+    if job:
+        _add_facets(facts, "job", job, body["job"].get("facets") or {})
+    for side in ("inputs", "outputs", "dataset"):
+        value = body.get(side) or []
+        for dataset in value if isinstance(value, list) else [value]:
+            _add_dataset(facts, job, side, dataset, dataset_name)
+    return facts
+
+
+def _add_dataset(facts: Facts, job: Any, side: str, dataset: Body, dataset_name: Name) -> None:
     name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
     if side != "dataset":
-        found["data edges"].add((job, side, name))
+        facts["data edges"].add((job, side, name))
     facets = dataset.get("facets") or {}
-    for place in (facets, dataset.get("inputFacets"), dataset.get("outputFacets")):
-        _facets(found, "dataset", name, place or {})
+    for added in (facets, dataset.get("inputFacets"), dataset.get("outputFacets")):
+        _add_facets(facts, "dataset", name, added or {})
     if (facets.get("datasetType") or {}).get("datasetType") == "MODEL":
-        found["models"].add(name)
+        facts["models"].add(name)
     for column in _columns(dataset, dataset_name):
-        found["column edges"].add((job, *column))
+        facts["column edges"].add((job, *column))
 
 
-def _facets(found: Told, kind: str, holder: Any, facets: Body) -> None:
+def _add_facets(facts: Facts, kind: str, owner: Any, facets: Body) -> None:
     for name in facets:
-        found[f"{kind} {name}"].add(holder)
+        facts[f"{kind} {name}"].add(owner)
 
 
 def _columns(dataset: Body, dataset_name: Name) -> Iterator[tuple[Any, Any]]:

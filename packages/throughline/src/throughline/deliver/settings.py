@@ -1,4 +1,4 @@
-"""The deliver file: which backends there are."""
+"""The deliver file, which lists the backends."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class _Deliver:
 
 
 def read_backends(path: Path) -> dict[str, Backend]:
-    """The backends of a deliver file by name, ready to send. Raises ConfigError."""
-    found: dict[str, Backend] = {}
-    for index, given in enumerate(filled(_Deliver, read_yaml(path), str(path)).backends):
+    """Return the backends of a deliver file by name. Raises ConfigError."""
+    backends: dict[str, Backend] = {}
+    for index, entry in enumerate(filled(_Deliver, read_yaml(path), str(path)).backends):
         where = f"{path}: backends[{index}]"
-        rest = dict(given)
+        rest = dict(entry)
         name, kind = rest.pop("name", None), rest.pop("type", None)
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{where}.name: received {name!r}, expected up to 64 letters, digits, _, - and ."
             )
-        if name in found:
-            raise ConfigError(f"{where}.name: {name!r} is the name of another one already")
+        if name in backends:
+            raise ConfigError(f"{where}.name: {name!r} is already in use; use another name")
         class_ = _class_of(kind, f"{where}.type")
-        found[name] = class_(filled(class_.config_class, rest, where))
-    return found
+        backends[name] = class_(filled(class_.config_class, rest, where))
+    return backends
 
 
 def _class_of(kind: Any, where: str) -> type[Any]:

@@ -1,6 +1,6 @@
-"""Events rewritten so that one kind of backend takes them and loses least: pure functions."""
+"""Rewrite events for one kind of backend with minimal loss: pure functions."""
 
-from throughline.deliver.rewrite.datahub_kept import DATAHUB
+from throughline.deliver.rewrite.datahub_facts import DATAHUB
 from throughline.deliver.rewrite.datazone import DATAZONE
 from throughline.deliver.rewrite.marquez import MARQUEZ
 from throughline.deliver.rewrite.openmetadata import OPENMETADATA
@@ -12,6 +12,6 @@ REWRITINGS = {
     "marquez": MARQUEZ,
     "openmetadata": OPENMETADATA,
 }
-"""By the `type` of a backend."""
+"""Rewritings by the `type` of a backend."""
 
 __all__ = ["DATAHUB", "REWRITINGS", "Rewrite", "Rewriting"]

@@ -1,12 +1,12 @@
-"""DataHub's OpenLineage endpoint, which fails or forgets more than it says.
+"""Rewriting for DataHub's OpenLineage endpoint, which fails in undocumented cases.
 
-- It keeps the inputs and outputs of a job, and every event replaces them.
-- It knows a job's orchestrator by the run's engine, and must know the producer of a parent too.
-- An event of the type OTHER is invalid there; events without a run, nulls and fields without a name
-  are errors; a name with a space is dropped, one with a comma makes an invalid URN.
-- A dataset with a TABLE symlink is a table of Glue or else of Hive, whatever its catalog.
+- It stores inputs and outputs per job, and every event replaces them.
+- It derives a job's orchestrator from the run's engine, and requires a known producer of a parent.
+- Events of type OTHER, events without a run, nulls and fields without a name are errors. Names with
+  a space are dropped, names with a comma result in an invalid URN.
+- A dataset with a TABLE symlink becomes a table of Glue or else of Hive, whatever its catalog.
 
-What it has no place for goes by `datahub_extras`, events without a run by `datahub_declared`.
+`datahub_proposals` emits what the endpoint does not support, such as events without a run.
 """
 
 from __future__ import annotations
@@ -15,72 +15,79 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+from throughline.deliver.context import RunContext, engine_of
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Known, engine_of
-from throughline.deliver.rewrite.rewriting import is_run, renamed, symlinks, valid, whole
+from throughline.deliver.rewrite.rewriting import (
+    complete_event,
+    is_run,
+    symlinks_of,
+    with_renamed_datasets,
+    with_required_fields,
+)
 from throughline.identity import DatasetName, Identity, glue_table
+from throughline.spec.column_lineage import objects
 
 _RESERVED = re.compile(r"[\s,()␟]")
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
-UNKNOWN = "openlineage"
-"""The orchestrator of a job of which nothing says what runs it."""
+UNKNOWN_ORCHESTRATOR = "openlineage"
+"""The orchestrator of a job whose engine is not reported."""
 
 
-def rewrite(event: Body, known: Known) -> list[Body]:
-    """The event of a run, whole, under names that DataHub takes.
+def rewrite(event: Body, context: RunContext) -> list[Body]:
+    """Return the complete event under valid names for DataHub.
 
-    One of a job or a dataset is what `datahub_declared` makes proposals of: it cannot be posted.
+    A JobEvent or DatasetEvent cannot be posted; `datahub_proposals` converts it.
     """
     if not is_run(event):
-        return [_declared(event, known)]
-    body = under_its_names(whole(event, known))
+        return [_rewrite_static(event, context)]
+    body = with_datahub_names(complete_event(event, context))
     if body["eventType"] == "OTHER":
         body["eventType"] = "RUNNING"
-    body["job"] = _named_job(body["job"])
+    body["job"] = _renamed_job(body["job"])
     _set_orchestrator(body)
-    return [valid(body, "RunEvent")]
+    return [with_required_fields(body, "RunEvent")]
 
 
-def _declared(event: Body, known: Known) -> Body:
-    body = valid(event, "JobEvent" if "job" in event else "DatasetEvent")
+def _rewrite_static(event: Body, context: RunContext) -> Body:
+    body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
         columns = body["dataset"].get("facets", {}).get("columnLineage")
-        own = known.outputs[0] if known.outputs else body["dataset"]
-        told = {"columnLineage": columns} if columns else {}
-        made_of = [
-            {"namespace": each["namespace"], "name": each["name"]}
+        own = context.outputs[0] if context.outputs else body["dataset"]
+        lineage = {"columnLineage": columns} if columns else {}
+        sources = [
+            {"namespace": source["namespace"], "name": source["name"]}
             for field in ((columns or {}).get("fields") or {}).values()
-            for each in field.get("inputFields") or ()
+            for source in field.get("inputFields") or ()
         ]
-        outputs = [{**own, "facets": own.get("facets", {}) | told}]
-        return under_its_names({**body, "inputs": made_of, "outputs": outputs})
+        outputs = [{**own, "facets": own.get("facets", {}) | lineage}]
+        return with_datahub_names({**body, "inputs": sources, "outputs": outputs})
     sides = {
-        "inputs": list(known.inputs) or body.get("inputs") or [],
-        "outputs": list(known.outputs) or body.get("outputs") or [],
+        "inputs": list(context.inputs) or body.get("inputs") or [],
+        "outputs": list(context.outputs) or body.get("outputs") or [],
     }
-    job = {**body["job"], "facets": known.job_facets | body["job"].get("facets", {})}
-    body = under_its_names({**body, **sides})
-    body["run"] = {"facets": dict(known.run_facets)}
-    body["job"] = _named_job(job)
+    job = {**body["job"], "facets": context.job_facets | body["job"].get("facets", {})}
+    body = with_datahub_names({**body, **sides})
+    body["run"] = {"facets": dict(context.run_facets)}
+    body["job"] = _renamed_job(job)
     _set_orchestrator(body)
     return body
 
 
-def _named_job(job: Body) -> Body:
+def _renamed_job(job: Body) -> Body:
     namespace, name = job_name(job["namespace"], job["name"])
     return {**job, "namespace": namespace, "name": name}
 
 
-def under_its_names(body: Body) -> Body:
-    """A body with datasets as DataHub takes them."""
-    body = renamed(body, dataset_name)
-    return body | {side: list(map(_dataset, body[side])) for side in ("inputs", "outputs")}
+def with_datahub_names(body: Body) -> Body:
+    """Return a body with valid datasets for DataHub."""
+    body = with_renamed_datasets(body, dataset_name)
+    return body | {side: list(map(_rewrite_dataset, body[side])) for side in ("inputs", "outputs")}
 
 
-def name_of(identity: Identity, name: DatasetName) -> DatasetName:
-    """What a dataset is called there: a table by its platform, like DataHub's converter does.
+def table_name(identity: Identity, name: DatasetName) -> DatasetName:
+    """Return DataHub's name of a dataset: a table by its platform, as DataHub's converter does.
 
-    A Glue table is one by any of its names, and not only by a TABLE symlink.
+    A dataset is a Glue table if any of its names is one, not only a TABLE symlink.
     """
     names = identity.names(name)
     if glue := next(filter(None, map(glue_table, names)), None):
@@ -95,29 +102,29 @@ def _table(name: str) -> str:
 
 
 def job_name(namespace: str, name: str) -> tuple[str, str]:
-    """What a job is called there."""
+    """Return DataHub's name of a job."""
     return escaped(namespace), escaped(name)
 
 
 def dataset_name(namespace: str, name: str) -> tuple[str, str]:
-    """A name of a dataset without what a URN cannot hold."""
+    """Return the name of a dataset without characters that are invalid in a URN."""
     return escaped(namespace), escaped(name)
 
 
 def escaped(text: str) -> str:
-    """A text without what a URN cannot hold: %2C for a comma, as acryl-datahub writes it."""
-    return _RESERVED.sub(lambda found: quote(found[0]), text)
+    """Escape characters that are invalid in a URN: a comma as %2C, as acryl-datahub does."""
+    return _RESERVED.sub(lambda match: quote(match[0]), text)
 
 
 def orchestrator(body: Body) -> str:
-    """The orchestrator of a rewritten event, as DataHub finds it."""
+    """Return the orchestrator of a rewritten event, as DataHub derives it."""
     return str(body["run"]["facets"]["processing_engine"]["name"]).lower()
 
 
 def _set_orchestrator(body: Body) -> None:
     facets = body["run"]["facets"]
     if not facets.get("processing_engine", {}).get("name"):
-        name = engine_of({}, body["job"]["facets"], str(body["producer"])) or UNKNOWN
+        name = engine_of({}, body["job"]["facets"], str(body["producer"])) or UNKNOWN_ORCHESTRATOR
         facets["processing_engine"] = {
             "name": name,
             "version": "unknown",
@@ -128,9 +135,9 @@ def _set_orchestrator(body: Body) -> None:
         parent["_producer"] = _PARENT_PRODUCER
 
 
-def _dataset(dataset: Body) -> Body:
+def _rewrite_dataset(dataset: Body) -> Body:
     facets = dict(dataset.get("facets", {}))
-    names = [DatasetName(link["namespace"], link["name"]) for link in symlinks(facets)]
+    names = [DatasetName(link["namespace"], link["name"]) for link in symlinks_of(facets)]
     facets.pop("symlinks", None)
     if glue := [name for name in names if glue_table(name)]:
         facets["symlinks"] = {"identifiers": [{**glue[0]._asdict(), "type": "TABLE"}]}
@@ -142,21 +149,26 @@ def _dataset(dataset: Body) -> Body:
 
 
 def _fields(fields: Any) -> list[Body]:
-    """The fields that have a name, under names that a URN can hold."""
-    found = []
-    for field in fields if isinstance(fields, list) else ():
-        if isinstance(field, dict) and field.get("name"):
+    """Return the fields that have a name, under escaped names."""
+    named = []
+    for field in objects(fields):
+        if field.get("name"):
             nested = {"fields": _fields(field["fields"])} if field.get("fields") else {}
-            found.append({**field, "name": escaped(str(field["name"])), **nested})
-    return found
+            named.append({**field, "name": escaped(str(field["name"])), **nested})
+    return named
 
 
 def _escaped_columns(lineage: Body) -> Body:
-    def inputs(told: Body) -> list[Body]:
-        given = told.get("inputFields") or ()
-        return [{**each, "field": escaped(str(each["field"]))} for each in given if "field" in each]
+    def sources(inputs: Any) -> list[Body]:
+        return [
+            {**item, "field": escaped(str(item["field"]))}
+            for item in inputs or ()
+            if "field" in item
+        ]
 
-    fields = lineage.get("fields") or {}
-    made = {escaped(name): {**told, "inputFields": inputs(told)} for name, told in fields.items()}
-    rest = inputs({"inputFields": lineage.get("dataset")})
-    return {**lineage, "fields": made, **({"dataset": rest} if rest else {})}
+    fields = {
+        escaped(name): {**field, "inputFields": sources(field.get("inputFields"))}
+        for name, field in (lineage.get("fields") or {}).items()
+    }
+    every_row = sources(lineage.get("dataset"))
+    return {**lineage, "fields": fields, **({"dataset": every_row} if every_row else {})}

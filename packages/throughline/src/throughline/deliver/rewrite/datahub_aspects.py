@@ -1,6 +1,6 @@
-"""Aspects of DataHub that follow from facets, for runs as for what is declared without one.
+"""DataHub aspects derived from facets, for runs and for jobs and datasets without a run.
 
-Needs acryl-datahub, whose classes check what is made of them.
+Import this module only if acryl-datahub is installed.
 """
 
 from __future__ import annotations
@@ -9,131 +9,132 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+from datahub.metadata import schema_classes as dh
+from datahub.metadata.urns import CorpGroupUrn, CorpUserUrn, TagUrn
+
 from throughline.deliver.datasets import Body
 from throughline.deliver.rewrite.datahub import escaped
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, field_urn
 from throughline.spec import EVERY_ROW, parse_columns, parse_time, to_micros
 
+Aspects = Iterator[tuple[str, Any]]
+"""Pairs of an entity's URN and an aspect."""
+
 _ACTOR = "urn:li:corpuser:datahub"
 _GROUPS = ("team", "group")
 
 
-def of_dataset(dataset: Body) -> Iterator[tuple[str, Any]]:
-    """What a dataset is: whose, with which tags on it and its columns, and its description."""
-    from datahub.metadata import schema_classes as dh
+def description(facets: Body) -> str | None:
+    """Return the description of the documentation facet."""
+    text = facets.get("documentation", {}).get("description")
+    return str(text) if text else None
 
+
+def dataset_aspects(dataset: Body) -> Aspects:
+    """Yield the description, ownership and tags of a dataset, and the tags of its columns."""
     urn, facets = dataset_urn(dataset), dataset.get("facets", {})
-    if text := facets.get("documentation", {}).get("description"):
+    if text := description(facets):
         yield urn, dh.DatasetPropertiesClass(description=text)
     yield from ownership(urn, facets)
-    told = facets.get("tags", {}).get("tags") or []
-    yield from tags(urn, {"tags": {"tags": [each for each in told if not each.get("field")]}})
-    for field in sorted({each["field"] for each in told if each.get("field")}):
-        of_field = [each for each in told if each.get("field") == field]
-        yield from tags(field_urn(urn, escaped(field)), {"tags": {"tags": of_field}})
+    all_tags = facets.get("tags", {}).get("tags") or []
+    yield from _tags(urn, (tag for tag in all_tags if not tag.get("field")))
+    for field in sorted({tag["field"] for tag in all_tags if tag.get("field")}):
+        field_tags = (tag for tag in all_tags if tag.get("field") == field)
+        yield from _tags(field_urn(urn, escaped(field)), field_tags)
 
 
-def ancestry_of(dataset: Body, makers: list[Body], time: int) -> Iterator[tuple[str, Any]]:
-    """Column lineage of a dataset: of all jobs that made its contents, as each aspect replaces."""
-    from datahub.metadata import schema_classes as dh
-
+def column_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
+    """Yield the column lineage of a dataset by all writers, because an aspect replaces the last."""
     urn = dataset_urn(dataset)
-    made: list[Any] = []
+    lineages: list[Any] = []
     upstream: set[str] = set()
-    for body in makers:
-        for each in body["outputs"]:
-            if dataset_urn(each) == urn:
-                made += _fine_grained(urn, each.get("facets", {}).get("columnLineage", {}))
+    for body in writers:
+        for output in body["outputs"]:
+            if dataset_urn(output) == urn:
+                lineages += _fine_grained(output)
                 upstream |= set(map(dataset_urn, body["inputs"]))
-    if made:
+    if lineages:
         stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
         kind = dh.DatasetLineageTypeClass.TRANSFORMED
-        upstreams = [dh.UpstreamClass(each, kind, stamp) for each in sorted(upstream)]
-        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=made)
+        upstreams = [dh.UpstreamClass(source, kind, stamp) for source in sorted(upstream)]
+        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=lineages)
 
 
 def input_output(body: Body, upstream: list[str]) -> Any:
-    """The whole aspect: what the endpoint wrote for the same event, and what the job waits for."""
-    from datahub.metadata import schema_classes as dh
-
+    """Return the complete aspect of a job: its datasets, as the endpoint writes them, and its
+    upstream jobs."""
     stamp = dh.AuditStampClass(time=millis(body), actor=_ACTOR)
 
     def edges(urns: Iterable[str]) -> list[Any]:
         return [dh.EdgeClass(destinationUrn=urn, lastModified=stamp) for urn in sorted(set(urns))]
 
-    lineage = [
-        made
-        for each in body["outputs"]
-        for made in _fine_grained(
-            dataset_urn(each), each.get("facets", {}).get("columnLineage", {})
-        )
-    ]
     return dh.DataJobInputOutputClass(
         inputDatasets=[],
         outputDatasets=[],
         inputDatasetEdges=edges(map(dataset_urn, body["inputs"])),
         outputDatasetEdges=edges(map(dataset_urn, body["outputs"])),
         inputDatajobEdges=edges(upstream),
-        fineGrainedLineages=lineage,
+        fineGrainedLineages=[
+            lineage for output in body["outputs"] for lineage in _fine_grained(output)
+        ],
     )
 
 
-def _fine_grained(urn: str, facet: Body) -> Iterator[Any]:
-    """How each column is made, an entry for what it takes its values from; the rest is indirect."""
-    from datahub.metadata import schema_classes as dh
-
+def _fine_grained(dataset: Body) -> Iterator[Any]:
+    """Yield the lineage of each column: one entry for direct sources, one for indirect ones."""
+    urn, facet = dataset_urn(dataset), dataset.get("facets", {}).get("columnLineage", {})
     links = [link for link in parse_columns(facet).links if link.target != EVERY_ROW]
-    for field, of_field in groupby(sorted(links), key=lambda link: link.target):
+    for field, field_links in groupby(sorted(links), key=lambda link: link.target):
         sources: dict[bool, set[str]] = {True: set(), False: set()}
-        for link in of_field:
-            of = dataset_urn({"namespace": link.namespace, "name": link.name})
-            sources[link.is_direct].add(field_urn(of, link.field))
-        for direct, found in sources.items():
-            if found:
+        for link in field_links:
+            source = dataset_urn({"namespace": link.namespace, "name": link.name})
+            sources[link.is_direct].add(field_urn(source, link.field))
+        for is_direct, urns in sources.items():
+            if urns:
                 yield dh.FineGrainedLineageClass(
                     upstreamType=dh.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
                     downstreamType=dh.FineGrainedLineageDownstreamTypeClass.FIELD,
-                    upstreams=sorted(found),
+                    upstreams=sorted(urns),
                     downstreams=[field_urn(urn, field)],
-                    transformOperation="DIRECT" if direct else "INDIRECT",
-                    confidenceScore=1.0 if direct else 0.5,
+                    transformOperation="DIRECT" if is_direct else "INDIRECT",
+                    confidenceScore=1.0 if is_direct else 0.5,
                 )
 
 
-def ownership(urn: str, facets: Body) -> Iterator[tuple[str, Any]]:
-    """Who owns it."""
-    from datahub.metadata import schema_classes as dh
-
-    owners = [each for each in facets.get("ownership", {}).get("owners") or () if each.get("name")]
+def ownership(urn: str, facets: Body) -> Aspects:
+    """Yield the owners."""
+    owners = [
+        str(owner["name"])
+        for owner in facets.get("ownership", {}).get("owners") or ()
+        if owner.get("name")
+    ]
     if owners:
         kind = dh.OwnershipTypeClass.TECHNICAL_OWNER
-        told = [dh.OwnerClass(owner=_owner(str(each["name"])), type=kind) for each in owners]
-        yield urn, dh.OwnershipClass(owners=told)
+        classes = [dh.OwnerClass(owner=_owner_urn(name), type=kind) for name in owners]
+        yield urn, dh.OwnershipClass(owners=classes)
 
 
-def _owner(name: str) -> str:
-    """`team:a` is a group, `user:a` and `a` are a user."""
-    from datahub.metadata.urns import CorpGroupUrn, CorpUserUrn
-
+def _owner_urn(name: str) -> str:
+    """Return a group's URN for `team:a` or `group:a`, a user's for `user:a` and `a`."""
     kind, _, rest = name.rpartition(":")
     return str(CorpGroupUrn(rest) if kind in _GROUPS else CorpUserUrn(rest))
 
 
-def tags(urn: str, facets: Body) -> Iterator[tuple[str, Any]]:
-    """Its tags; `key:value`, or the key alone of one that is only set."""
-    from datahub.metadata import schema_classes as dh
-    from datahub.metadata.urns import TagUrn
+def tags(urn: str, facets: Body) -> Aspects:
+    """Yield the tags: `key:value`, or only the key if the value is `true` or the key."""
+    return _tags(urn, facets.get("tags", {}).get("tags") or ())
 
-    found = []
-    for each in facets.get("tags", {}).get("tags") or ():
-        key, value = str(each.get("key")), str(each.get("value"))
+
+def _tags(urn: str, items: Iterable[Body]) -> Aspects:
+    urns = set()
+    for tag in items:
+        key, value = str(tag.get("key")), str(tag.get("value"))
         is_flag = value.lower() == "true" or value == key
-        found.append(str(TagUrn(key if is_flag else f"{key}:{value}")))
-    if found:
-        named = [dh.TagAssociationClass(tag) for tag in sorted(set(found))]
-        yield urn, dh.GlobalTagsClass(tags=named)
+        urns.add(str(TagUrn(key if is_flag else f"{key}:{value}")))
+    if urns:
+        yield urn, dh.GlobalTagsClass(tags=[dh.TagAssociationClass(tag) for tag in sorted(urns)])
 
 
 def millis(body: Body) -> int:
-    """The time of an event in milliseconds."""
+    """Return the time of an event in milliseconds."""
     return to_micros(parse_time(body["eventTime"])) // 1_000

@@ -1,4 +1,4 @@
-"""The URNs that DataHub's OpenLineage endpoint makes of names, so that others mean the same."""
+"""URNs as DataHub's OpenLineage endpoint derives them from names."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ _STORES = {
     "dbfs": "dbfs",
     "file": "file",
 }
-"""Schemes of stores: the bucket or host is a part of the name."""
+"""Schemes of object stores; the bucket or host is part of the name."""
 _RENAMED = {"sqlserver": "mssql", "awsathena": "athena"}
 
 
 def flow_urn(orchestrator: str, job: Body) -> str:
-    """The URN of the flow of a job: its name up to the first dot."""
+    """Return the URN of a job's flow, whose name is the job's up to the first dot."""
     flow = job["name"].split(".")[0]
     return f"urn:li:dataFlow:({orchestrator},{flow},{job['namespace']})"
 
 
 def job_urn(orchestrator: str, job: Body) -> str:
-    """The URN of a job."""
+    """Return the URN of a job."""
     return f"urn:li:dataJob:({flow_urn(orchestrator, job)},{job['name']})"
 
 
 def run_urn(run_id: str) -> str:
-    """The URN of a run."""
+    """Return the URN of a run."""
     return f"urn:li:dataProcessInstance:{run_id}"
 
 
 def dataset_urn(dataset: Body) -> str:
-    """The URN of a dataset under the name that DataHub is sent it."""
+    """Return the URN of a dataset in a rewritten event."""
     platform, name = platform_name(dataset["namespace"], dataset["name"])
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
 def field_urn(dataset: str, field: str) -> str:
-    """The URN of a column of a dataset, which is given by its own."""
+    """Return the URN of a column; `dataset` is the dataset's URN."""
     return f"urn:li:schemaField:({dataset},{field})"
 
 
 def platform_name(namespace: str, name: str) -> tuple[str, str]:
-    """The platform of a dataset and its name there; of these again the same."""
-    scheme, found, authority = namespace.partition("://")
-    if not found:
+    """Return the platform of a dataset and its name there; idempotent."""
+    scheme, separator, authority = namespace.partition("://")
+    if not separator:
         return namespace, name
     if scheme in _STORES:
         is_joined = authority.endswith("/") or name.startswith("/")

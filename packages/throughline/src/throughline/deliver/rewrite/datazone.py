@@ -1,8 +1,8 @@
-"""Amazon DataZone and SageMaker Catalog: RunEvents only, AWS names, 300,000 bytes.
+"""Rewriting for Amazon DataZone and SageMaker Catalog: RunEvents only, AWS names, 300,000 bytes.
 
-A Glue table is known there by its ARN, so a dataset is called by its Glue name wherever one of its
-names is that. What is too long is trimmed in the order of `TRIMMED` until it fits; names, times and
-edges between jobs and datasets are never trimmed.
+DataZone identifies a Glue table by its ARN, so a dataset with a Glue name is sent under it. Bodies
+that are too large are trimmed in the order of `TRIMMED` until they fit. Names, times and edges
+between jobs and datasets are never trimmed.
 """
 
 from __future__ import annotations
@@ -12,62 +12,65 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
+from throughline.deliver.context import RunContext
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Known
 from throughline.deliver.rewrite.rewriting import (
-    Kept,
+    Retained,
     Rewriting,
+    complete_event,
     is_run,
-    renamed,
-    symlinks,
-    whole,
+    symlinks_of,
+    with_renamed_datasets,
 )
 from throughline.errors import DeliveryError
 from throughline.identity import DatasetName, glue_table
 
 MOST_BYTES = 300_000
 
-_KEPT = ("schema", "columnLineage", "symlinks")
-"""Facets of datasets that DataZone shows or knows a dataset by, as its documentation has it."""
+_RETAINED = ("schema", "columnLineage", "symlinks")
+"""Facets of datasets that DataZone shows or identifies datasets by, according to its docs."""
 
 
-def rewrite(event: Body, known: Known) -> list[Body]:
-    """The event, whole, under AWS names, in at most 300,000 bytes. Raises DeliveryError."""
+def rewrite(event: Body, context: RunContext) -> list[Body]:
+    """Return the complete event under AWS names, in at most 300,000 bytes. Raises DeliveryError."""
     if not is_run(event):
         return []
-    body = _under_aws_names(whole(event, known))
+    body = _under_aws_names(complete_event(event, context))
     for trim in TRIMMED.values():
         if len(orjson.dumps(body)) <= MOST_BYTES:
             return [body]
         body = trim(body)
     if (length := len(orjson.dumps(body))) > MOST_BYTES:
         raise DeliveryError(
-            f"the event has {length:,} bytes without any facet, DataZone takes {MOST_BYTES:,}:"
-            " it names too many datasets"
+            f"the event has {length:,} bytes without any facet, DataZone accepts {MOST_BYTES:,}:"
+            " it has too many datasets"
         )
     return [body]
 
 
-DATAZONE = Rewriting(rewrite, Kept(frozenset(f"dataset {name}" for name in _KEPT)))
+DATAZONE = Rewriting(rewrite, Retained(frozenset(f"dataset {name}" for name in _RETAINED)))
 
 
 def client_token(body: Body) -> str:
-    """The Client-Token of a body: the same for the same one, so that it counts once."""
+    """Return the Client-Token of a body; equal bodies have equal tokens, so they count once."""
     return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _under_aws_names(body: Body) -> Body:
     aws: dict[tuple[str, str], tuple[str, str]] = {}
     for dataset in (*body["inputs"], *body["outputs"]):
-        each = [dataset, *symlinks(dataset.get("facets", {}))]
-        own, *others = (DatasetName(name["namespace"], name["name"]) for name in each)
-        if not glue_table(own) and (glue := next(filter(glue_table, others), None)):
+        names = [dataset, *symlinks_of(dataset.get("facets", {}))]
+        own, *aliases = (DatasetName(name["namespace"], name["name"]) for name in names)
+        if not glue_table(own) and (glue := next(filter(glue_table, aliases), None)):
             aws[own] = glue
-    return renamed(body, lambda *name: aws.get(name, name)) if aws else body
+    return with_renamed_datasets(body, lambda *name: aws.get(name, name)) if aws else body
 
 
 def _map_facets(change: Callable[[Body], Body], *places: str) -> Callable[[Body], Body]:
-    """A trim of the facets at some places: run, job, datasets, inputFacets, outputFacets."""
+    """Return a function that changes the facets at `places`.
+
+    The places are run, job, datasets, inputFacets and outputFacets.
+    """
 
     def trim(body: Body) -> Body:
         trimmed = dict(body)
@@ -75,7 +78,7 @@ def _map_facets(change: Callable[[Body], Body], *places: str) -> Callable[[Body]
             if part in places:
                 trimmed[part] = {**body[part], "facets": change(body[part].get("facets", {}))}
         for side in ("inputs", "outputs"):
-            trimmed[side] = [_of_dataset(each) for each in body[side]]
+            trimmed[side] = [_of_dataset(dataset) for dataset in body[side]]
         return trimmed
 
     def _of_dataset(dataset: Body) -> Body:
@@ -91,48 +94,47 @@ def _only(*names: str) -> Callable[[Body], Body]:
 
 
 def _without(*names: str) -> Callable[[Body], Body]:
-    return lambda facets: {name: each for name, each in facets.items() if name not in names}
+    return lambda facets: {name: facet for name, facet in facets.items() if name not in names}
 
 
 def _direct_only(facets: Body) -> Body:
-    """Column lineage without what only filters, joins, groups or sorts."""
+    """Remove the column lineage of filters, joins, groupings and sorts."""
     if "columnLineage" not in facets:
         return facets
-    lineage = {key: each for key, each in facets["columnLineage"].items() if key != "dataset"}
+    lineage = {key: value for key, value in facets["columnLineage"].items() if key != "dataset"}
     fields = {
-        name: {**told, "inputFields": list(_direct(told.get("inputFields", ())))}
-        for name, told in (lineage.get("fields") or {}).items()
+        name: {**field, "inputFields": list(_direct(field.get("inputFields", ())))}
+        for name, field in (lineage.get("fields") or {}).items()
     }
     return {**facets, "columnLineage": {**lineage, "fields": fields}}
 
 
 def _direct(inputs: list[Body]) -> Iterator[Body]:
-    for each in inputs:
-        how = each.get("transformations") or ()
-        direct = [one for one in how if one.get("type") != "INDIRECT"]
-        if direct or not how:
-            yield {key: value for key, value in each.items() if key != "transformations"}
+    for source in inputs:
+        kinds = [item.get("type") for item in source.get("transformations") or ()]
+        if not kinds or any(kind != "INDIRECT" for kind in kinds):
+            yield {key: value for key, value in source.items() if key != "transformations"}
 
 
 TRIMMED: dict[str, Callable[[Body], Body]] = {
-    "what the run has besides parent, nominalTime, processing_engine, errorMessage": _map_facets(
+    "run facets except parent, nominalTime, processing_engine, errorMessage": _map_facets(
         _only("parent", "nominalTime", "processing_engine", "errorMessage"), "run"
     ),
     "the job's sourceCode": _map_facets(_without("sourceCode"), "job"),
     "inputFacets and outputFacets": _map_facets(_only(), "inputFacets", "outputFacets"),
-    "what datasets have besides schema, columnLineage, symlinks": _map_facets(
-        _only(*_KEPT), "datasets"
+    "dataset facets except schema, columnLineage, symlinks": _map_facets(
+        _only(*_RETAINED), "datasets"
     ),
-    "what the job has besides jobType, sql, ownership": _map_facets(
+    "job facets except jobType, sql, ownership": _map_facets(
         _only("jobType", "sql", "ownership"), "job"
     ),
-    "indirect column lineage, and how the direct one came to be": _map_facets(
+    "indirect column lineage, and transformations of direct lineage": _map_facets(
         _direct_only, "datasets"
     ),
     "schema": _map_facets(_without("schema"), "datasets"),
-    "what the run has besides parent": _map_facets(_only("parent"), "run"),
-    "what the job has besides jobType": _map_facets(_only("jobType"), "job"),
+    "run facets except parent": _map_facets(_only("parent"), "run"),
+    "job facets except jobType": _map_facets(_only("jobType"), "job"),
     "columnLineage": _map_facets(_only("symlinks"), "datasets"),
     "parent, jobType, symlinks": _map_facets(_only(), "run", "job", "datasets"),
 }
-"""What goes, in this order, as long as the body is too long."""
+"""Parts that are removed, in this order, while the body is too large."""

@@ -1,91 +1,94 @@
-"""The seam of rewriting, and what all of it shares."""
+"""The interface of rewritings, and functions that they share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from throughline.deliver.datasets import Body, named
-from throughline.deliver.explicit import with_columns
-from throughline.deliver.known import PLACING, Known
-from throughline.identity import DatasetName, Identity, is_location
+from throughline.deliver.context import PLACEMENT_FACETS, RunContext
+from throughline.deliver.datasets import Body, rename_datasets, symlink
+from throughline.deliver.explicit import with_column_lineage
+from throughline.identity import DatasetName, Identity
 from throughline.spec import with_parent
+from throughline.spec.column_lineage import objects
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
 
-class Rewrite(Protocol):
-    """Events as one kind of backend takes them."""
+Name = Callable[[str, str], tuple[str, str]]
+"""A function that renames by namespace and name."""
 
-    def __call__(self, event: Body, known: Known, /) -> list[Body]:
-        """The bodies to send for an event, in order; none where the backend has no use for it.
-
-        Neither argument is changed. Told the same, it answers the same. An event that is no
-        RunEvent comes with nothing known.
-        """
+Rewrite = Callable[[Body, RunContext], list[Body]]
+"""A pure function from an event and its context to the bodies to send, in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What a backend keeps of what it takes; where it is not said otherwise, nothing."""
+class Retained:
+    """The facts that a backend retains; by default only runs and edges."""
 
     facets: frozenset[str] | None = frozenset()
-    """The facets that can be read there again in some form, as `run parent`; None: all."""
+    """The facets that the backend shows in some form, such as `run parent`; None: all."""
     runs: bool = True
     hierarchy: bool = False
-    """Which job started which."""
+    """Parents and children of runs."""
     control: bool = False
-    """Which job waits for which."""
+    """Control dependencies of jobs."""
     models: bool = False
-    """Models as such, apart from other datasets."""
+    """Models as a separate kind of entity."""
 
 
-def _same(namespace: str, name: str) -> tuple[str, str]:
+def same_name(namespace: str, name: str) -> tuple[str, str]:
+    """Return a name unchanged."""
     return namespace, name
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """How events are rewritten for one kind of backend, and what it then keeps of them."""
+    """How events are rewritten for one kind of backend, and the facts that it retains."""
 
     rewrite: Rewrite
-    kept: Kept
+    retained: Retained
     name: Callable[[Identity, DatasetName], DatasetName] = Identity.primary
-    """The name under which it is sent a dataset, from any of its names."""
-    dataset_name: Callable[[str, str], tuple[str, str]] = _same
-    """What it calls a dataset that it is sent under a name."""
-    job_name: Callable[[str, str], tuple[str, str]] = _same
-    emitted: Callable[[Body, Known], Iterable[tuple[str, Any]]] | None = None
-    """What it is told besides a body, and instead of one that is of no run: each thing with its
-    kind, both as in `deliver.loss`."""
+    """Returns the name under which a dataset is sent, from any of its names."""
+    dataset_name: Name = same_name
+    """Returns the backend's name of a dataset from the name that is sent."""
+    job_name: Name = same_name
+    """Returns the backend's name of a job."""
+    emitted_facts: Callable[[Body, RunContext], Iterable[tuple[str, Any]]] | None = None
+    """Returns the facts that are emitted in addition to a run's body, and instead of other bodies;
+    with their kinds, both as in `deliver.loss`."""
     readable: Callable[[Body], Body] | None = None
-    """The part of a body that it can use; None: all of it."""
-    of_job: bool = False
-    """Whether the backend keeps what a job reads and writes, rather than each run of it."""
+    """Returns the part of a body that the backend reads; None: all."""
+    is_per_job: bool = False
+    """True if the backend stores inputs and outputs per job instead of per run."""
 
 
 def is_run(event: Body) -> bool:
-    """Whether an event is about a run."""
+    """Return True for a RunEvent."""
     return "runId" in (event.get("run") or {}) and "job" in event
 
 
-def whole(event: Body, known: Known) -> Body:
-    """A RunEvent with all inputs, outputs and facets that are known, valid by the specification.
+def complete_event(event: Body, context: RunContext) -> Body:
+    """Return a valid RunEvent with all inputs, outputs and facets of its context.
 
-    The end of a run carries every facet of it, another event those that place it.
+    The end of a run has all facets of the run, other events have the PLACEMENT_FACETS.
     """
-    told = event if known.started is None else {"inputs": known.inputs, "outputs": known.outputs}
+    datasets = (
+        event if context.started is None else {"inputs": context.inputs, "outputs": context.outputs}
+    )
     is_end = event.get("eventType") in ENDS
     run_facets = {
-        name: facet for name, facet in known.run_facets.items() if is_end or name in PLACING
+        name: facet
+        for name, facet in context.run_facets.items()
+        if is_end or name in PLACEMENT_FACETS
     }
-    facets = known.job_facets | _facets(event["job"])
-    if stated := known.job_facets.get("lineage"):
-        facets["lineage"] = stated
+    facets = context.job_facets | _facets(event["job"])
+    if lineage := context.job_facets.get("lineage"):
+        facets["lineage"] = lineage
     job = {**event["job"], "facets": facets}
     body = {
         **event,
@@ -95,34 +98,33 @@ def whole(event: Body, known: Known) -> Body:
             "facets": run_facets | with_parent(_facets(event["run"])),
         },
         "job": job,
-        "inputs": list(told.get("inputs") or ()),
-        "outputs": list(told.get("outputs") or ()),
+        "inputs": list(datasets.get("inputs") or ()),
+        "outputs": list(datasets.get("outputs") or ()),
     }
-    return valid(with_columns(body), "RunEvent")
+    return with_required_fields(with_column_lineage(body), "RunEvent")
 
 
-def valid(body: Body, kind: str) -> Body:
-    """An event with what the specification asks of it and the producer left out."""
+def with_required_fields(body: Body, kind: str) -> Body:
+    """Return an event with missing fields that the specification requires; `kind` is its type."""
     producer = body.get("producer") or _NO_PRODUCER
-    signed: Body = without_nulls(body)
-    signed["producer"] = producer
-    signed["schemaURL"] = body.get("schemaURL") or f"{_SPEC}/{kind}"
-    _sign(signed.get("run"), "RunFacet", producer)
-    _sign(signed.get("job"), "JobFacet", producer)
-    parent = signed.get("run", {}).get("facets", {}).get("parent")
-    for each in (parent, (parent or {}).get("root")):
-        if isinstance(each, dict) and isinstance(each.get("run"), dict):
-            each["run"]["runId"] = uuid_of(str(each["run"].get("runId")))
-    one = [signed["dataset"]] if isinstance(signed.get("dataset"), dict) else []
-    for dataset in (*one, *signed.get("inputs", ()), *signed.get("outputs", ())):
-        _sign(dataset, "DatasetFacet", producer)
-        _sign(dataset, "InputDatasetFacet", producer, "inputFacets")
-        _sign(dataset, "OutputDatasetFacet", producer, "outputFacets")
-    return signed
+    event: Body = without_nulls(body)
+    event["producer"] = producer
+    event["schemaURL"] = body.get("schemaURL") or f"{_SPEC}/{kind}"
+    _add_required_fields(event.get("run"), "RunFacet", producer)
+    _add_required_fields(event.get("job"), "JobFacet", producer)
+    parent = event.get("run", {}).get("facets", {}).get("parent")
+    for ref in (parent, (parent or {}).get("root")):
+        if isinstance(ref, dict) and isinstance(ref.get("run"), dict):
+            ref["run"]["runId"] = uuid_of(str(ref["run"].get("runId")))
+    for dataset in datasets_in(event):
+        _add_required_fields(dataset, "DatasetFacet", producer)
+        _add_required_fields(dataset, "InputDatasetFacet", producer, "inputFacets")
+        _add_required_fields(dataset, "OutputDatasetFacet", producer, "outputFacets")
+    return event
 
 
 def uuid_of(run_id: str) -> str:
-    """The id of a run, or of one that is no UUID always the same UUID."""
+    """Return a run id that is a UUID, or a UUID derived from another id."""
     try:
         return str(UUID(run_id))
     except ValueError:
@@ -130,62 +132,64 @@ def uuid_of(run_id: str) -> str:
 
 
 def without_nulls(part: Any) -> Any:
-    """A copy of JSON without its nulls, which say nothing and lose some backends the event."""
+    """Return a copy of JSON without nulls, for which some backends drop the event."""
     if isinstance(part, dict):
-        return {key: without_nulls(each) for key, each in part.items() if each is not None}
+        return {key: without_nulls(value) for key, value in part.items() if value is not None}
     if isinstance(part, list):
-        return [without_nulls(each) for each in part if each is not None]
+        return [without_nulls(value) for value in part if value is not None]
     return part
 
 
-def renamed(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
-    """An event whose datasets are called otherwise, in its column lineage too."""
+def with_renamed_datasets(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+    """Return an event with renamed datasets, also in its column lineage."""
     changed: Body = {
-        side: [renamed_dataset(dataset, name) for dataset in body[side]]
+        side: [with_renamed_dataset(dataset, name) for dataset in body[side]]
         for side in ("inputs", "outputs")
         if body.get(side)
     }
-    if stated := (body.get("job", {}).get("facets") or {}).get("lineage"):
-        facets = {**body["job"]["facets"], "lineage": named(stated, name)}
+    if lineage := (body.get("job", {}).get("facets") or {}).get("lineage"):
+        facets = {**body["job"]["facets"], "lineage": rename_datasets(lineage, name)}
         changed["job"] = {**body["job"], "facets": facets}
     if "dataset" in body:
-        changed["dataset"] = renamed_dataset(body["dataset"], name)
+        changed["dataset"] = with_renamed_dataset(body["dataset"], name)
     return body | changed
 
 
-def renamed_dataset(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
-    """A dataset that is called otherwise; the name that it had becomes a symlink."""
+def with_renamed_dataset(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+    """Return a renamed dataset; its old name becomes a symlink."""
     old = DatasetName(dataset["namespace"], dataset["name"])
     new = DatasetName(*name(*old))
     facets = dict(dataset.get("facets") or {})
     if "columnLineage" in facets:
-        facets["columnLineage"] = named(facets["columnLineage"], name)
+        facets["columnLineage"] = rename_datasets(facets["columnLineage"], name)
     if new != old:
-        links = [link for link in symlinks(facets) if (link["namespace"], link["name"]) != new]
-        links.append({**old._asdict(), "type": "LOCATION" if is_location(old) else "TABLE"})
-        facets["symlinks"] = {"identifiers": links}
+        links = [link for link in symlinks_of(facets) if (link["namespace"], link["name"]) != new]
+        facets["symlinks"] = {"identifiers": [*links, symlink(old)]}
     return {**dataset, **new._asdict(), "facets": facets}
 
 
-def symlinks(facets: Body) -> list[Body]:
-    """The other names of a dataset, without those that are no names."""
+def symlinks_of(facets: Body) -> list[Body]:
+    """Return the valid identifiers of the symlinks facet."""
     facet = facets.get("symlinks")
-    links = facet.get("identifiers") if isinstance(facet, dict) else None
     return [
         link
-        for link in (links if isinstance(links, list) else ())
-        if isinstance(link, dict)
-        and isinstance(link.get("namespace"), str)
-        and isinstance(link.get("name"), str)
+        for link in objects(facet.get("identifiers") if isinstance(facet, dict) else None)
+        if isinstance(link.get("namespace"), str) and isinstance(link.get("name"), str)
     ]
+
+
+def datasets_in(body: Body) -> list[Body]:
+    """Return the datasets of an event of any type."""
+    own = [body["dataset"]] if isinstance(body.get("dataset"), dict) else []
+    return [*own, *body.get("inputs", ()), *body.get("outputs", ())]
 
 
 def _facets(part: Body) -> Body:
     return part.get("facets") or {}
 
 
-def _sign(part: Body | None, kind: str, producer: str, at: str = "facets") -> None:
-    """Say whose each facet is, and a schema, where that is left out."""
+def _add_required_fields(part: Body | None, kind: str, producer: str, at: str = "facets") -> None:
+    """Add a producer and a schema to facets without them."""
     facets = part.get(at) if part else None
     for facet in facets.values() if isinstance(facets, dict) else ():
         if isinstance(facet, dict):

@@ -1,4 +1,4 @@
-"""What DataHub keeps: of what is posted, by its recorded answers; and all that is emitted to it."""
+"""The facts that DataHub retains of posted events, by its recorded responses, and of proposals."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
+from throughline.deliver.context import RunContext
 from throughline.deliver.datasets import Body
-from throughline.deliver.known import Known
-from throughline.deliver.rewrite.datahub import dataset_name, job_name, name_of, rewrite
-from throughline.deliver.rewrite.datahub_extras import proposals
+from throughline.deliver.rewrite.datahub import dataset_name, job_name, rewrite, table_name
 from throughline.deliver.rewrite.datahub_urns import platform_name
-from throughline.deliver.rewrite.rewriting import Kept, Rewriting, is_run
+from throughline.deliver.rewrite.rewriting import Retained, Rewriting, is_run
 
-Thing = tuple[str, Any]
-"""A kind and one of it, as `deliver.loss` counts them."""
+Fact = tuple[str, Any]
+"""A kind and a fact of it, as counted by `deliver.loss`."""
 
 _URNS = {
     "job": re.compile(r"urn:li:dataJob:\(urn:li:dataFlow:\([^,]+,[^,]+,([^,]+)\),(.+)\)"),
@@ -23,7 +22,7 @@ _URNS = {
     "run": re.compile(r"urn:li:dataProcessInstance:(.+)"),
 }
 _FIELD = re.compile(r"urn:li:schemaField:\((.+\)),(.+)\)")
-_FACETS = {
+_FACETS_OF_ASPECTS = {
     "dataJobInfo": "documentation",
     "datasetProperties": "documentation",
     "globalTags": "tags",
@@ -31,68 +30,70 @@ _FACETS = {
     "ownership": "ownership",
     "schemaMetadata": "schema",
 }
-"""The facets that whole aspects are, with `description` in those that are a documentation."""
+"""The facets that correspond to aspects; documentation only if the aspect has a description."""
 
 
-def has_emitter() -> bool:
-    """Whether acryl-datahub is installed, which proposals are made and emitted with."""
+def is_emitter_installed() -> bool:
+    """Return True if acryl-datahub is installed, which proposals need."""
     return find_spec("datahub") is not None
 
 
-def emitted(body: Body, known: Known) -> Iterator[Thing]:
-    """What the proposals of a body tell; without acryl-datahub there are none."""
-    if not has_emitter():
+def emitted_facts(body: Body, context: RunContext) -> Iterator[Fact]:
+    """Yield the facts in the proposals of a body; none without acryl-datahub."""
+    if not is_emitter_installed():
         return
+    from throughline.deliver.rewrite.datahub_proposals import proposals
+
     run = ("run", body["run"]["runId"]) if is_run(body) else None
-    job = _named(body["job"]) if "job" in body else ()
-    for each in proposals(body, known):
-        name, aspect, holder = str(each.aspectName), each.aspect, _holder(str(each.entityUrn))
-        if holder and getattr(aspect, "description", name) and name in _FACETS:
-            yield f"{holder[0]} {_FACETS[name]}", holder
+    job = _job(body["job"]) if "job" in body else ()
+    for each in proposals(body, context):
+        name, aspect, entity = str(each.aspectName), each.aspect, _entity(str(each.entityUrn))
+        if entity and getattr(aspect, "description", name) and name in _FACETS_OF_ASPECTS:
+            yield f"{entity[0]} {_FACETS_OF_ASPECTS[name]}", entity
         elif name == "dataProcessInstanceRelationships":
-            yield from _of_run(run, aspect)
+            yield from _run_facts(run, aspect)
         elif name == "dataJobInputOutput":
-            yield from _of_job(holder, run, aspect)
-        elif name == "upstreamLineage" and run is None:  # of a run it is in the body
+            yield from _job_facts(entity, run, aspect)
+        elif name == "upstreamLineage" and run is None:  # of a run, it is in the body
             yield from _columns(job, aspect)
         elif name == "mlModelProperties":
-            yield from _of_model(holder, aspect)
+            yield from _model_facts(entity, aspect)
 
 
-def _named(job: Body) -> Any:
+def _job(job: Body) -> Any:
     return "job", job["namespace"], job["name"]
 
 
-def _holder(urn: str) -> Any:
-    """What has an aspect, of a column its dataset; of flows and what is not counted, nothing."""
+def _entity(urn: str) -> Any:
+    """Return the entity of a URN, of a column its dataset; empty for flows and other entities."""
     if field := _FIELD.fullmatch(urn):
         urn = field[1]
-    found = ((kind, pattern.fullmatch(urn)) for kind, pattern in _URNS.items())
-    return next(((kind, *match.groups()) for kind, match in found if match), ())
+    matches = ((kind, pattern.fullmatch(urn)) for kind, pattern in _URNS.items())
+    return next(((kind, *match.groups()) for kind, match in matches if match), ())
 
 
-def _of_run(run: Any, aspect: Any) -> Iterator[Thing]:
-    if above := aspect.parentInstance:
-        yield "hierarchy", (run, _holder(above))
+def _run_facts(run: Any, aspect: Any) -> Iterator[Fact]:
+    if parent := aspect.parentInstance:
+        yield "hierarchy", (run, _entity(parent))
         yield "run parent", run
     if aspect.upstreamInstances:
         yield "run jobDependencies", run
 
 
-def _of_job(job: Any, run: Any, aspect: Any) -> Iterator[Thing]:
+def _job_facts(job: Any, run: Any, aspect: Any) -> Iterator[Fact]:
     for side, edges in (
         ("inputs", aspect.inputDatasetEdges),
         ("outputs", aspect.outputDatasetEdges),
     ):
         for edge in edges:
-            yield "data edges", (job, side, _holder(edge.destinationUrn))
+            yield "data edges", (job, side, _entity(edge.destinationUrn))
     for edge in aspect.inputDatajobEdges:
-        yield "control edges", (_holder(edge.destinationUrn), job)
+        yield "control edges", (_entity(edge.destinationUrn), job)
         yield "run jobDependencies", run
     yield from _columns(job, aspect)
 
 
-def _columns(job: Any, aspect: Any) -> Iterator[Thing]:
+def _columns(job: Any, aspect: Any) -> Iterator[Fact]:
     for lineage in aspect.fineGrainedLineages:
         (own,) = map(_column, lineage.downstreams)
         yield "dataset columnLineage", own[:-1]
@@ -101,10 +102,10 @@ def _columns(job: Any, aspect: Any) -> Iterator[Thing]:
 
 
 def _column(urn: str) -> Any:
-    return (*_holder(urn), urn.rpartition(",")[2].removesuffix(")"))
+    return (*_entity(urn), urn.rpartition(",")[2].removesuffix(")"))
 
 
-def _of_model(model: Any, aspect: Any) -> Iterator[Thing]:
+def _model_facts(model: Any, aspect: Any) -> Iterator[Fact]:
     yield "models", model
     if aspect.version:
         yield "dataset version", model
@@ -114,7 +115,7 @@ def _of_model(model: Any, aspect: Any) -> Iterator[Thing]:
 
 DATAHUB = Rewriting(
     rewrite,
-    Kept(
+    Retained(
         frozenset(
             {
                 "dataset columnLineage",
@@ -126,9 +127,9 @@ DATAHUB = Rewriting(
             }
         )
     ),
-    name=name_of,
+    name=table_name,
     dataset_name=lambda namespace, name: platform_name(*dataset_name(namespace, name)),
     job_name=job_name,
-    emitted=emitted,
-    of_job=True,
+    emitted_facts=emitted_facts,
+    is_per_job=True,
 )
