@@ -102,6 +102,20 @@ def test_a_plus_is_offered_only_where_it_adds_a_node(look: Look, lineage: Lineag
     expect(page.get_by_role("button", name=re.compile(r"^Show \d+ more node"))).to_have_count(0)
 
 
+def test_a_highlighted_path_keeps_to_the_inputs_of_an_output(look: Look, lineage: Lineage) -> None:
+    copies = _made("copy_each", ["first", "second"], ["first_copy", "second_copy"])
+    copies["job"]["facets"] = {"lineage": {"entries": [
+        {"type": "DATASET", "namespace": "trial", "name": f"{name}_copy",
+         "inputs": [{"type": "DATASET", "namespace": "trial", "name": name}]}
+        for name in ("first", "second")
+    ]}}  # fmt: skip
+    lineage.take(copies)
+    page = look(_at("job:trial:copy_each", lit="dataset:trial:first_copy"))
+    dimmed = page.locator(".node.dim .node-title")
+    expect(dimmed).to_have_text(["second", "second_copy"])
+    expect(page.locator(".react-flow__edge.lit")).to_have_count(2)
+
+
 def test_a_plus_shows_as_many_nodes_as_it_says(look: Look, lineage: Lineage) -> None:
     lineage.take(_made("sum", ["in_1", "in_2", "in_3"], ["sums"]), _made("use", ["sums"], ["used"]))
     lineage.take(_made("make_in_1", ["source"], ["in_1"]))
