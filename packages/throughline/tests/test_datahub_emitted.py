@@ -108,6 +108,25 @@ def test_what_is_said_of_a_dataset_without_a_run_is_emitted(live: Live, build: A
     assert upstreams == {"declared", "by%20a%20job"}
 
 
+def test_view_without_a_job_has_the_upstream_lineage_of_its_lineage_facet(
+    live: Live, build: Any
+) -> None:
+    store = Store()
+    table = {"type": "DATASET", "namespace": "x", "name": "t"}
+    by_column = {"type": "DATASET", "namespace": "x", "name": "u", "field": "a"}
+    view = build.dataset(
+        "x|v", lineage={"inputs": [table], "fields": {"b": {"inputs": [by_column]}}}
+    )
+    with delivering(live, store.answer) as forwarder:
+        fill(live, build, [_dataset_event(view)])
+        assert forwarder.drain() == 1
+    urn = "urn:li:dataset:(urn:li:dataPlatform:x,v,PROD)"
+    lineage = store.aspects[urn, "upstreamLineage"]
+    assert {item["dataset"].split(",")[1] for item in lineage["upstreams"]} == {"t", "u"}
+    (column,) = lineage["fineGrainedLineages"]
+    assert [urn.rsplit(",", 1)[1] for urn in column["upstreams"]] == ["a)"]
+
+
 def test_without_the_emitter_what_is_of_no_run_is_left_out(live: Live, build: Any) -> None:
     store = Store()
     with delivering(live, store.answer, emitter=False) as forwarder:

@@ -34,7 +34,9 @@ def effective_runs(state: State, run: Run, newest_runs: NewestRuns) -> list[Run]
 
 
 def _find_newest_completed(state: State, job: JobRef) -> RunKey | None:
-    completed = filter(_is_completed, map(state.runs.__getitem__, state.jobs[job].runs))
+    record = state.jobs.get(job)  # None for a view, whose derivation has the place of a job
+    runs = record.runs if record else ()
+    completed = filter(_is_completed, map(state.runs.__getitem__, runs))
     for run in nlargest(_MOST_CHECKED, completed, key=start_time):
         if any(member.inputs or member.outputs for member in with_subruns(state, [run])):
             return run.key

@@ -51,6 +51,21 @@ def with_column_lineage(body: Body) -> Body:
     return {**body, "outputs": outputs}
 
 
+def derivation_of(dataset: Body) -> tuple[list[Body], Body]:
+    """Return the source datasets and the columnLineage facet of a derived dataset, such as a view.
+
+    Both are empty if the dataset has no lineage facet.
+    """
+    facet = (dataset.get("facets") or {}).get("lineage") or {}
+    owners = (facet, *(facet.get("fields") or {}).values())
+    sources: dict[_Id, Body] = {}
+    for item in (item for owner in owners for item in owner.get("inputs") or ()):
+        if item.get("type") == "DATASET":
+            source = {"namespace": item["namespace"], "name": item["name"]}
+            sources.setdefault(_id(source), source)
+    return list(sources.values()), _column_lineage(facet)
+
+
 def split_by_output(body: Body) -> list[Body]:
     """Split an event with explicit lineage into one event per output with its inputs."""
     entries = _entries(body)

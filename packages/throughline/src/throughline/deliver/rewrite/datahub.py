@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from throughline.deliver.context import RunContext, engine_of
 from throughline.deliver.datasets import Body
+from throughline.deliver.explicit import derivation_of
 from throughline.deliver.rewrite.rewriting import (
     complete_event,
     is_run,
@@ -51,10 +52,11 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 def _rewrite_static(event: Body, context: RunContext) -> Body:
     body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
-        columns = body["dataset"].get("facets", {}).get("columnLineage")
+        sources, explicit = derivation_of(body["dataset"])
+        columns = explicit or body["dataset"].get("facets", {}).get("columnLineage")
         own = context.outputs[0] if context.outputs else body["dataset"]
         lineage = {"columnLineage": columns} if columns else {}
-        sources = [
+        sources += [
             {"namespace": source["namespace"], "name": source["name"]}
             for field in ((columns or {}).get("fields") or {}).values()
             for source in field.get("inputFields") or ()

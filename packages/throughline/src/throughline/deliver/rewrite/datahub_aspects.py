@@ -43,8 +43,11 @@ def dataset_aspects(dataset: Body) -> Aspects:
         yield from _tags(field_urn(urn, escaped(field)), field_tags)
 
 
-def column_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
-    """Yield the column lineage of a dataset by all writers, because an aspect replaces the last."""
+def upstream_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
+    """Yield the lineage of a dataset by all writers, because an aspect replaces the last one.
+
+    Without columns, only a derived dataset, such as a view, has this aspect: others have jobs.
+    """
     urn = dataset_urn(dataset)
     lineages: list[Any] = []
     upstream: set[str] = set()
@@ -53,7 +56,8 @@ def column_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
             if dataset_urn(output) == urn:
                 lineages += _fine_grained(output)
                 upstream |= set(map(dataset_urn, body["inputs"]))
-    if lineages:
+    is_derived = any("dataset" in body and body["inputs"] for body in writers)
+    if lineages or is_derived:
         stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
         kind = dh.DatasetLineageTypeClass.TRANSFORMED
         upstreams = [dh.UpstreamClass(source, kind, stamp) for source in sorted(upstream)]

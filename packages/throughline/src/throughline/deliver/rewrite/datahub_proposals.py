@@ -25,13 +25,13 @@ from throughline.deliver.rewrite.datahub import (
 )
 from throughline.deliver.rewrite.datahub_aspects import (
     Aspects,
-    column_lineage,
     dataset_aspects,
     description,
     input_output,
     millis,
     ownership,
     tags,
+    upstream_lineage,
 )
 from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn, run_urn
 from throughline.deliver.rewrite.rewriting import is_run, uuid_of
@@ -66,7 +66,7 @@ def _run_proposals(body: Body, context: RunContext) -> Aspects:
         yield from dataset_aspects(dataset)
     writers = _writers(body, context)
     for dataset in body["outputs"]:
-        yield from column_lineage(dataset, writers, millis(body))
+        yield from upstream_lineage(dataset, writers, millis(body))
         yield from _operation(body, dataset)
     for model in context.models:
         yield _model(model, body, context)
@@ -80,7 +80,7 @@ def _static_proposals(body: Body, context: RunContext) -> Aspects:
         yield from _schema(dataset)
     writers = _writers(body, context)
     for dataset in body["outputs"]:
-        yield from column_lineage(dataset, writers, millis(body))
+        yield from upstream_lineage(dataset, writers, millis(body))
 
 
 def _writers(body: Body, context: RunContext) -> list[Body]:
