@@ -192,7 +192,7 @@ def test_each_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
 def test_what_goes_to_datazone_names_tables_by_their_arn(cloud: Cloud) -> None:
     names = {
         (dataset["namespace"], dataset["name"])
-        for taken in cloud.datazone.taken
+        for taken in cloud.datazone.accepted
         for side in ("inputs", "outputs")
         for dataset in taken.body.get(side, [])
     }

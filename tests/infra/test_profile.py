@@ -120,7 +120,7 @@ def test_deliveries_to_datazone_use_the_profile(
     assert not _commands(tmp_path, "lineage", "ingest", event, "--database", log, **file).returncode
     done = _commands(tmp_path, "lineage", "deliver", "--once", "--database", log, **file)
     assert done.returncode == 0, done.stderr
-    assert len(datazone.taken) == 1
+    assert len(datazone.accepted) == 1
 
 
 def test_profile_overrides_keys_in_the_environment(

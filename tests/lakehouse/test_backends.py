@@ -67,7 +67,7 @@ def test_openlineage_s_transport_posts_to_datazone_in_the_region_of_the_settings
         server.shutdown()
         thread.join()
         server.server_close()
-    assert [each.body["job"]["name"] for each in server.taken] == ["load"]
+    assert [each.body["job"]["name"] for each in server.accepted] == ["load"]
 
 
 def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing() -> None:

@@ -21,7 +21,7 @@ from commands.proxy import local_environ
 from lakehouse.errors import SetupError
 from lakehouse.settings import load_settings
 from throughline_aws.local.datazone import DataZoneServer
-from throughline_aws.local.mapping import make_queues
+from throughline_aws.local.mapping import create_queues
 
 KEY = "a-key"
 VISIBILITY_SECONDS = 3
@@ -50,7 +50,7 @@ class Proxy:
         self._opened = ExitStack()
         session = boto3.Session("local", "local", region_name="us-east-1")
         self.sqs: Any = session.client("sqs", endpoint_url=sqs_url)
-        self.queue, self.dead = make_queues(
+        self.queue, self.dead = create_queues(
             self.sqs, f"test-{next(_NUMBERS)}", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS
         )
         self.datazone = DataZoneServer()

@@ -60,9 +60,9 @@ def _arrived(proxy: Proxy, condition: Callable[[dict[str, Any]], bool]) -> dict[
     """The first event in DataZone that meets a condition."""
     with proxy.datazone.changed:
         assert proxy.datazone.changed.wait_for(
-            lambda: any(condition(taken.body) for taken in proxy.datazone.taken), 60
-        ), [taken.body["job"] for taken in proxy.datazone.taken]
-    return next(taken.body for taken in proxy.datazone.taken if condition(taken.body))
+            lambda: any(condition(taken.body) for taken in proxy.datazone.accepted), 60
+        ), [taken.body["job"] for taken in proxy.datazone.accepted]
+    return next(taken.body for taken in proxy.datazone.accepted if condition(taken.body))
 
 
 def _run(command: list[str], **options: Any) -> str:

@@ -100,7 +100,7 @@ def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
 
     # What was taken without an answer that anybody heard came again.
     assert moody.slow in map(_number, proxy.datazone.repeated)
-    arrived = [_number(taken.body) for taken in proxy.datazone.taken]
+    arrived = [_number(taken.body) for taken in proxy.datazone.accepted]
     letters = {_number(json.loads(body)): reason for body, reason in proxy.letters()}
     assert len(arrived) == len(set(arrived))
     poisoned = {number for number in range(EVENTS) if _is_poisoned(number)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from throughline_aws.authorizer import KEPT_SECONDS, Authorizer
+from throughline_aws.authorizer import CACHE_SECONDS, Authorizer
 
 
 def _asks(authorizer: Authorizer, header: str | None) -> bool:
@@ -28,15 +28,15 @@ def _asks(authorizer: Authorizer, header: str | None) -> bool:
         (None, False),
     ],
 )
-def test_the_key_and_the_one_before_it_pass(header: str | None, may: bool) -> None:
+def test_current_and_previous_key_are_accepted(header: str | None, may: bool) -> None:
     assert _asks(Authorizer(lambda: ["new", "old", ""]), header) is may
 
 
-def test_without_any_key_nobody_passes() -> None:
+def test_requests_are_denied_without_configured_keys() -> None:
     assert not _asks(Authorizer(lambda: [""]), "Bearer ")
 
 
-def test_a_rotated_key_counts_after_a_while_and_is_not_asked_for_each_time() -> None:
+def test_keys_are_cached_and_rotated_keys_are_loaded() -> None:
     asked: list[Any] = []
     now = [0.0]
 
@@ -47,13 +47,13 @@ def test_a_rotated_key_counts_after_a_while_and_is_not_asked_for_each_time() -> 
     authorizer = Authorizer(keys, lambda: now[0])
     passing = [_asks(authorizer, f"Bearer {key}") for key in ("one", "two", "one")]
     assert passing == [True, False, True]
-    now[0] = KEPT_SECONDS
+    now[0] = CACHE_SECONDS
     assert [_asks(authorizer, f"Bearer {key}") for key in ("one", "two")] == [True, True]
-    assert asked == [0.0, KEPT_SECONDS]
+    assert asked == [0.0, CACHE_SECONDS]
 
 
-def test_a_denied_key_is_not_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_denied_key_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert not _asks(Authorizer(lambda: ["new"]), "Bearer nearly-new")
     said = capsys.readouterr().out
-    assert "a request without a known key" in said
+    assert "invalid API key" in said
     assert "nearly" not in said

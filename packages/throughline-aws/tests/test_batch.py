@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from throughline_aws.batch import Record, failed, group_of
+from throughline_aws.batch import Record, failed_records, group_of
 
 _MESSAGES = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=10)
 
@@ -21,7 +21,7 @@ def _records(groups: list[str], *, is_fifo: bool = True) -> list[Record]:
 
 
 @given(_MESSAGES)
-def test_a_failure_holds_up_its_own_group_from_there_on_and_no_other(
+def test_failure_blocks_only_later_messages_of_its_group(
     messages: list[tuple[str, bool]],
 ) -> None:
     records = _records([group for group, _ in messages])
@@ -32,7 +32,7 @@ def test_a_failure_holds_up_its_own_group_from_there_on_and_no_other(
         tried.append(record)
         return good[record["messageId"]]
 
-    again = failed(records, deliver)
+    again = failed_records(records, deliver)
     for group in "abc":
         own = [record for record in records if group_of(record) == group]
         bad = [place for place, record in enumerate(own) if not good[record["messageId"]]]
@@ -42,9 +42,9 @@ def test_a_failure_holds_up_its_own_group_from_there_on_and_no_other(
 
 
 @given(_MESSAGES)
-def test_in_a_standard_queue_only_what_fails_comes_again(messages: list[tuple[str, bool]]) -> None:
+def test_standard_queue_retries_only_failed_messages(messages: list[tuple[str, bool]]) -> None:
     records = _records([group for group, _ in messages], is_fifo=False)
-    again = failed(records, lambda record: messages[int(record["messageId"])][1])
+    again = failed_records(records, lambda record: messages[int(record["messageId"])][1])
     assert [int(each["messageId"]) for each in again] == [
         place for place, (_, is_good) in enumerate(messages) if not is_good
     ]

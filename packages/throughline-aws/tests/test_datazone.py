@@ -33,21 +33,21 @@ def _delivery(body: dict[str, Any]) -> Delivery:
     return delivery_of(orjson.dumps(body).decode())
 
 
-def test_an_event_arrives_once_by_its_client_token(make_datazone: Make, event: Event) -> None:
+def test_client_token_prevents_duplicate_events(make_datazone: Make, event: Event) -> None:
     backend, server = make_datazone()
     body = event(RUN)
     backend.send(_delivery(body))
     backend.send(_delivery(body))
-    (taken,) = server.taken
+    (taken,) = server.accepted
     assert taken.token == client_token(taken.body)
     assert taken.body["run"]["runId"] == RUN
 
 
-def test_datasets_arrive_under_the_names_of_their_assets(make_datazone: Make, event: Event) -> None:
+def test_datasets_are_sent_under_asset_names(make_datazone: Make, event: Event) -> None:
     backend, server = make_datazone()
     rides = {"namespace": "redshift://lake.eu-central-1:5439", "name": "dev.public.rides"}
     backend.send(_delivery(event(RUN, outputs=[rides])))
-    (written,) = server.taken[0].body["outputs"]
+    (written,) = server.accepted[0].body["outputs"]
     assert (written["namespace"], written["name"]) == (
         f"arn:aws:redshift:eu-central-1:{ACCOUNT}",
         "table/lake/dev/public/rides",
@@ -55,7 +55,7 @@ def test_datasets_arrive_under_the_names_of_their_assets(make_datazone: Make, ev
 
 
 @pytest.mark.parametrize("metastore", ["hive://lake:9083", "trino://lake:8080"])
-def test_a_table_is_known_by_a_symlink_that_a_rule_makes_an_arn(
+def test_rule_converts_a_symlink_to_an_arn(
     make_datazone: Make, event: Event, tmp_path: Path, metastore: str
 ) -> None:
     _, server = make_datazone()
@@ -72,7 +72,7 @@ def test_a_table_is_known_by_a_symlink_that_a_rule_makes_an_arn(
     rides = {**location, "facets": {"symlinks": {"identifiers": links}}}
     backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT, names=str(rules)))
     backend.send(_delivery(event(RUN, outputs=[rides])))
-    (written,) = server.taken[0].body["outputs"]
+    (written,) = server.accepted[0].body["outputs"]
     assert (written["namespace"], written["name"]) == (
         f"arn:aws:glue:us-east-1:{ACCOUNT}",
         "table/nyc/rides",
@@ -80,16 +80,16 @@ def test_a_table_is_known_by_a_symlink_that_a_rule_makes_an_arn(
     backend.close()
 
 
-def test_what_is_too_long_is_trimmed(make_datazone: Make, event: Event) -> None:
+def test_large_events_are_trimmed(make_datazone: Make, event: Event) -> None:
     backend, server = make_datazone()
     facets = {"sourceCode": {"sourceCode": "x" * MOST_BYTES}}
     job = {"namespace": "demo", "name": "j", "facets": facets}
     backend.send(_delivery(event(RUN, job=job)))
-    assert "sourceCode" not in server.taken[0].body["job"]["facets"]
+    assert "sourceCode" not in server.accepted[0].body["job"]["facets"]
 
 
 @pytest.mark.parametrize("status", [400, 409])
-def test_what_datazone_refuses_is_refused_for_good_and_says_why(
+def test_rejection_is_permanent_with_a_reason(
     make_datazone: Make, event: Event, status: int
 ) -> None:
     backend, _ = make_datazone(lambda _: status)
@@ -102,7 +102,7 @@ def test_what_datazone_refuses_is_refused_for_good_and_says_why(
     ("status", "is_doubtful"),
     [(401, False), (429, False), (503, False), (500, True), (402, True), (403, True), (404, True)],
 )
-def test_what_may_pass_is_told_apart(
+def test_temporary_errors_are_distinguished(
     make_datazone: Make, event: Event, status: int, is_doubtful: bool
 ) -> None:
     backend, _ = make_datazone(lambda _: status)
@@ -111,7 +111,7 @@ def test_what_may_pass_is_told_apart(
     assert caught.value.is_doubtful is is_doubtful
 
 
-def test_an_answer_that_is_cut_off_may_pass_and_the_event_is_taken_once(
+def test_incomplete_response_is_retried_without_duplicates(
     make_datazone: Make,
     event: Event,
 ) -> None:
@@ -119,10 +119,10 @@ def test_an_answer_that_is_cut_off_may_pass_and_the_event_is_taken_once(
     with pytest.raises(UnavailableError, match="DataZone: "):
         backend.send(_delivery(event(RUN)))
     backend.send(_delivery(event(RUN)))
-    assert len(server.taken) == 1
+    assert len(server.accepted) == 1
 
 
-def test_a_server_that_is_too_slow_is_not_waited_for(
+def test_slow_server_times_out(
     make_datazone: Make, event: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clients, "READ_SECONDS", 0.2)
@@ -133,14 +133,14 @@ def test_a_server_that_is_too_slow_is_not_waited_for(
     is_over.set()
 
 
-def test_a_server_that_is_not_there_may_come(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_server_is_unavailable(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", "http://127.0.0.1:9")
     backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT))
     with pytest.raises(UnavailableError, match="Could not connect"):
         backend.send(_delivery(event(RUN)))
 
 
-def test_expired_credentials_are_a_matter_of_time(
+def test_expired_credentials_are_retried(
     make_datazone: Make, event: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend, _ = make_datazone(lambda _: 403)
@@ -149,33 +149,33 @@ def test_expired_credentials_are_a_matter_of_time(
         backend.send(_delivery(event(RUN)))
 
 
-def test_the_stand_in_holds_requests_to_the_model(make_datazone: Make, event: Event) -> None:
+def test_stand_in_validates_requests_by_the_model(make_datazone: Make, event: Event) -> None:
     _, server = make_datazone()
     token, body = "t", orjson.dumps(event(RUN))
-    assert server.wrong(DOMAIN, token, body) == ""
-    assert server.wrong("other", token, body).startswith("domainIdentifier: 'other' does not match")
-    assert server.wrong(DOMAIN, "a b", body).startswith("clientToken")
-    assert server.wrong(DOMAIN, "t" * 129, body).startswith("clientToken")
-    assert server.wrong(DOMAIN, token, b" " * (MOST_BYTES + 1)).startswith("event: 300001 bytes")
-    assert server.wrong(DOMAIN, token, b"{}") == "event: it is no RunEvent"
+    assert server.problem(DOMAIN, token, body) == ""
+    assert server.problem("other", token, body).startswith(
+        "domainIdentifier: 'other' does not match"
+    )
+    assert server.problem(DOMAIN, "a b", body).startswith("clientToken")
+    assert server.problem(DOMAIN, "t" * 129, body).startswith("clientToken")
+    assert server.problem(DOMAIN, token, b" " * (MOST_BYTES + 1)).startswith("event: 300001 bytes")
+    assert server.problem(DOMAIN, token, b"{}") == "event: not a RunEvent"
 
 
 def _fails(body: dict[str, Any]) -> str:
     return "FAILED" if body["eventType"] == "FAIL" else "SUCCESS"
 
 
-def test_events_of_the_last_day_that_were_not_processed_are_named_from_every_page(
-    make_datazone: Make, event: Event
-) -> None:
+def test_unprocessed_events_of_all_pages_are_listed(make_datazone: Make, event: Event) -> None:
     backend, server = make_datazone(processed=_fails)
     server.page_size = 2
     for number in range(6):
         backend.send(_delivery(event(RUN, number, eventType="COMPLETE" if number == 3 else "FAIL")))
-    server.taken[0] = replace(server.taken[0], at=server.taken[0].at - timedelta(hours=25))
-    assert list(backend.failed()) == [server.taken[n].id for n in (1, 2, 4, 5)]
+    server.accepted[0] = replace(server.accepted[0], at=server.accepted[0].at - timedelta(hours=25))
+    assert list(backend.failed()) == [server.accepted[n].id for n in (1, 2, 4, 5)]
 
 
-def test_the_audit_counts_what_was_not_processed_also_that_it_is_nothing(
+def test_audit_counts_unprocessed_events_including_zero(
     make_datazone: Make, event: Event, written: Callable[[], tuple[Any, Any]]
 ) -> None:
     backend, server = make_datazone(processed=_fails)
@@ -186,7 +186,7 @@ def test_the_audit_counts_what_was_not_processed_also_that_it_is_nothing(
     assert audit(backend) == 1
     metrics, (told,) = written()
     assert metrics == [("audit", "ProcessingFailed", 1)]
-    assert (told["level"], told["ids"]) == ("ERROR", [server.taken[1].id])
+    assert (told["level"], told["ids"]) == ("ERROR", [server.accepted[1].id])
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,7 @@ def test_the_audit_counts_what_was_not_processed_also_that_it_is_nothing(
         ("{domain_id: dzd_a, account: '111122223333', profile: me}", "profile .me. could not be"),
     ],
 )
-def test_the_deliver_file_s_datazone_says_what_it_lacks(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_datazone_config_reports_missing_values(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "deliver.yaml"
     entry = text.strip("{}")
     path.write_text(f"backends: [{{name: dz, type: datazone, {entry}}}]")

@@ -25,7 +25,7 @@ def secrets_manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.stop()
 
 
-def test_the_key_and_the_one_before_it_are_read_from_the_secret(
+def test_current_and_previous_key_are_read_from_the_secret(
     secrets_manager: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = boto3.client("secretsmanager", endpoint_url=secrets_manager)
@@ -37,20 +37,20 @@ def test_the_key_and_the_one_before_it_are_read_from_the_secret(
     client.close()
 
 
-def test_a_variable_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     worker._worker.cache_clear()
     monkeypatch.delenv("QUEUE_URL", raising=False)
-    with pytest.raises(ConfigError, match="no variable QUEUE_URL"):
+    with pytest.raises(ConfigError, match="variable QUEUE_URL is not set"):
         worker.handler({"Records": []}, None)
 
 
-def test_a_number_that_is_none_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_number_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOST_RECEIVES", "ten")
     with pytest.raises(ConfigError, match="MOST_RECEIVES: received 'ten', expected a whole number"):
         number("MOST_RECEIVES", 10)
 
 
-def test_the_region_may_be_in_the_variable_of_aws_or_of_boto3(
+def test_region_is_read_from_either_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")

@@ -24,7 +24,7 @@ REFUSED = "0190a5f0-0000-7000-8000-000000000002"
 RIDES = {"namespace": "redshift://lake.eu-central-1:5439", "name": "dev.public.rides"}
 
 
-def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_letters(
+def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
     make_datazone: Make, event: Event, tmp_path: Path
 ) -> None:
     _, server = make_datazone(lambda body: 400 if body["run"]["runId"] == REFUSED else 200)
@@ -46,13 +46,13 @@ def test_a_deliver_file_s_datazone_is_told_whole_runs_and_refusals_are_dead_lett
     (standing,) = delivery_statuses(log)
     assert (standing.lag, standing.dead_letters) == (0, 1)
     assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
-    end = server.taken[-1].body
+    end = server.accepted[-1].body
     assert end["eventType"] == "COMPLETE"
     assert [each["name"] for each in end["inputs"]] == ["table/lake/dev/public/rides"]
     log.close()
 
 
-def test_what_datazone_took_and_could_not_process_is_told_in_the_log(
+def test_unprocessed_events_are_logged(
     make_datazone: Make, event: Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forwarder, "_PROCESSED_SECONDS", 0.0)
@@ -65,5 +65,5 @@ def test_what_datazone_took_and_could_not_process_is_told_in_the_log(
     forwarding.start()
     told = said.get(timeout=60)
     forwarding.stop()
-    assert told == f"catalog could not process 1 accepted event: {server.taken[0].id}"
+    assert told == f"catalog could not process 1 accepted event: {server.accepted[0].id}"
     live.log.close()

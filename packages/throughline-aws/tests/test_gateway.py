@@ -42,13 +42,13 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         (PATH, KEY, b"x" * (MOST_BYTES + 1), 413),
     ],
 )
-def test_a_request_is_answered_by_the_first_that_objects(
+def test_first_failing_check_determines_the_response(
     url: str, path: str, headers: dict[str, str], body: bytes, status: int
 ) -> None:
     assert httpx.post(f"{url}{path}", headers=headers, content=body).status_code == status
 
 
-def test_a_body_in_chunks_is_one_body(url: str) -> None:
+def test_chunked_body_is_joined(url: str) -> None:
     answer = httpx.post(f"{url}{PATH}", headers=KEY, content=iter([b'{"run":', b" 3}"]))
     assert answer.request.headers["Transfer-Encoding"] == "chunked"
     assert "eventTime: received nothing" in answer.json()["message"]

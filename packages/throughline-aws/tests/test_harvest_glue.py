@@ -65,7 +65,7 @@ def _datasets(events: list[dict[str, Any]]) -> dict[str, Any]:
     return {each["dataset"]["name"]: each["dataset"] for each in events if "dataset" in each}
 
 
-def test_a_table_is_described_and_joined_with_where_it_lies(
+def test_table_is_described_and_joined_with_its_location(
     glue: Any, harvest: Harvest, harvested: Harvested
 ) -> None:
     harvest("glue-tables", "lake", "--yes")
@@ -83,13 +83,13 @@ def test_a_table_is_described_and_joined_with_where_it_lies(
     assert rides["facets"]["ownership"]["owners"][0]["name"] == "taxi"
 
 
-def test_a_crawler_s_table_comes_from_its_own_prefix(
+def test_crawler_table_has_its_own_location_as_input(
     glue: Any, harvest: Harvest, harvested: Harvested
 ) -> None:
     _ended(glue)
     told = harvest("glue-tables", "--yes")
     assert "not understood 1\n" in told.out
-    assert "crawler nightly (JdbcTargets): what is in 'shop/%' has no name here" in told.err
+    assert "crawler nightly (JdbcTargets): unsupported target 'shop/%'" in told.err
     events = [each for each in harvested() if "run" in each]
     assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 3
     edges = {
@@ -107,7 +107,7 @@ def test_a_crawler_s_table_comes_from_its_own_prefix(
     assert "symlinks" not in _datasets(harvested())["table/lake/zones"]["facets"]
 
 
-def test_what_did_not_change_is_not_told_again(
+def test_unchanged_tables_are_not_imported_again(
     glue: Any, harvest: Harvest, harvested: Harvested
 ) -> None:
     _ended(glue)
@@ -123,7 +123,7 @@ def test_what_did_not_change_is_not_told_again(
 
 
 @pytest.mark.parametrize(("operation", "nth"), [("GetTables", 2), ("GetCrawlers", 1)])
-def test_one_that_was_killed_in_the_middle_goes_on_until_all_is_told(
+def test_interrupted_glue_harvest_continues_to_the_end(
     glue: Any, harvest: Harvest, harvested: Harvested, kill_at: Any, operation: str, nth: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -140,7 +140,7 @@ def test_one_that_was_killed_in_the_middle_goes_on_until_all_is_told(
     assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
 
-def test_a_resource_link_is_the_table_that_it_stands_for(
+def test_resource_link_is_joined_with_its_target(
     aws: Aws, harvest: Harvest, harvested: Harvested
 ) -> None:
     glue = aws("glue")
@@ -153,6 +153,6 @@ def test_a_resource_link_is_the_table_that_it_stands_for(
     assert link["name"] == "table/theirs/rides"
 
 
-def test_a_database_that_is_not_there_is_named(aws: Aws, harvest: Harvest) -> None:
+def test_missing_database_is_named(aws: Aws, harvest: Harvest) -> None:
     told = harvest("glue-tables", "nothing", "--dry-run", code=2)
     assert "the Glue catalog: EntityNotFoundException" in told.err

@@ -44,7 +44,7 @@ def _write(
     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=records)
 
 
-def test_events_of_several_streams_are_found_also_one_that_is_over_several_records(
+def test_events_of_several_streams_and_records_are_found(
     aws: Aws, event: Event, harvest: Harvest, harvested: Harvested
 ) -> None:
     logs = aws("logs")
@@ -64,7 +64,7 @@ def test_events_of_several_streams_are_found_also_one_that_is_over_several_recor
     assert found == {each["run"]["runId"]: each for each in events}
 
 
-def test_a_second_harvest_takes_what_came_since_also_what_came_late(
+def test_second_harvest_imports_new_and_late_records(
     aws: Aws, event: Event, harvest: Harvest, harvested: Harvested
 ) -> None:
     logs = aws("logs")
@@ -78,7 +78,7 @@ def test_a_second_harvest_takes_what_came_since_also_what_came_late(
 
 
 @pytest.mark.parametrize("page", [2, 3, 4])
-def test_one_that_was_killed_between_two_pages_goes_on_where_it_was(
+def test_interrupted_log_harvest_continues(
     aws: Aws, event: Event, harvest: Harvest, harvested: Harvested, kill_at: Any, page: int
 ) -> None:
     logs = aws("logs")
@@ -97,7 +97,7 @@ def test_one_that_was_killed_between_two_pages_goes_on_where_it_was(
     assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
 
-def test_the_first_harvest_goes_a_week_back_or_to_since(
+def test_first_harvest_starts_a_week_ago_or_at_since(
     aws: Aws, event: Event, harvest: Harvest
 ) -> None:
     _write(aws("logs"), "jr_1", _line(event(_run(1), 1)), at=_NOW - timedelta(days=8))
@@ -105,7 +105,7 @@ def test_the_first_harvest_goes_a_week_back_or_to_since(
     assert "events 1," in harvest("glue-job-logs", "--dry-run", "--since", "2025-01-01").out
 
 
-def test_tasks_of_mwaa_are_those_of_its_log_group(aws: Aws, event: Event, harvest: Harvest) -> None:
+def test_mwaa_tasks_are_read_from_their_log_group(aws: Aws, event: Event, harvest: Harvest) -> None:
     told = json.dumps({"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(event(_run(1)))})
     stream = "dag_id=a/run_id=b/task_id=c/attempt=1.log"
     for group in ("airflow-prod-Task", "airflow-other-Task"):
@@ -116,7 +116,7 @@ def test_tasks_of_mwaa_are_those_of_its_log_group(aws: Aws, event: Event, harves
     assert "events 1," in harvest("mwaa-logs", "prod", *streams, "--dry-run").out
 
 
-def test_an_event_that_was_cut_off_is_told_with_its_stream(
+def test_incomplete_event_is_rejected_with_its_stream(
     aws: Aws, event: Event, harvest: Harvest
 ) -> None:
     _write(aws("logs"), "jr_1", _line(event(_run(1)))[:150], _line(event(_run(2))))
@@ -125,7 +125,7 @@ def test_an_event_that_was_cut_off_is_told_with_its_stream(
     assert f"{_GROUP}/jr_1@" in told.err
 
 
-def test_a_group_that_is_not_there_and_an_aws_that_is_not_are_told_apart(
+def test_missing_group_and_missing_aws_are_distinguished(
     aws: Aws, harvest: Harvest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)

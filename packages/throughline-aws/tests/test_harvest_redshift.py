@@ -223,7 +223,7 @@ _MOVES = {
 }  # fmt: skip
 
 
-def test_each_kind_of_statement_says_what_it_moved(
+def test_each_kind_of_statement_has_inputs_and_output(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
     moves_nothing = "vacuum rides", "create table q (id int)", "select 'into' from rides"
@@ -237,7 +237,7 @@ def test_each_kind_of_statement_says_what_it_moved(
             for each in warehouse.asked} == {"lake"}  # fmt: skip
 
 
-def test_columns_are_traced_with_how_they_come_to_be(
+def test_column_edges_have_transformations(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
     inner = "with a as (select at, fare * 2 as f, id from rides) "
@@ -278,7 +278,7 @@ def test_columns_are_traced_with_how_they_come_to_be(
          [{"rides.id"}, {"rides.at", "rides.fare"}, set()]),
     ],
 )  # fmt: skip
-def test_columns_are_told_apart_by_their_place(select: str, origins: list[set[str]]) -> None:
+def test_columns_are_matched_by_position(select: str, origins: list[set[str]]) -> None:
     names = {"rides": ("id", "at", "fare"), "zones": ("id", "name"), "daily": ("a", "b", "c")}
     columns = {("dev", "public", t): dict.fromkeys(own, "int") for t, own in names.items()}
     found = read_statement(f"insert into daily {select}", Session("dev", "me", columns))
@@ -287,7 +287,7 @@ def test_columns_are_told_apart_by_their_place(select: str, origins: list[set[st
     assert told == dict(zip("abc", origins, strict=True))
 
 
-def test_select_into_makes_a_table_and_its_columns() -> None:
+def test_select_into_creates_a_table_with_columns() -> None:
     columns = {("dev", "public", "rides"): {"id": "int", "fare": "int"}}
     session = Session("dev", "me", columns)
     for temporary, schema in (("", "public"), ("temp ", "pg_temp_me")):
@@ -306,7 +306,7 @@ def test_select_into_makes_a_table_and_its_columns() -> None:
     assert read_statement("with a as (select 1) select id from rides", session) is None
 
 
-def test_a_wide_statement_takes_time_by_its_columns_only() -> None:
+def test_wide_statement_takes_linear_time() -> None:
     columns = {("dev", "public", f"t{t}"): {f"c{c}": "int" for c in range(200)} for t in range(2)}
     steps = ", ".join(f"a{n} as (select * from a{n - 1})" for n in range(1, 20))
     found = read_statement(
@@ -319,7 +319,7 @@ def test_a_wide_statement_takes_time_by_its_columns_only() -> None:
     assert [each.column for each in found.columns["more"]] == ["c1"]
 
 
-def test_statements_of_one_shape_are_one_job_and_each_run_says_who_what_and_when(
+def test_statements_of_one_shape_are_runs_of_one_job(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
     for day in range(1, 6):
@@ -355,7 +355,7 @@ def test_statements_of_one_shape_are_one_job_and_each_run_says_who_what_and_when
     assert took == timedelta(seconds=2)
 
 
-def test_what_is_not_understood_is_told_and_the_rest_is_taken(
+def test_unsupported_statement_is_rejected_and_others_are_imported(
     warehouse: RedshiftServer, harvest: Harvest
 ) -> None:
     _ran(warehouse, 1, "insert into daily select * from ((")
@@ -368,7 +368,7 @@ def test_what_is_not_understood_is_told_and_the_rest_is_taken(
     assert "query 3: COPY from what is no URL" in told.err
 
 
-def test_a_text_that_goes_on_is_read_to_its_end(
+def test_long_text_is_read_completely(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested
 ) -> None:
     many = ", ".join(f"'{number:020}'" for number in range(400))
@@ -425,7 +425,7 @@ def test_upsert_reads_the_file_behind_its_temporary_table(
     }
 
 
-def test_in_parts_twice_late_and_at_once_are_the_same(
+def test_harvests_in_parts_and_at_once_are_equal(
     warehouse: RedshiftServer,
     harvest: Harvest,
     harvested: Harvested,
@@ -448,7 +448,7 @@ def test_in_parts_twice_late_and_at_once_are_the_same(
     assert ids[0] == ids[1]
 
 
-def test_one_that_was_killed_between_two_portions_goes_on_where_it_was(
+def test_interrupted_redshift_harvest_continues(
     warehouse: RedshiftServer, harvest: Harvest, harvested: Harvested, kill_at: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -466,7 +466,7 @@ def test_one_that_was_killed_between_two_portions_goes_on_where_it_was(
     assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
 
-def test_a_throttled_call_is_made_again_and_a_refused_one_says_why(
+def test_throttled_call_is_retried_and_rejected_one_has_a_reason(
     warehouse: RedshiftServer, harvest: Harvest
 ) -> None:
     _ran(warehouse, 1, "insert into zones values (1, 'a')")

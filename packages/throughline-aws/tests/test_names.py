@@ -41,13 +41,11 @@ RULE = "rules: [{{namespace: '{0}', name: '{1}', to_namespace: '{2}', to_name: '
         ("s3://redshift", "a.b.c", ("s3://redshift", "a.b.c")),
     ],
 )
-def test_the_rules_that_come_along_make_arns(
-    namespace: str, name: str, expected: tuple[str, str]
-) -> None:
+def test_default_rules_create_arns(namespace: str, name: str, expected: tuple[str, str]) -> None:
     assert read_names(BUILT_IN, ACCOUNT).dataset(namespace, name) == expected
 
 
-def test_every_mention_of_a_dataset_in_an_event_is_renamed_and_nothing_else(tmp_path: Path) -> None:
+def test_every_mention_of_a_dataset_is_renamed(tmp_path: Path) -> None:
     path = tmp_path / "names.yaml"
     hive, own = r"hive://(?P<host>\w+)", r"db\.(?P<table>\w+)"
     path.write_text(RULE.format(hive, own, "glue:{host}:{account}", "{table}"))
@@ -67,7 +65,7 @@ def test_every_mention_of_a_dataset_in_an_event_is_renamed_and_nothing_else(tmp_
     assert given == event(old)
 
 
-def test_the_first_rule_that_fits_counts(tmp_path: Path) -> None:
+def test_first_matching_rule_applies(tmp_path: Path) -> None:
     path = tmp_path / "names.yaml"
     path.write_text(
         "rules:\n"
@@ -84,14 +82,12 @@ def test_the_first_rule_that_fits_counts(tmp_path: Path) -> None:
     [
         ("rules: 3", "rules: received 3, expected a valid list"),
         ("rules: [{namespace: a}]", r"rules\[0\].name: received nothing, it is needed"),
-        (RULE.format("(", "b", "c", "d"), r"rules\[0\].*namespace: '\(' is no regular expression"),
+        (RULE.format("(", "b", "c", "d"), r"rules\[0\].*namespace: '\(' is not a regular expr"),
         (RULE.format("a", "b", "c", "{table}"), "received {table}, allowed are the named groups"),
         (RULE.format("a", "b", "{", "d"), "to_namespace: received '{': "),
     ],
 )
-def test_a_file_that_cannot_be_used_is_an_error_that_says_why(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_invalid_file_is_an_error_with_a_reason(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "names.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):

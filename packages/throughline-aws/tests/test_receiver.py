@@ -61,7 +61,7 @@ def _told(answer: dict[str, Any]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_an_event_is_queued_as_it_came_with_its_root_run_and_identity(zipped: bool) -> None:
+def test_event_is_queued_unchanged_with_group_and_identity(zipped: bool) -> None:
     queue = Queue()
     body = orjson.dumps(event(RUN, parent=ROOT))
     assert Receiver(queue, "q.fifo")(_request(body, zipped=zipped)) == {"statusCode": 201}
@@ -71,13 +71,13 @@ def test_an_event_is_queued_as_it_came_with_its_root_run_and_identity(zipped: bo
     assert sent["MessageDeduplicationId"] == entry_of(body).hash
 
 
-def test_a_standard_queue_is_told_of_no_order() -> None:
+def test_standard_queue_gets_no_group() -> None:
     queue = Queue()
     Receiver(queue, "q")(_request(orjson.dumps(event(RUN))))
     assert set(queue.sent[0]) == {"QueueUrl", "MessageBody"}
 
 
-def test_a_secret_never_reaches_the_queue() -> None:
+def test_secrets_are_masked_before_queueing() -> None:
     queue = Queue()
     job = {"namespace": "demo", "name": "j", "facets": {"sql": {"query": "password='hunter2'"}}}
     Receiver(queue, "q")(_request(orjson.dumps(event(RUN, job=job))))
@@ -94,7 +94,7 @@ _LONG = event(RUN, note="x" * LARGEST_MESSAGE)
     [
         (_request(b"{"), 400, "received '{', expected JSON"),
         (_request(b"[]"), 422, "received [], expected an object"),
-        (_request(orjson.dumps(_JOB_EVENT)), 422, "expected a run: DataZone takes run events"),
+        (_request(orjson.dumps(_JOB_EVENT)), 422, "expected a run: DataZone accepts only run"),
         (_request(orjson.dumps(_BAD_TIME)), 422, "eventTime: received 'noon'"),
         (_request(b" " * LARGEST_MESSAGE + b"{}", zipped=True), 413, "at most 1048576 bytes"),
         (_request(orjson.dumps(_LONG)), 413, "switch off large facets"),
@@ -104,7 +104,7 @@ _LONG = event(RUN, note="x" * LARGEST_MESSAGE)
         ({"headers": {}}, 400, "expected JSON"),
     ],
 )
-def test_what_datazone_could_never_take_is_refused_where_it_can_be_mended(
+def test_invalid_events_are_rejected_at_the_producer(
     request_: dict[str, Any], status: int, message: str
 ) -> None:
     queue = Queue()
@@ -114,7 +114,7 @@ def test_what_datazone_could_never_take_is_refused_where_it_can_be_mended(
     assert queue.sent == []
 
 
-def test_a_small_body_that_unzips_to_a_huge_one_is_not_unzipped_whole() -> None:
+def test_zip_bomb_is_not_decompressed() -> None:
     request = _request(b" " * (64 * LARGEST_MESSAGE), zipped=True)
     tracemalloc.start()
     status, _ = _told(Receiver(Queue(), "q")(request))
@@ -124,16 +124,16 @@ def test_a_small_body_that_unzips_to_a_huge_one_is_not_unzipped_whole() -> None:
     assert peak < 8 * LARGEST_MESSAGE
 
 
-def test_a_zipped_body_that_was_cut_off_is_refused() -> None:
+def test_incomplete_gzip_body_is_rejected() -> None:
     request = _request(b"")
     request |= {"headers": {"content-encoding": "gzip"}, "isBase64Encoded": True}
     whole = gzip.compress(orjson.dumps(event(RUN)))
     request["body"] = base64.b64encode(whole[:-9]).decode()
     status, said = _told(Receiver(Queue(), "q")(request))
-    assert (status, "ends too early" in said) == (400, True)
+    assert (status, "an incomplete gzip stream" in said) == (400, True)
 
 
-def test_without_the_queue_nothing_is_acknowledged() -> None:
+def test_unavailable_queue_returns_503() -> None:
     queue = Queue(EndpointConnectionError(endpoint_url="https://sqs"))
     answer = Receiver(queue, "q")(_request(orjson.dumps(event(RUN))))
     assert (answer["statusCode"], answer["headers"]["Retry-After"]) == (503, "5")
@@ -147,7 +147,7 @@ def _group(facets: dict[str, Any], run: str = RUN) -> str:
     return group_of(entry.event)
 
 
-def test_events_of_one_root_run_are_one_group() -> None:
+def test_events_of_one_root_run_share_a_group() -> None:
     parent = {"run": {"runId": RUN}}
     assert _group({}) == RUN
     assert _group({"parent": {"run": {"runId": ROOT.upper()}}}) == ROOT
@@ -156,7 +156,7 @@ def test_events_of_one_root_run_are_one_group() -> None:
     assert len(_group({}, run="x y " * 99)) == 64  # what SQS takes for a name of a group
 
 
-def test_requests_are_counted_by_what_became_of_them(
+def test_requests_are_counted_by_outcome(
     written: Callable[[], tuple[Any, Any]],
 ) -> None:
     secret = "what an event says"
@@ -174,8 +174,8 @@ def test_requests_are_counted_by_what_became_of_them(
     ]
     assert [line["message"] for line in lines] == [
         "queued",
-        "refused",
-        "the queue takes no event",
-        "a request without a known key",
+        "rejected",
+        "queue unavailable",
+        "invalid API key",
     ]
     assert secret not in json.dumps(lines)

@@ -71,7 +71,7 @@ def _again(worker: Worker, *records: dict[str, Any]) -> list[str]:
     return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
 
 
-def test_what_is_refused_is_a_dead_letter_with_its_reason_and_the_rest_arrives(
+def test_rejected_event_becomes_a_dead_letter_and_others_arrive(
     event: Event,
 ) -> None:
     sqs, backend = Sqs(), Backend(bad=DeliveryError("because"), odd=ValueError("a bug"))
@@ -90,7 +90,7 @@ def test_what_is_refused_is_a_dead_letter_with_its_reason_and_the_rest_arrives(
     )
 
 
-def test_what_waits_comes_again_together_with_what_follows_it(event: Event) -> None:
+def test_retried_event_keeps_the_order_of_its_group(event: Event) -> None:
     sqs, backend = Sqs(), Backend(slow=BUSY)
     records = [
         _record(json.dumps(event(run)), id_=id_, receives=receives, group=group)
@@ -115,7 +115,7 @@ def test_what_waits_comes_again_together_with_what_follows_it(event: Event) -> N
         (BUSY, MOST_RECEIVES_EVER, True),
     ],
 )
-def test_a_busy_datazone_is_waited_for_and_an_event_it_stumbles_over_is_not(
+def test_busy_datazone_is_retried_longer_than_a_doubtful_event(
     event: Event, error: Exception, receives: int, is_buried: bool
 ) -> None:
     sqs = Sqs()
@@ -125,24 +125,22 @@ def test_a_busy_datazone_is_waited_for_and_an_event_it_stumbles_over_is_not(
     assert len(sqs.letters) == is_buried
     if is_buried:
         reason = sqs.letters[0]["MessageAttributes"]["Reason"]["StringValue"]
-        assert reason.endswith(f"(handed out {receives} times)")
+        assert reason.endswith(f"(received {receives} times)")
 
 
-def test_waits_grow_to_a_quarter_of_an_hour() -> None:
+def test_delays_grow_to_15_minutes() -> None:
     assert [QUEUE.wait(receives) for receives in (1, 2, 3, 9, 10, 999)] == [
         *(2, 4, 8, 512),
         *(LONGEST_WAIT, LONGEST_WAIT),
     ]
 
 
-def test_a_letter_that_cannot_be_put_down_is_not_lost(event: Event) -> None:
+def test_unsent_dead_letter_is_retried(event: Event) -> None:
     worker = Worker(Backend(bad=DeliveryError("because")), Sqs(DOWN), QUEUE)
     assert _again(worker, _record(json.dumps(event("bad")), id_="1")) == ["1"]
 
 
-def test_a_batch_is_counted_and_each_message_has_a_line_without_what_it_says(
-    event: Event, written: Written
-) -> None:
+def test_batch_is_counted_and_log_lines_have_no_content(event: Event, written: Written) -> None:
     worker = Worker(Backend(bad=DeliveryError("because"), slow=BUSY), Sqs(), QUEUE)
     job = {"namespace": "demo", "name": "load", "facets": {"sql": {"query": SECRET}}}
     records = [
@@ -159,7 +157,7 @@ def test_a_batch_is_counted_and_each_message_has_a_line_without_what_it_says(
     assert [(line["level"], line["message"], line["messageId"]) for line in lines] == [
         ("INFO", "delivered", "m-good"),
         ("ERROR", "dead letter", "m-bad"),
-        ("WARNING", "not taken now", "m-slow"),
+        ("WARNING", "will be retried", "m-slow"),
     ]
     assert [line.get("reason") for line in lines] == [None, "because", "busy"]
     assert all(line["receives"] == 2 and line["timestamp"] > 0 for line in lines)

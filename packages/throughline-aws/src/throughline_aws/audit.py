@@ -1,7 +1,7 @@
-"""Looks, every quarter of an hour, for events that DataZone took and then could not process.
+"""Check every 15 minutes for events that DataZone accepted but could not process.
 
-Taken is not processed: only the Processing-Status tells. It is listed, not asked for event by
-event, so nothing has to be remembered: what failed stays counted for a day.
+Failures are found by listing the Processing-Status of the last day's events, so no state is
+needed. A failure is therefore counted for a day.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from typing import Any
 from throughline_aws.datazone import DataZone, datazone_of_environment
 from throughline_aws.telemetry import count, tell
 
-_SHOWN = 50
+_MOST_LISTED = 50
 
 
 def audit(backend: DataZone) -> int:
-    """Count and log the events that failed; answers how many. Raises UnavailableError."""
+    """Count and log the failed events; return their number. Raises UnavailableError."""
     failed = list(backend.failed())
     if failed:
-        tell("ERROR", "DataZone could not process events", ids=failed[:_SHOWN], count=len(failed))
+        tell(
+            "ERROR",
+            "DataZone could not process events",
+            ids=failed[:_MOST_LISTED],
+            count=len(failed),
+        )
     count("audit", ProcessingFailed=len(failed))
     return len(failed)
 
@@ -30,5 +35,5 @@ def _backend() -> DataZone:
 
 
 def handler(_schedule: dict[str, Any], _context: object) -> int:
-    """Lambda's entry point."""
+    """Handle a Lambda invocation."""
     return audit(_backend())

@@ -1,6 +1,6 @@
-"""Who may post: API Gateway asks this Lambda authorizer (HTTP API, simple answers).
+"""A Lambda authorizer for API Gateway (HTTP API, simple responses).
 
-The key lies in Secrets Manager. While it is rotated, the one before is good as well.
+The key is stored in Secrets Manager. During a rotation the previous key is also valid.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from typing import Any
 from throughline_aws.clients import client, variable
 from throughline_aws.telemetry import count, tell
 
-KEPT_SECONDS = 300.0
-"""How long the keys are remembered; a new one counts after this at the latest."""
+CACHE_SECONDS = 300.0
+"""Seconds for which keys are cached; a new key is valid after this time at the latest."""
 
 
 class Authorizer:
     """Compares the bearer token of a request with the keys."""
 
     def __init__(self, keys: Callable[[], list[str]], clock: Callable[[], float] = time.monotonic):
-        self._ask = keys
+        self._load = keys
         self._clock = clock
         self._keys: list[bytes] = []
-        self._asked_at = float("-inf")
+        self._loaded_at = float("-inf")
 
     def __call__(self, request: dict[str, Any]) -> dict[str, bool]:
-        """Whether a request may pass, as API Gateway wants to be told. Errors become a 500."""
+        """Return whether a request is authorized, in API Gateway's format; errors become a 500."""
         scheme, _, token = request.get("headers", {}).get("authorization", "").partition(" ")
-        given = token.strip().encode() if scheme.lower() == "bearer" else b""
-        is_known = any(hmac.compare_digest(given, key) for key in self._known())
-        if not is_known:
-            tell("WARNING", "a request without a known key", sourceIp=_source(request))
+        token_bytes = token.strip().encode() if scheme.lower() == "bearer" else b""
+        is_authorized = any(hmac.compare_digest(token_bytes, key) for key in self._cached_keys())
+        if not is_authorized:
+            tell("WARNING", "invalid API key", sourceIp=_source(request))
             count("authorizer", Denied=1)
-        return {"isAuthorized": is_known}
+        return {"isAuthorized": is_authorized}
 
-    def _known(self) -> list[bytes]:
-        if self._clock() - self._asked_at >= KEPT_SECONDS:
-            self._keys = [key.encode() for key in self._ask() if key]
-            self._asked_at = self._clock()
+    def _cached_keys(self) -> list[bytes]:
+        if self._clock() - self._loaded_at >= CACHE_SECONDS:
+            self._keys = [key.encode() for key in self._load() if key]
+            self._loaded_at = self._clock()
         return self._keys
 
 
 def keys() -> list[str]:
-    """The keys: those of the secret that KEY_SECRET names, or PROXY_KEY where there is no AWS."""
+    """Return the keys of the secret named by KEY_SECRET, or PROXY_KEY outside AWS."""
     if os.environ.get("PROXY_KEY"):
         return [os.environ["PROXY_KEY"]]
     secrets, secret = client("secretsmanager", tries=3), variable("KEY_SECRET")
-    found = [secrets.get_secret_value(SecretId=secret)["SecretString"]]
+    current = [secrets.get_secret_value(SecretId=secret)["SecretString"]]
     try:
-        before = secrets.get_secret_value(SecretId=secret, VersionStage="AWSPREVIOUS")
-    except secrets.exceptions.ResourceNotFoundException:  # it was never rotated
-        return found
-    return [*found, before["SecretString"]]
+        previous = secrets.get_secret_value(SecretId=secret, VersionStage="AWSPREVIOUS")
+    except secrets.exceptions.ResourceNotFoundException:  # never rotated
+        return current
+    return [*current, previous["SecretString"]]
 
 
 @cache
@@ -64,7 +64,7 @@ def _authorizer() -> Authorizer:
 
 
 def handler(request: dict[str, Any], _context: object) -> dict[str, bool]:
-    """Lambda's entry point."""
+    """Handle a Lambda invocation."""
     return _authorizer()(request)
 
 

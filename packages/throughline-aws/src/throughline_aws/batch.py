@@ -1,7 +1,7 @@
-"""The rule of a batch: which messages of it are to come again.
+"""Select the messages of a batch that must be retried.
 
-SQS hands out a batch of messages; what is not named as failed is deleted. One that fails must not
-be overtaken by those after it of its own group, and must not hold up any other group.
+SQS deletes the messages of a batch that are not reported as failed. Later messages of the same
+group must not overtake a failed one; other groups continue.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ Record = dict[str, Any]
 
 
 def group_of(record: Record) -> str:
-    """The group of a message; in a standard queue each is one by itself."""
+    """Return the group of a message; in a standard queue every message is its own group."""
     return str(record["attributes"].get("MessageGroupId") or record["messageId"])
 
 
 def receives_of(record: Record) -> int:
-    """How often a message was handed out, with this time."""
+    """Return how often a message was received, including this time."""
     return int(record["attributes"]["ApproximateReceiveCount"])
 
 
-def failed(records: Iterable[Record], deliver: Callable[[Record], bool]) -> list[Record]:
-    """The records to come again: each that `deliver` says no to, and what follows in its group.
+def failed_records(records: Iterable[Record], deliver: Callable[[Record], bool]) -> list[Record]:
+    """Return the records for which `deliver` returns False, and the later ones of their groups.
 
-    What follows is not tried.
+    `deliver` is not called for the latter.
     """
-    waiting: set[str] = set()
-    again: list[Record] = []
+    failed_groups: set[str] = set()
+    retried: list[Record] = []
     for record in records:
         group = group_of(record)
-        if group in waiting or not deliver(record):
-            waiting.add(group)
-            again.append(record)
-    return again
+        if group in failed_groups or not deliver(record):
+            failed_groups.add(group)
+            retried.append(record)
+    return retried

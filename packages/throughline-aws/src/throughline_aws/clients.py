@@ -1,4 +1,4 @@
-"""Clients of AWS's services, and the environment that the handlers are set up by."""
+"""Clients of AWS services, and environment variables of the handlers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from throughline.errors import ConfigError
 
 CONNECT_SECONDS = 3
 READ_SECONDS = 8
-"""A batch of ten that all hang must end before the worker's timeout: the template's 120 seconds."""
+"""Limited so that a batch of ten timeouts ends before the worker's own timeout of 120 seconds."""
 
 
 def client(
@@ -21,15 +21,15 @@ def client(
     region: str | None = None,
     profile: str | None = None,
 ) -> Any:
-    """A client; endpoint and credentials come from where boto3 looks for them.
+    """Create a client; boto3 finds the endpoint and credentials.
 
-    `tries` is 1 where somebody else tries again: a queue, or a forwarder.
+    Use 1 for `tries` if the caller retries, such as a queue or a forwarder.
     """
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
-    region = region or os.environ.get("AWS_REGION")  # boto3 itself knows AWS_DEFAULT_REGION only
+    region = region or os.environ.get("AWS_REGION")  # boto3 reads only AWS_DEFAULT_REGION
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds or READ_SECONDS,
@@ -37,25 +37,25 @@ def client(
     )
     try:
         session = boto3.Session(profile_name=profile, region_name=region)
-        made: Any = session.client(service, config=config)  # type: ignore[call-overload]
+        client_: Any = session.client(service, config=config)  # type: ignore[call-overload]
     except BotoCoreError as error:  # no region, no such profile
         raise ConfigError(
-            f"{service}: {str(error).rstrip('.')}: give --region or --profile where there are such"
-            " options, or set AWS_REGION or AWS_PROFILE"
+            f"{service}: {str(error).rstrip('.')}: pass --region or --profile if the command has"
+            " these options, or set AWS_REGION or AWS_PROFILE"
         ) from None
-    return made
+    return client_
 
 
 def variable(name: str, default: str | None = None) -> str:
-    """A variable of the environment. Raises ConfigError if it is missing and has no default."""
+    """Return an environment variable. Raises ConfigError if it is missing without a default."""
     value = os.environ.get(name) or default
     if value is None:
-        raise ConfigError(f"the environment has no variable {name}, which this handler needs")
+        raise ConfigError(f"the environment variable {name} is not set; this handler needs it")
     return value
 
 
 def number(name: str, default: int) -> int:
-    """A variable that is a whole number from 0 on. Raises ConfigError."""
+    """Return an environment variable that is a non-negative integer. Raises ConfigError."""
     text = variable(name, str(default))
     if not text.isdecimal():
         raise ConfigError(f"{name}: received {text!r}, expected a whole number such as {default}")

@@ -1,7 +1,7 @@
 """Backend `datazone`: Amazon DataZone / SageMaker Catalog, by PostLineageEvent.
 
-throughline rewrites the events, within the limits of that call that botocore does not check; what
-is added here are the rules of names, and what each error means.
+throughline rewrites the events within the limits of that call. This module adds rules for names
+and classifies errors.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from throughline_aws.names import BUILT_IN, read_names
 _DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
 _ACCOUNT = re.compile(r"\d{12}")
 _BUSY = frozenset({401, 408, 429, 502, 503, 504})
-"""Statuses that say nothing about the event: 401 is a matter of credentials, which get renewed."""
+"""Statuses that are not caused by the event; 401 is caused by expired credentials."""
 _DOUBTFUL = frozenset({402, 403, 404})
-"""Statuses of which a full quota, a missing permission or a wrong domain may be the cause, and then
-it is of every event; so is all of 5xx."""
+"""Statuses that may be caused by a quota, a missing permission or a wrong domain, or by the event;
+likewise all 5xx."""
 _EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
 
 
 @dataclass(frozen=True, slots=True)
 class DataZoneConfig:
-    """`domain_id` is the domain's (dzd_...), `account` that of tables named without one.
+    """`domain_id` is the domain (dzd_...), `account` the account of tables without one.
 
-    `region` and `profile` are boto3's, which finds them by itself; `names` is a file of rules as
-    in names.yaml, which counts without one.
+    `region` and `profile` default to boto3's; `names` is a file of rules, by default names.yaml.
     """
 
     domain_id: str
@@ -62,7 +61,7 @@ class DataZoneConfig:
 
 
 class DataZone:
-    """Posts each event by itself, with its hash as Client-Token: a second time it is no event."""
+    """Posts each event with its hash as Client-Token, so that DataZone ignores repetitions."""
 
     config_class: ClassVar[type[DataZoneConfig]] = DataZoneConfig
 
@@ -70,21 +69,21 @@ class DataZone:
         path = Path(config.names).expanduser() if config.names else BUILT_IN
         self._names = read_names(path, config.account)
         self._domain = config.domain_id
-        # A forwarder and a queue both try again by themselves, and know when.
+        # Forwarders and queues retry by themselves.
         self._client = client("datazone", tries=1, region=config.region, profile=config.profile)
 
     def send(self, delivery: Delivery) -> None:
-        """Post one event. Raises DeliveryError, or UnavailableError for what may pass."""
+        """Post one event. Raises DeliveryError, or UnavailableError for temporary errors."""
         for body in payloads(delivery, DATAZONE):
-            for named in self._named(body):
-                self._post(named)
+            for renamed in self._with_rules(body):
+                self._post(renamed)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def failed(self) -> Iterator[str]:
-        """Ids of the last day's events that DataZone took, and whose Processing-Status is FAILED.
+        """Yield the ids of the last day's events with Processing-Status FAILED.
 
         Raises UnavailableError or DeliveryError.
         """
@@ -99,13 +98,12 @@ class DataZone:
             for page in pages:
                 yield from (item["id"] for item in page["items"])
         except (ClientError, BotoCoreError) as error:
-            raise _explained(error) from None
+            raise _delivery_error(error) from None
 
-    def _named(self, body: Body) -> list[Body]:
-        """A body under the names of the rules; then a symlink may be the name to take, and longer
-        names need their room, so it is rewritten again."""
-        named = self._names.event(body)
-        return [body] if named == body else DATAZONE.rewrite(named, RunContext())
+    def _with_rules(self, body: Body) -> list[Body]:
+        """Apply the rules for names; then rewrite again, for symlinks and the size limit."""
+        renamed = self._names.event(body)
+        return [body] if renamed == body else DATAZONE.rewrite(renamed, RunContext())
 
     def _post(self, body: Body) -> None:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -117,22 +115,22 @@ class DataZone:
                 clientToken=client_token(body),
             )
         except (ClientError, BotoCoreError) as error:
-            raise _explained(error) from None
-        if not answer["ResponseMetadata"]["HTTPHeaders"]:  # to botocore, that is an answer
-            raise UnavailableError("DataZone: the answer was cut off")
+            raise _delivery_error(error) from None
+        if not answer["ResponseMetadata"]["HTTPHeaders"]:  # botocore accepts such a response
+            raise UnavailableError("DataZone: incomplete response")
 
 
 def datazone_of_environment() -> DataZone:
-    """The backend that a handler's environment describes. Raises ConfigError."""
+    """Create the backend from a handler's environment. Raises ConfigError."""
     return DataZone(
         DataZoneConfig(variable("DOMAIN_ID"), variable("ACCOUNT"), names=os.environ.get("NAMES"))
     )
 
 
-def _explained(error: Any) -> DeliveryError:
-    """What an error of botocore's means: a refusal for good, or one that may pass."""
+def _delivery_error(error: Any) -> DeliveryError:
+    """Convert an error of botocore to UnavailableError if it is temporary, else DeliveryError."""
     response = getattr(error, "response", None)
-    if response is None:  # no connection, none that lasted, or no credentials
+    if response is None:  # no connection or no credentials
         return UnavailableError(f"DataZone: {error}")
     status = int(response["ResponseMetadata"]["HTTPStatusCode"])
     code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")

@@ -1,7 +1,8 @@
-"""Rules that rename datasets, so that DataZone finds the assets that it knows by ARN.
+"""Rules that rename datasets, so that DataZone matches them with its assets by ARN.
 
-A rule has two patterns (whole namespace, whole name) and what both become; `{group}` stands for a
-named group of either pattern, `{account}` for the AWS account. The first rule that fits counts.
+A rule has patterns for the whole namespace and the whole name, and their replacements. `{group}`
+stands for a named group of either pattern, `{account}` for the AWS account. The first matching rule
+applies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ BUILT_IN = Path(__file__).with_name("names.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, as the file says it."""
+    """One rule of the file."""
 
     namespace: str
     name: str
@@ -28,17 +29,19 @@ class Rule:
     to_name: str
 
     def __post_init__(self) -> None:
-        known = {"account"}
+        allowed = {"account"}
         for key, pattern in (("namespace", self.namespace), ("name", self.name)):
             try:
-                known |= set(re.compile(pattern).groupindex)
+                allowed |= set(re.compile(pattern).groupindex)
             except re.error as error:
-                raise ConfigError(f"{key}: {pattern!r} is no regular expression: {error}") from None
+                raise ConfigError(
+                    f"{key}: {pattern!r} is not a regular expression: {error}"
+                ) from None
         for key, text in (("to_namespace", self.to_namespace), ("to_name", self.to_name)):
-            if unknown := _fields(key, text) - known:
+            if unknown := _fields(key, text) - allowed:
                 raise ConfigError(
                     f"{key}: received {{{', '.join(sorted(unknown))}}}, allowed are the named"
-                    f" groups of the patterns and account: {', '.join(sorted(known))}"
+                    f" groups of the patterns and account: {', '.join(sorted(allowed))}"
                 )
 
 
@@ -55,12 +58,12 @@ class Names:
         self._rules = [(re.compile(r.namespace), re.compile(r.name), r) for r in rules]
 
     def event(self, body: Body) -> Body:
-        """An event in which every dataset of inputs and outputs is renamed, also in facets."""
+        """Return an event with renamed inputs and outputs, also in their facets."""
         sides = [side for side in ("inputs", "outputs") if side in body]
         return body | {side: rename_datasets(body[side], self.dataset) for side in sides}
 
     def dataset(self, namespace: str, name: str) -> tuple[str, str]:
-        """What a dataset is called."""
+        """Return the name of a dataset by the rules."""
         for namespace_pattern, name_pattern, rule in self._rules:
             one, two = namespace_pattern.fullmatch(namespace), name_pattern.fullmatch(name)
             if one and two:
@@ -70,9 +73,11 @@ class Names:
 
 
 def read_names(path: Path, account: str) -> Names:
-    """The rules of a YAML file. Raises ConfigError."""
-    given = filled(_File, read_yaml(path), str(path)).rules
-    rules = [filled(Rule, rule, f"{path}: rules[{index}]") for index, rule in enumerate(given)]
+    """Read the rules of a YAML file. Raises ConfigError."""
+    rules_given = filled(_File, read_yaml(path), str(path)).rules
+    rules = [
+        filled(Rule, rule, f"{path}: rules[{index}]") for index, rule in enumerate(rules_given)
+    ]
     return Names(rules, account)
 
 

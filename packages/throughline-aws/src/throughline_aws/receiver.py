@@ -1,7 +1,7 @@
-"""Takes an event over HTTP and puts it into the queue; 201 says that it lies there safely.
+"""Receive an event over HTTP and put it into the queue; 201 means that it is queued durably.
 
-What DataZone could never take is refused here, where the producer still hears it. Secrets go before
-the event is queued, by the same rules as before throughline stores one.
+Events that DataZone would never accept are rejected here, so that the producer gets the error.
+Secrets are masked before the event is queued, by the same rules as in throughline.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from throughline_aws.clients import client, variable
 from throughline_aws.telemetry import count, tell
 
 LARGEST_MESSAGE = 1_048_576
-"""Bytes that SQS takes as one message."""
+"""The maximum size of an SQS message in bytes."""
 
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 _GROUP = re.compile(r"[!-~]{1,128}")
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 
 class Receiver:
@@ -39,42 +39,42 @@ class Receiver:
         self._queue_url = queue_url
         self._is_fifo = queue_url.endswith(".fifo")
 
-    def __call__(self, request: dict[str, Any]) -> Answer:
-        """Take one event: 201, or 400, 413, 422 for what is wrong with it, or 503."""
+    def __call__(self, request: dict[str, Any]) -> Response:
+        """Queue one event: 201; 400, 413 or 422 if it is invalid; 503 without a queue."""
         try:
             body, event = _read(request)
         except TooLargeError as error:
-            return _refused(413, error)
+            return _rejected(413, error)
         except BodyError as error:
-            return _refused(400, error)
+            return _rejected(400, error)
         except EventError as error:
-            return _refused(422, error)
+            return _rejected(422, error)
         return self._queue(body, event)
 
-    def _queue(self, body: str, event: RunEvent) -> Answer:
+    def _queue(self, body: str, event: RunEvent) -> Response:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        # One event is one message, however often it is sent: FIFO queues drop the second.
+        # FIFO queues drop repetitions of an event.
         order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
         try:
             self._sqs.send_message(
                 QueueUrl=self._queue_url, MessageBody=body, **(order if self._is_fifo else {})
             )
         except (BotoCoreError, ClientError) as error:
-            tell("ERROR", "the queue takes no event", error=str(error), event=event.hash)
+            tell("ERROR", "queue unavailable", error=str(error), event=event.hash)
             count("receiver", Unavailable=1)
-            return _answer(503, f"the queue does not answer: {error}", {"Retry-After": "5"})
+            return _response(503, f"the queue is unavailable: {error}", {"Retry-After": "5"})
         tell("INFO", "queued", event=event.hash, runId=event.run_id, job=event.job.name)
         count("receiver", Received=1)
         return {"statusCode": 201}
 
 
 def group_of(event: RunEvent) -> str:
-    """What has to stay in order with an event: all of its root run."""
+    """Return the group of events that must stay in order: those of one root run."""
     parent = event.run_facets.get("parent", {})
     root = parent.get("root")
-    above = (root if isinstance(root, dict) else parent).get("run")
-    run_id = above.get("runId") if isinstance(above, dict) else None
+    ref = (root if isinstance(root, dict) else parent).get("run")
+    run_id = ref.get("runId") if isinstance(ref, dict) else None
     group = run_id.lower() if isinstance(run_id, str) and run_id else event.run_id
     return group if _GROUP.fullmatch(group) else hashlib.sha256(group.encode()).hexdigest()
 
@@ -84,13 +84,13 @@ def _receiver() -> Receiver:
     return Receiver(client("sqs", tries=3), variable("QUEUE_URL"))
 
 
-def handler(request: dict[str, Any], _context: object) -> Answer:
-    """Lambda's entry point."""
+def handler(request: dict[str, Any], _context: object) -> Response:
+    """Handle a Lambda invocation."""
     return _receiver()(request)
 
 
 def _read(request: dict[str, Any]) -> tuple[str, RunEvent]:
-    entry = entry_of(_unzipped(_raw(request), request.get("headers", {})))
+    entry = entry_of(_decompressed(_raw(request), request.get("headers", {})))
     if len(entry.body.encode()) > LARGEST_MESSAGE:
         raise _too_large()
     return entry.body, _run_event(entry.event)
@@ -99,7 +99,9 @@ def _read(request: dict[str, Any]) -> tuple[str, RunEvent]:
 def _run_event(event: Logged) -> RunEvent:
     if isinstance(event, RunEvent):
         return event
-    raise EventError("run", None, "a run: DataZone takes run events, not those of jobs or datasets")
+    raise EventError(
+        "run", None, "a run: DataZone accepts only run events, not those of jobs or datasets"
+    )
 
 
 def _raw(request: dict[str, Any]) -> bytes:
@@ -112,7 +114,7 @@ def _raw(request: dict[str, Any]) -> bytes:
         raise BodyError("$", str(error), "base64, as API Gateway writes it") from None
 
 
-def _unzipped(raw: bytes, headers: dict[str, str]) -> bytes:
+def _decompressed(raw: bytes, headers: dict[str, str]) -> bytes:
     encoding = headers.get("content-encoding", "").strip().lower() or "identity"
     if encoding == "identity":
         return raw
@@ -126,7 +128,7 @@ def _unzipped(raw: bytes, headers: dict[str, str]) -> bytes:
     if len(body) > LARGEST_MESSAGE:
         raise _too_large()
     if not unzip.eof:
-        raise BodyError("$", f"a {encoding} stream that ends too early", "a whole one")
+        raise BodyError("$", f"an incomplete {encoding} stream", "a complete one")
     return body
 
 
@@ -138,13 +140,13 @@ def _too_large() -> TooLargeError:
     )
 
 
-def _refused(status: int, error: EventError) -> Answer:
-    tell("WARNING", "refused", status=status, path=error.path, expected=error.expected)
+def _rejected(status: int, error: EventError) -> Response:
+    tell("WARNING", "rejected", status=status, path=error.path, expected=error.expected)
     count("receiver", Refused=1)
-    return _answer(status, str(error))
+    return _response(status, str(error))
 
 
-def _answer(status: int, message: str, headers: dict[str, str] | None = None) -> Answer:
+def _response(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     return {
         "statusCode": status,
         "headers": {"Content-Type": "application/json", **(headers or {})},

@@ -1,7 +1,7 @@
-"""What the handlers say: log lines of JSON, and metrics in CloudWatch's embedded format.
+"""Log lines as JSON, and metrics in CloudWatch's embedded metric format.
 
-Both are lines of stdout. CloudWatch makes metrics of lines with an `_aws` object by itself, so no
-call is made and nothing waits: docs "CloudWatch embedded metric format".
+Both are lines of stdout. CloudWatch extracts metrics from lines with an `_aws` object, so no
+request is necessary.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ NAMESPACE = "OpenLineageProxy"
 
 
 def tell(level: str, message: str, **fields: Any) -> None:
-    """Write a log line; what an event says is never among the fields, only its names and ids."""
+    """Write a log line; the fields contain names and ids of events, never their contents."""
     _line({"timestamp": _milliseconds(), "level": level, "message": message, **fields})
 
 
 def count(handler: str, **counts: int) -> None:
-    """Count things for CloudWatch, by handler: CamelCase names, such as `Delivered=3`."""
+    """Write counts for CloudWatch by handler, with CamelCase names such as `Delivered=3`."""
     metrics = [{"Name": name, "Unit": "Count"} for name in counts]
     directive = {"Namespace": NAMESPACE, "Dimensions": [["Handler"]], "Metrics": metrics}
     stamp = {"Timestamp": _milliseconds(), "CloudWatchMetrics": [directive]}

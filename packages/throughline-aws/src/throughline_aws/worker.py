@@ -1,9 +1,9 @@
-"""Takes events from the queue to DataZone, by throughline's backend.
+"""Deliver events from the queue to DataZone by throughline's backend.
 
-What DataZone refuses goes to the dead-letter queue at once, with its reason. What it does not take
-now comes again, later each time: for as long as it takes where DataZone is busy or away, and a few
-times where the event itself may be the cause. Either way it ends up out of the way of what follows
-in its group. SQS would move it as well, but without saying why.
+A rejected event is sent to the dead-letter queue immediately, with the reason. If DataZone is
+unavailable, the event is retried with increasing delays: indefinitely if DataZone is busy, and a
+few times if the event may be the cause. Later events of its group then continue. SQS could move
+events to the dead-letter queue itself, but without a reason.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from throughline.deliver import Backend, Delivery
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.log import read_entry
 from throughline.projection import State, project
-from throughline_aws.batch import Record, failed, group_of, receives_of
+from throughline_aws.batch import Record, failed_records, group_of, receives_of
 from throughline_aws.clients import client, number, variable
 from throughline_aws.datazone import datazone_of_environment
 from throughline_aws.telemetry import count, tell
 
 LONGEST_WAIT = 900
-"""Seconds until an event that was not taken comes again, at most."""
+"""Maximum delay of a retry in seconds."""
 MOST_RECEIVES_EVER = 1_000
-"""Where SQS itself takes a message away; some ten days, at the longest wait."""
+"""Receives after which SQS itself moves a message; about ten days with the maximum delay."""
 _LONGEST_REASON = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Where events come from, where they end, and how often they are tried in between."""
+    """The queue of events, its dead-letter queue, and the limits of retries."""
 
     url: str
     dead_letters: str
     most_receives: int
-    """Of an event that may be the cause itself. One that waited behind others counts them too."""
+    """Maximum receives of an event that may be the cause; waiting behind others counts too."""
     first_wait: int
-    """Seconds until the second try; twice as long each time."""
+    """Seconds until the first retry; doubled each time."""
 
     def wait(self, receives: int) -> int:
-        """Seconds until a message comes again that was handed out so often."""
+        """Return the seconds until the next attempt after a number of receives."""
         return min(self.first_wait << min(receives - 1, 20), LONGEST_WAIT)
 
 
 class Worker:
-    """Handles batches of Lambda's event source mapping of SQS, with partial failures."""
+    """Handles batches of Lambda's SQS event source mapping, with partial failures."""
 
     def __init__(self, backend: Backend, sqs: Any, queue: Queue) -> None:
         self._backend = backend
@@ -54,62 +54,70 @@ class Worker:
         self._queue = queue
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Deliver a batch; answers what is to come again, as Lambda wants to be told."""
+        """Deliver a batch; return the failed messages in Lambda's format."""
         records = batch["Records"]
-        again = failed(records, self._deliver)
+        retried = failed_records(records, self._deliver)
         waits: dict[str, int] = {}
-        for record in again:  # all of a group when its first one comes, or it would be overtaken
+        for record in retried:  # a whole group at once, to keep its order
             wait = waits.setdefault(group_of(record), self._queue.wait(receives_of(record)))
-            self._postpone(record, wait)
-        count("worker", Settled=len(records) - len(again), Retried=len(again))
-        return {"batchItemFailures": [{"itemIdentifier": each["messageId"]} for each in again]}
+            self._set_visibility(record, wait)
+        count("worker", Settled=len(records) - len(retried), Retried=len(retried))
+        return {
+            "batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in retried]
+        }
 
     def _deliver(self, record: Record) -> bool:
-        """Deliver a message, to DataZone or the dead letters; False if it is to come again."""
+        """Deliver a message to DataZone or the dead letters; return False to retry it."""
         receives = receives_of(record)
         try:
             self._backend.send(delivery_of(record["body"]))
         except UnavailableError as error:
-            most = self._queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
-            if receives < most:
-                tell("WARNING", "not taken now", reason=str(error), **_about(record))
+            allowed = self._queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
+            if receives < allowed:
+                tell("WARNING", "will be retried", reason=str(error), **_about(record))
                 return False
-            return self._bury(record, f"{error} (handed out {receives} times)")
+            return self._send_to_dead_letters(record, f"{error} (received {receives} times)")
         except (DeliveryError, EventError) as error:
-            return self._bury(record, str(error))
-        except Exception as error:  # what trips over one event must not stop the others
-            return self._bury(record, f"{type(error).__name__}: {error}")
+            return self._send_to_dead_letters(record, str(error))
+        except Exception as error:  # one event must not stop the others
+            return self._send_to_dead_letters(record, f"{type(error).__name__}: {error}")
         tell("INFO", "delivered", **_about(record))
         return True
 
-    def _bury(self, record: Record, reason: str) -> bool:
-        """Put a message among the dead letters; False if that cannot be done now."""
+    def _send_to_dead_letters(self, record: Record, reason: str) -> bool:
+        """Send a message to the dead-letter queue; return False if that fails."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         order = {}
         if "MessageGroupId" in record["attributes"]:
-            # Not the event's own id: one that is sent again and refused again is a letter again.
+            # Not the event's own id, so that a resent event can become a dead letter again.
             order = {
                 "MessageGroupId": group_of(record),
                 "MessageDeduplicationId": record["messageId"],
             }
-        shown = reason[:_LONGEST_REASON]
+        short_reason = reason[:_LONGEST_REASON]
         try:
             self._sqs.send_message(
                 QueueUrl=self._queue.dead_letters,
                 MessageBody=record["body"],
-                MessageAttributes={"Reason": {"DataType": "String", "StringValue": shown}},
+                MessageAttributes={"Reason": {"DataType": "String", "StringValue": short_reason}},
                 **order,
             )
         except (BotoCoreError, ClientError) as error:
-            tell("ERROR", "no dead letter", error=str(error), reason=shown, **_about(record))
+            tell(
+                "ERROR",
+                "dead letter not sent",
+                error=str(error),
+                reason=short_reason,
+                **_about(record),
+            )
             return False
-        tell("ERROR", "dead letter", reason=shown, **_about(record))
+        tell("ERROR", "dead letter", reason=short_reason, **_about(record))
         count("worker", DeadLetters=1)
         return True
 
-    def _postpone(self, record: Record, seconds: int) -> None:
-        """Have a message come again when it is time, not only when its visibility ends."""
+    def _set_visibility(self, record: Record, seconds: int) -> None:
+        """Set the time until a message is received again."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -118,17 +126,17 @@ class Worker:
                 ReceiptHandle=record["receiptHandle"],
                 VisibilityTimeout=seconds,
             )
-        except (BotoCoreError, ClientError) as error:  # then it comes when the queue says
-            tell("WARNING", "not postponed", error=str(error), **_about(record))
+        except (BotoCoreError, ClientError) as error:  # then the queue's default applies
+            tell("WARNING", "retry delay not set", error=str(error), **_about(record))
 
 
 def delivery_of(body: str) -> Delivery:
-    """An event on its way; all that is known of its run is what it says itself."""
+    """Return the delivery of an event, with a state of only that event."""
 
-    def known() -> AbstractContextManager[State]:
+    def reading() -> AbstractContextManager[State]:
         return nullcontext(project([read_entry(body)]))
 
-    return Delivery(0, body, known)
+    return Delivery(0, body, reading)
 
 
 def _about(record: Record) -> dict[str, Any]:
@@ -151,5 +159,5 @@ def _worker() -> Worker:
 
 
 def handler(batch: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Lambda's entry point."""
+    """Handle a Lambda invocation."""
     return _worker()(batch)

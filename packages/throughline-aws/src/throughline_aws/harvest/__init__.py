@@ -1,1 +1,1 @@
-"""Harvesters that need boto3; `throughline harvest` finds them as entry points."""
+"""Harvesters that need boto3, registered as entry points for `throughline harvest`."""

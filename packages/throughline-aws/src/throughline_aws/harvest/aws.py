@@ -1,4 +1,4 @@
-"""What the harvesters of AWS have in common: patient clients, and errors in throughline's words."""
+"""Clients and error handling of the AWS harvesters."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from throughline_aws.clients import client
 _TRIES = 10
 _READ_SECONDS = 60
 OVERLAP = timedelta(hours=1)
-"""What is read again: records that came late."""
+"""Time span that is read again, for late records."""
 
 FIRST = timedelta(days=7)
-"""How far back the first harvest of a history goes without --since."""
+"""Time span of the first harvest of a history without --since."""
 
 _WRONG = {
     "ResourceNotFoundException",
@@ -30,13 +30,13 @@ _WRONG = {
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where on AWS to look: region and profile, by default boto3's."""
+    """The AWS region and profile, by default boto3's."""
 
     region: str | None = None
     profile: str | None = None
 
     def client(self, service: str) -> Any:
-        """A client that waits when it is throttled. Raises ConfigError."""
+        """Create a client that retries when it is throttled. Raises ConfigError."""
         return client(
             service,
             tries=_TRIES,
@@ -48,12 +48,12 @@ class Account:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Turn boto3's errors into ours.
+def aws_errors(source: str) -> Iterator[None]:
+    """Convert boto3's errors.
 
     Raises:
-        ConfigError: what was asked for is not there.
-        ServerError: AWS does not answer, or not to these credentials.
+        ConfigError: the resource does not exist.
+        ServerError: AWS does not respond, or rejects the credentials.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -61,16 +61,16 @@ def told(what: str) -> Iterator[None]:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        message = f"{what}: {code}: {error.response['Error'].get('Message', '')}"
+        message = f"{source}: {code}: {error.response['Error'].get('Message', '')}"
         raise (ConfigError if code in _WRONG else ServerError)(message) from None
     except BotoCoreError as error:
         raise ServerError(
-            f"{what}: {error}; `aws sso login`, AWS_PROFILE or AWS_REGION may be missing"
+            f"{source}: {error}; `aws sso login`, AWS_PROFILE or AWS_REGION may be missing"
         ) from None
 
 
 def start_of(last: str | None, since: datetime | None, now: datetime) -> datetime:
-    """From when on to read: before what was read last, or `since`, or a week back."""
+    """Return the start time: shortly before the last one read, or `since`, or a week ago."""
     if last is not None:
         return datetime.fromisoformat(last) - OVERLAP
     return since or now - FIRST

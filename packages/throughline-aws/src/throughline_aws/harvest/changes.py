@@ -19,14 +19,16 @@ from throughline_aws.harvest.session import Session
 
 
 def read_update(parsed: exp.Update, session: Session) -> Statement | None:
-    given = {
+    values_by_column = {
         name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
     }
     from_ = parsed.args.get("from_")
     select = exp.select().from_(parsed.this.copy())
     for table in _flattened([from_.this] if from_ else []):
         select = _joined(select, table)
-    return _change("update", parsed, given, select, parsed.args.get("where"), session)
+    return _new_change(
+        "update", parsed, values_by_column, select, parsed.args.get("where"), session
+    )
 
 
 def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -52,49 +54,51 @@ def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
     for table in _flattened(using):
         select = _joined(select, table)
     kind = "delete" if using or where else "truncate"
-    return _change(kind, parsed, {}, select, where, session)
+    return _new_change(kind, parsed, {}, select, where, session)
 
 
 def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
     target, source = parsed.this, parsed.args["using"]
-    given: dict[str, list[exp.Expr]] = {}
+    values_by_column: dict[str, list[exp.Expr]] = {}
     conditions = []
     for when in parsed.args["whens"].expressions:
         then = when.args.get("then")
         if condition := when.args.get("condition"):
             conditions.append(condition.copy())
         if isinstance(then, exp.Update):
-            pairs = [(each.this.name, each.expression) for each in then.expressions]
+            pairs = [
+                (assignment.this.name, assignment.expression) for assignment in then.expressions
+            ]
         elif isinstance(then, exp.Insert):
-            pairs = _inserted(then, columns_of(target, session))
+            pairs = _inserted_values(then, columns_of(target, session))
         else:
             continue
         for name, value in pairs:
-            given.setdefault(name, []).append(value)
+            values_by_column.setdefault(name, []).append(value)
     if parsed.meta.get("removes_duplicates") and isinstance(source, exp.Table):
         names = columns_of(source, session)
         for name, own in zip(columns_of(target, session) or names, names, strict=False):
-            given[name] = [exp.column(own, table=source.alias_or_name)]
+            values_by_column[name] = [exp.column(own, table=source.alias_or_name)]
     select = exp.select().from_(target.copy())
     select = select.join(source.copy(), on=parsed.args["on"].copy())
     where = exp.Where(this=exp.and_(*conditions)) if conditions else None
-    return _change("merge", parsed, given, select, where, session)
+    return _new_change("merge", parsed, values_by_column, select, where, session)
 
 
-def _inserted(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
+def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
     """Return the columns and values of WHEN NOT MATCHED THEN INSERT."""
     if then.expression:
-        names = [each.name for each in then.this.expressions]
+        names = [column.name for column in then.this.expressions]
         return list(zip(names, then.expression.expressions, strict=False))
     # Without names, sqlglot takes VALUES for a function in the place of the names.
     values = then.this.expressions[0].expressions if isinstance(then.this, exp.Tuple) else []
     return list(zip(known, values, strict=False))
 
 
-def _change(
+def _new_change(
     kind: str,
     parsed: exp.Expr,
-    given: Mapping[str, list[exp.Expr]],
+    values_by_column: Mapping[str, list[exp.Expr]],
     select: exp.Select,
     where: exp.Expr | None,
     session: Session,
@@ -105,7 +109,7 @@ def _change(
     """
     table, _ = target_of(parsed.this)
     statement = new_statement(kind, table, session)
-    pairs = [(name, value) for name, values in given.items() for value in values]
+    pairs = [(name, value) for name, values in values_by_column.items() for value in values]
     for _, value in pairs:
         select = select.select(value.copy())
     if where is not None:

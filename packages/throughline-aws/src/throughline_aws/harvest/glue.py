@@ -1,9 +1,9 @@
-"""Tables of the Glue catalog, and the crawlers that made them of what lies in S3.
+"""Import tables of the Glue catalog, and the crawlers that created them.
 
-A table that no crawler made is described, and joined with where it lies. One that a crawler made
-comes from there: below the crawl is a run for each table, so that a crawler of many tables does not
-make each come from every prefix. Which of a crawler's crawls changed which table, Glue does not
-say: tables count for the newest one.
+A table without a crawler is described, and joined with its location by a symlink. A table of a
+crawler is an output with its location as input: every crawl has a child run for each table, so that
+tables do not depend on the locations of others. Glue does not report which crawl changed which
+table, so tables are assigned to the newest crawl.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from throughline.harvest.events import (
 from throughline.log import RejectedLine
 from throughline.spec import dump
 from throughline.wrap.events import facet
-from throughline_aws.harvest.aws import OVERLAP, Account, told
+from throughline_aws.harvest.aws import OVERLAP, Account, aws_errors
 
 _STATES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "STOPPED": "ABORT"}
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Crawled:
-    """A table that a crawler made."""
+class _CrawledTable:
+    """A table that was created by a crawler."""
 
     database: str
     name: str
-    place: str
-    made: datetime
+    location_url: str
+    created: datetime
 
 
 class GlueTables:
-    """The catalog of an account and region, or some databases of it."""
+    """The Glue catalog of an account and region, or some databases of it."""
 
     def __init__(self, databases: Sequence[str], account: Account) -> None:
         self._databases = list(databases)
@@ -58,22 +58,22 @@ class GlueTables:
 
     @cached_property
     def _namespace(self) -> str:
-        with told("the account of the Glue catalog"):
+        with aws_errors("the account of the Glue catalog"):
             account = self._account.client("sts").get_caller_identity()["Account"]
         return f"arn:aws:glue:{self._glue.meta.region_name}:{account}"
 
     @property
     def source(self) -> str:
-        """The catalog with the databases."""
+        """The catalog and the databases."""
         return f"glue-tables:{self._namespace}:{'|'.join(sorted(self._databases))}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
-        """Describe what changed since the last time; the cursor moves when all was looked at."""
+        """Yield the tables changed since the last harvest; the cursor moves at the end."""
         last = cursor.get("until")
         start = datetime.fromisoformat(last) - OVERLAP if last else since
         newest = last or ""
-        crawled: dict[str, list[_Crawled]] = defaultdict(list)
-        with told("the Glue catalog"):
+        crawled: dict[str, list[_CrawledTable]] = defaultdict(list)
+        with aws_errors("the Glue catalog"):
             for database in self._databases or self._all_databases():
                 for page in self._pages("get_tables", DatabaseName=database):
                     lines = Lines()
@@ -103,20 +103,20 @@ class GlueTables:
         self,
         table: dict[str, Any],
         start: datetime | None,
-        crawled: dict[str, list[_Crawled]],
+        crawled: dict[str, list[_CrawledTable]],
         lines: Lines,
     ) -> str:
-        """Describe a table; answers when it was changed."""
+        """Add a table's event if it changed; return the time of its last change."""
         database, name = table["DatabaseName"], table["Name"]
-        made = table["CreateTime"].astimezone(UTC)
-        changed = table.get("UpdateTime", made).astimezone(UTC)
-        place = table.get("StorageDescriptor", {}).get("Location", "")
+        created = table["CreateTime"].astimezone(UTC)
+        changed = table.get("UpdateTime", created).astimezone(UTC)
+        location_url = table.get("StorageDescriptor", {}).get("Location", "")
         crawler = table.get("Parameters", {}).get("UPDATED_BY_CRAWLER")
-        if crawler and place:
-            crawled[crawler].append(_Crawled(database, name, place, made))
+        if crawler and location_url:
+            crawled[crawler].append(_CrawledTable(database, name, location_url, created))
         if start is None or changed >= start:
-            facets = _facets(table, place="" if crawler else place)
-            if link := self._link(table):
+            facets = _facets(table, location_url="" if crawler else location_url)
+            if link := self._resource_link_target(table):
                 facets["symlinks"] = _symlinks(
                     [*facets.pop("symlinks", {}).get("identifiers", []), link]
                 )
@@ -124,8 +124,8 @@ class GlueTables:
             lines.add(dump(dataset_event(body, changed)), f"table {database}.{name}")
         return str(changed.isoformat())
 
-    def _link(self, table: dict[str, Any]) -> Body | None:
-        """The table that a resource link stands for."""
+    def _resource_link_target(self, table: dict[str, Any]) -> Body | None:
+        """Return the target table of a resource link."""
         target = table.get("TargetTable")
         if not target:
             return None
@@ -140,21 +140,21 @@ class GlueTables:
         self,
         crawler: dict[str, Any],
         start: datetime | None,
-        tables: list[_Crawled],
+        tables: list[_CrawledTable],
         lines: Lines,
     ) -> str:
-        """Tell a crawler's ended crawls; answers when the newest ended."""
-        ended = [each for each in self._history(crawler["Name"]) if each["State"] in _STATES]
-        ended.sort(key=lambda each: each["EndTime"])
-        good = [each for each in ended if each["State"] == "COMPLETED"]
+        """Add the events of a crawler's finished crawls; return the end of the newest one."""
+        ended = [crawl for crawl in self._history(crawler["Name"]) if crawl["State"] in _STATES]
+        ended.sort(key=lambda crawl: crawl["EndTime"])
+        completed = [crawl for crawl in ended if crawl["State"] == "COMPLETED"]
         for crawl in ended:
             if start is not None and crawl["EndTime"] < start:
                 continue
-            is_newest = bool(good) and crawl is good[-1]
-            for ran in self._ran(crawler, crawl, tables if is_newest else []):
-                for body in ran.events():
+            is_newest = bool(completed) and crawl is completed[-1]
+            for run in self._runs(crawler, crawl, tables if is_newest else []):
+                for body in run.events():
                     lines.add(dump(body), f"crawler {crawler['Name']}")
-        self._refuse_targets(crawler, tables, lines)
+        self._reject_targets(crawler, tables, lines)
         return str(ended[-1]["EndTime"].astimezone(UTC).isoformat()) if ended else ""
 
     def _history(self, name: str) -> Iterator[dict[str, Any]]:
@@ -166,73 +166,72 @@ class GlueTables:
                 return
             query["NextToken"] = page["NextToken"]
 
-    def _ran(
-        self, crawler: dict[str, Any], crawl: dict[str, Any], tables: list[_Crawled]
+    def _runs(
+        self, crawler: dict[str, Any], crawl: dict[str, Any], tables: list[_CrawledTable]
     ) -> Iterator[FinishedRun]:
-        """The run of a crawl, and one below it for each table."""
+        """Yield the run of a crawl and a child run for each table."""
         name, crawl_id = f"crawler/{crawler['Name']}", crawl["CrawlId"]
         times = {"started": crawl["StartTime"], "ended": crawl["EndTime"]}
-        above = (self._namespace, name), run_id(self._namespace, name, crawl_id)
-        about = crawler.get("Description")
+        parent = (self._namespace, name), run_id(self._namespace, name, crawl_id)
+        description = crawler.get("Description")
         yield FinishedRun(
-            *above,
+            *parent,
             **times,
             kind="GLUE/CRAWLER",
             state=_STATES[crawl["State"]],
             error=crawl.get("ErrorMessage"),
-            job_facets={"documentation": facet("1-1-0/DocumentationJob", description=about)}
-            if about
+            job_facets={"documentation": facet("1-1-0/DocumentationJob", description=description)}
+            if description
             else {},
         )
         for table in tables:
-            if table.made > crawl["EndTime"]:
+            if table.created > crawl["EndTime"]:
                 continue
-            own = f"{name}.{table.database}.{table.name}"
+            table_job = f"{name}.{table.database}.{table.name}"
             yield FinishedRun(
-                (self._namespace, own),
-                run_id(self._namespace, own, crawl_id),
+                (self._namespace, table_job),
+                run_id(self._namespace, table_job, crawl_id),
                 **times,
                 kind="GLUE/TABLE",
-                parent=above,
-                inputs=[dataset(*location(table.place))],
+                parent=parent,
+                inputs=[dataset(*location(table.location_url))],
                 outputs=[dataset(self._namespace, f"table/{table.database}/{table.name}")],
             )
 
-    def _refuse_targets(
-        self, crawler: dict[str, Any], tables: list[_Crawled], lines: Lines
+    def _reject_targets(
+        self, crawler: dict[str, Any], tables: list[_CrawledTable], lines: Lines
     ) -> None:
-        """Say of which targets it is not known what they are called in OpenLineage."""
+        """Reject targets whose OpenLineage names are unknown."""
         for kind in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets"):
             for target in crawler.get("Targets", {}).get(kind, []):
-                reason = (
-                    f"what is in {target.get('Path')!r} has no name here: its tables have no input"
-                )
+                reason = f"unsupported target {target.get('Path')!r}: its tables have no input"
                 lines.rejected_lines.append(
                     RejectedLine(f"crawler {crawler['Name']} ({kind})", reason, "")
                 )
 
 
-def _facets(table: dict[str, Any], place: str) -> Body:
+def _facets(table: dict[str, Any], location_url: str) -> Body:
     storage = table.get("StorageDescriptor", {})
-    given = table.get("Parameters", {})
+    parameters = table.get("Parameters", {})
     columns = [*storage.get("Columns", []), *table.get("PartitionKeys", [])]
     facets: Body = {}
     if columns:
         facets["schema"] = schema(
-            (each["Name"], each.get("Type", "unknown"), each.get("Comment", "")) for each in columns
+            (column["Name"], column.get("Type", "unknown"), column.get("Comment", ""))
+            for column in columns
         )
-    if about := table.get("Description") or given.get("comment"):
-        facets["documentation"] = facet("1-1-0/DocumentationDataset", description=about)
+    if description := table.get("Description") or parameters.get("comment"):
+        facets["documentation"] = facet("1-1-0/DocumentationDataset", description=description)
     if owner := table.get("Owner"):
         owners = [{"name": owner, "type": "OWNER"}]
         facets["ownership"] = facet("1-0-1/OwnershipDataset", owners=owners)
-    if form := given.get("table_type") or given.get("classification"):
-        told = {"storageLayer": "glue", "fileFormat": form.lower()}
-        facets["storage"] = facet("1-0-1/StorageDataset", **told)
+    if format_ := parameters.get("table_type") or parameters.get("classification"):
+        storage_fields = {"storageLayer": "glue", "fileFormat": format_.lower()}
+        facets["storage"] = facet("1-0-1/StorageDataset", **storage_fields)
     type_ = "VIEW" if table.get("TableType") == "VIRTUAL_VIEW" else "TABLE"
     facets["datasetType"] = facet("1-0-1/DatasetTypeDataset", datasetType=type_)
-    if place:
-        namespace, name = location(place)
+    if location_url:
+        namespace, name = location(location_url)
         facets["symlinks"] = _symlinks([{"namespace": namespace, "name": name, "type": "LOCATION"}])
     return facets
 
@@ -242,5 +241,5 @@ def _symlinks(identifiers: list[Body]) -> Body:
 
 
 def glue_tables(databases: Sequence[str], region: str | None, profile: str | None) -> GlueTables:
-    """The catalog of a region; all databases if none is named."""
+    """Create a harvester of a region's catalog; of all databases if none is named."""
     return GlueTables(databases, Account(region, profile))

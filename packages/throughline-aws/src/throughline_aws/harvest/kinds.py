@@ -1,6 +1,6 @@
-"""Kinds of column dependencies, as OpenLineage's columnLineage facet 1-2-0 names them.
+"""Kinds of column dependencies in OpenLineage's columnLineage facet 1-2-0.
 
-The rules for expressions are those of OpenLineage's Spark listener where it has one:
+The rules for expressions follow OpenLineage's Spark listener where it has one:
 
 - a column alone is DIRECT/IDENTITY, in an expression DIRECT/TRANSFORMATION, in an aggregate
   DIRECT/AGGREGATION;
@@ -55,9 +55,9 @@ JOIN, FILTER, GROUP_BY, SORT, _WINDOW, CONDITIONAL = (
 _MASKING = (exp.Count, exp.ApproxDistinct, exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2)
 _MASKING_NAMES = frozenset({"checksum", "crc32", "farmfingerprint64", "fnv_hash", "func_sha1"})
 # They return the value of one row of the window, which is no aggregation of several.
-_OF_ONE_ROW = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead)
+_ROW_FUNCTIONS = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead)
 # WITHIN GROUP (ORDER BY x): their value comes from x itself.
-_OF_SORTED = (exp.PercentileCont, exp.PercentileDisc, exp.Mode)
+_ORDERED_SET = (exp.PercentileCont, exp.PercentileDisc, exp.Mode)
 
 _Part = tuple[exp.Expr, Kind]
 
@@ -69,7 +69,7 @@ def parts_of(node: exp.Expr) -> Iterator[_Part]:
     elif special := _SPECIAL.get(type(node)):
         yield from special(node)
     else:
-        is_aggregate = isinstance(node, exp.AggFunc) and not isinstance(node, _OF_ONE_ROW)
+        is_aggregate = isinstance(node, exp.AggFunc) and not isinstance(node, _ROW_FUNCTIONS)
         kind = (_AGGREGATION if is_aggregate else _TRANSFORMATION)._replace(masking=_masks(node))
         yield from ((child, kind) for child in node.iter_expressions())
 
@@ -80,28 +80,28 @@ def _masks(node: exp.Expr) -> bool:
     return isinstance(node, _MASKING)
 
 
-def _given(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:
+def _with_kind(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:
     return ((node, kind) for node in nodes if node is not None)
 
 
 def _case(node: exp.Expr) -> Iterator[_Part]:
-    yield from _given(node.args.get("this"), kind=CONDITIONAL)
-    yield from _given(*node.args["ifs"], node.args.get("default"), kind=_TRANSFORMATION)
+    yield from _with_kind(node.args.get("this"), kind=CONDITIONAL)
+    yield from _with_kind(*node.args["ifs"], node.args.get("default"), kind=_TRANSFORMATION)
 
 
 def _if(node: exp.Expr) -> Iterator[_Part]:
-    yield from _given(node.this, kind=CONDITIONAL)
-    yield from _given(node.args.get("true"), node.args.get("false"), kind=_TRANSFORMATION)
+    yield from _with_kind(node.this, kind=CONDITIONAL)
+    yield from _with_kind(node.args.get("true"), node.args.get("false"), kind=_TRANSFORMATION)
 
 
 def _coalesce(node: exp.Expr) -> Iterator[_Part]:
-    yield from _given(node.this, *node.expressions, kind=CONDITIONAL)
-    yield from _given(node.this, *node.expressions, kind=_TRANSFORMATION)
+    yield from _with_kind(node.this, *node.expressions, kind=CONDITIONAL)
+    yield from _with_kind(node.this, *node.expressions, kind=_TRANSFORMATION)
 
 
 def _nullif(node: exp.Expr) -> Iterator[_Part]:
-    yield from _given(node.this, node.expression, kind=CONDITIONAL)
-    yield from _given(node.this, kind=_TRANSFORMATION)
+    yield from _with_kind(node.this, node.expression, kind=CONDITIONAL)
+    yield from _with_kind(node.this, kind=_TRANSFORMATION)
 
 
 def _decode(node: exp.Expr) -> Iterator[_Part]:
@@ -109,19 +109,19 @@ def _decode(node: exp.Expr) -> Iterator[_Part]:
     value, *rest = node.expressions
     searches, results = rest[0 : len(rest) // 2 * 2 : 2], rest[1::2]
     default = rest[-1:] if len(rest) % 2 else []
-    yield from _given(value, *searches, kind=CONDITIONAL)
-    yield from _given(*results, *default, kind=_TRANSFORMATION)
+    yield from _with_kind(value, *searches, kind=CONDITIONAL)
+    yield from _with_kind(*results, *default, kind=_TRANSFORMATION)
 
 
 def _window(node: exp.Expr) -> Iterator[_Part]:
     yield node.this, IDENTITY
     spec = (*node.args.get("partition_by", ()), node.args.get("order"))
-    yield from _given(*spec, kind=_WINDOW)
+    yield from _with_kind(*spec, kind=_WINDOW)
 
 
 def _within_group(node: exp.Expr) -> Iterator[_Part]:
     yield node.this, IDENTITY
-    yield node.expression, _AGGREGATION if isinstance(node.this, _OF_SORTED) else SORT
+    yield node.expression, _AGGREGATION if isinstance(node.this, _ORDERED_SET) else SORT
 
 
 def _filter(node: exp.Expr) -> Iterator[_Part]:
@@ -131,9 +131,9 @@ def _filter(node: exp.Expr) -> Iterator[_Part]:
 
 def _order(node: exp.Expr) -> Iterator[_Part]:
     """ORDER BY within the arguments of an aggregate, whose argument is `this`."""
-    yield from _given(node.args.get("this"), kind=IDENTITY)
+    yield from _with_kind(node.args.get("this"), kind=IDENTITY)
     is_of_sorted = isinstance(node.parent, exp.WithinGroup)
-    yield from _given(*node.expressions, kind=IDENTITY if is_of_sorted else SORT)
+    yield from _with_kind(*node.expressions, kind=IDENTITY if is_of_sorted else SORT)
 
 
 _SPECIAL = {

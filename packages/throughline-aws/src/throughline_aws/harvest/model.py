@@ -64,13 +64,13 @@ def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
     return Statement(kind, "", session.table(table), temporary=temporary)
 
 
-def target_of(found: exp.Expr) -> tuple[exp.Table, list[str]]:
+def target_of(node: exp.Expr) -> tuple[exp.Table, list[str]]:
     """Return the table that is written, and the columns that are listed with it."""
-    if isinstance(found, exp.Schema) and isinstance(found.this, exp.Table):
-        return found.this, [each.name for each in found.expressions]
-    if isinstance(found, exp.Table):
-        return found, []
-    raise UnreadError(f"it writes to {found.sql()[:80]}, which is no table")
+    if isinstance(node, exp.Schema) and isinstance(node.this, exp.Table):
+        return node.this, [column.name for column in node.expressions]
+    if isinstance(node, exp.Table):
+        return node, []
+    raise UnreadError(f"it writes to {node.sql()[:80]}, which is not a table")
 
 
 def columns_of(table: exp.Table, session: Session) -> list[str]:
@@ -88,9 +88,9 @@ def read_query(
         if session.table(found) != changed:
             if not session.is_temporary(found):
                 statement.tables.append(session.table(found))
-            elif own := session.temporary.get(found.name):
-                statement.tables += own.tables
-                statement.files += own.files
+            elif session_table := session.temporary.get(found.name):
+                statement.tables += session_table.tables
+                statement.files += session_table.files
             else:
                 statement.unknown.append(found.name)
         return session.relation(found)
@@ -108,9 +108,9 @@ def name_columns(
     """Set the columns of a statement to those of a query, under the names of the target's."""
     if names and not relation.is_whole:  # which is the first, the second… is unknown
         return
-    known = session.columns.get(statement.target, {}) if statement.target else {}
-    for index, (own, origins) in enumerate(relation.columns):
-        name = names[index] if index < len(names) else own
-        if name not in known and name.lower() in known:  # an alias in quotes
+    known_columns = session.columns.get(statement.target, {}) if statement.target else {}
+    for index, (own_name, origins) in enumerate(relation.columns):
+        name = names[index] if index < len(names) else own_name
+        if name not in known_columns and name.lower() in known_columns:  # an alias in quotes
             name = name.lower()
         statement.columns[name] = statement.columns.get(name, NONE) | origins

@@ -158,7 +158,7 @@ class Reader:
             return rows.union(*(self._add(join, frame) for join in joins or ()))
         before = dict(frame.sources)
         rows = self._add(item.this, frame)
-        after = [each for name, each in frame.sources.items() if name not in before]
+        after = [relation for name, relation in frame.sources.items() if name not in before]
         for name in _using(item, before.values(), after):
             left = frame.shared.get(name) or combined(name, before.values())
             right = combined(name, after)
@@ -185,7 +185,7 @@ class Reader:
         else:  # a function, or an array of a column before it
             origins = self._origins(item, frame)
             names = names or [name]
-            columns = tuple((each, origins) for each in names)
+            columns = tuple((column, origins) for column in names)
             return name or names[0], Relation(columns, other=lambda _: origins)
         for pivot in item.args.get("pivots") or ():
             name, relation = pivot.alias or name, self._pivoted(pivot, relation, frame)
@@ -203,35 +203,49 @@ class Reader:
         fields = pivot.args["fields"]
         used = {column.name for column in pivot.find_all(exp.Column)}
         if pivot.unpivot:
-            values = [self._origins(value, inner) for each in fields for value in each.expressions]
-            made = [(each.this.name, NONE) for each in fields]
-            made += [(each.name, NONE.union(*values)) for each in pivot.expressions]
+            values = [
+                self._origins(value, inner) for field in fields for value in field.expressions
+            ]
+            added = [(field.this.name, NONE) for field in fields]
+            added += [(expression.name, NONE.union(*values)) for expression in pivot.expressions]
         else:
-            keys = NONE.union(*(self._origins(each.this, inner, CONDITIONAL) for each in fields))
-            aggregates = [self._origins(each, inner) | keys for each in pivot.expressions]
-            names = [each.name for each in pivot.args.get("columns") or ()]
-            made = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
-        kept = tuple(pair for pair in relation.columns if pair[0] not in used)
-        groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in kept))
-        return Relation((*kept, *made), relation.rows | under(GROUP_BY, groups), relation.is_whole)
+            keys = NONE.union(*(self._origins(field.this, inner, CONDITIONAL) for field in fields))
+            aggregates = [
+                self._origins(expression, inner) | keys for expression in pivot.expressions
+            ]
+            names = [column.name for column in pivot.args.get("columns") or ()]
+            added = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
+        unused = tuple(pair for pair in relation.columns if pair[0] not in used)
+        groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in unused))
+        return Relation(
+            (*unused, *added), relation.rows | under(GROUP_BY, groups), relation.is_whole
+        )
 
     def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
         items: list[exp.Expr] = []
         if group := node.args.get("group"):
             items += _flat(group)
             if group.args.get("all"):
-                items += [each for each in node.expressions if not each.find(exp.AggFunc)]
+                items += [
+                    expression
+                    for expression in node.expressions
+                    if not expression.find(exp.AggFunc)
+                ]
         if distinct := node.args.get("distinct"):
             items += _flat(distinct.args.get("on"))
-        return NONE.union(*(self._item(each, frame, columns, GROUP_BY) for each in items))
+        return NONE.union(*(self._item(item, frame, columns, GROUP_BY) for item in items))
 
     def _order(self, node: exp.Expr, frame: Frame, columns: NamedColumns) -> Origins:
         rows = NONE
         order = node.args.get("order")
         for key in (item.this for item in order.expressions) if order else ():
             is_name = isinstance(key, exp.Column) and not key.table
-            own = [origins for name, origins in columns if is_name and name == key.name]
-            rows |= under(SORT, NONE.union(*own)) if own else self._item(key, frame, columns, SORT)
+            matching = [origins for name, origins in columns if is_name and name == key.name]
+            rows |= (
+                under(SORT, NONE.union(*matching))
+                if matching
+                else self._item(key, frame, columns, SORT)
+            )
         return rows
 
     def _item(self, item: exp.Expr, frame: Frame, columns: NamedColumns, kind: Kind) -> Origins:
@@ -277,7 +291,7 @@ def _star(projection: exp.Expr) -> tuple[str, set[str]]:
     """Return the table of `table.*` and the names that it excludes."""
     table = projection.table if isinstance(projection, exp.Column) else ""
     star = projection.this if isinstance(projection, exp.Column) else projection
-    return table, {each.name for each in star.args.get("except_") or ()}
+    return table, {column.name for column in star.args.get("except_") or ()}
 
 
 def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -296,4 +310,4 @@ def _using(join: exp.Join, before: Iterable[Relation], after: Iterable[Relation]
     if join.method == "NATURAL":
         own = {name for relation in after for name in relation.by_name}
         return [name for relation in before for name in relation.by_name if name in own]
-    return [each.name for each in join.args.get("using") or ()]
+    return [column.name for column in join.args.get("using") or ()]

@@ -1,7 +1,7 @@
-"""The history of a Redshift database, asked through its Data API.
+"""Import the query history of a Redshift database through its Data API.
 
-Statements of one shape are one job; each time one ran is a run, with its query id. The history
-holds a week, and the first 4,000 characters of a text; SYS_QUERY_TEXT has longer ones in pieces.
+Statements of one shape are one job; each execution is a run, identified by its query id. The
+history covers a week and the first 4,000 characters of a text; SYS_QUERY_TEXT has the rest.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from throughline.harvest.events import Body, FinishedRun, dataset, location, run
 from throughline.log import RejectedLine
 from throughline.spec import dump
 from throughline.wrap.events import facet
-from throughline_aws.harvest.aws import Account, start_of, told
+from throughline_aws.harvest.aws import Account, aws_errors, start_of
 from throughline_aws.harvest.model import Statement, UnreadError, after
 from throughline_aws.harvest.relations import Origins, Table
 from throughline_aws.harvest.session import SESSIONS, Columns, Session, SessionTable
 from throughline_aws.harvest.statements import read_statement
 
 _AT_ONCE = 500
-_WHOLE = 4_000  # characters of a text that may go on in SYS_QUERY_TEXT
-_SESSIONS = 500  # whose temporary tables are known
-_SEEN = 20_000  # queries of the hour that is read again
+_WHOLE = 4_000  # characters; longer texts continue in SYS_QUERY_TEXT
+_SESSIONS = 500  # sessions whose temporary tables are stored
+_MOST_KNOWN_QUERIES = 20_000  # queries of the overlap that is read again
 _WAIT_SECONDS = 0.2
-_OVER = ("FINISHED", "FAILED", "ABORTED")
+_FINAL_STATUSES = ("FINISHED", "FAILED", "ABORTED")
 _STATES = {"success": "COMPLETE", "failed": "FAIL", "canceled": "ABORT"}
 
 _HISTORY = f"""
@@ -69,26 +69,26 @@ class Warehouse:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """What the Data API is told of it."""
-        given = {
+        """The arguments of the Data API."""
+        arguments = {
             "Database": self.database,
             "WorkgroupName": self.workgroup,
             "ClusterIdentifier": self.cluster,
             "DbUser": self.user,
             "SecretArn": self.secret,
         }
-        return {key: value for key, value in given.items() if value is not None}
+        return {key: value for key, value in arguments.items() if value is not None}
 
 
 class Redshift:
-    """The statements that ran in a database, as events."""
+    """The statements executed in a database, as events."""
 
     def __init__(
         self, warehouse: Warehouse, account: Account, namespace: str | None = None
     ) -> None:
         self._warehouse = warehouse
         self._account = account
-        self._given = namespace
+        self._explicit_namespace = namespace
 
     @cached_property
     def _client(self) -> Any:
@@ -96,13 +96,13 @@ class Redshift:
 
     @cached_property
     def _namespace(self) -> str:
-        """As OpenLineage's naming page and `names.yaml` have it."""
-        if self._given:
-            return self._given
+        """The namespace, in the form of OpenLineage's naming page and `names.yaml`."""
+        if self._explicit_namespace:
+            return self._explicit_namespace
         region = self._client.meta.region_name
         if self._warehouse.cluster:
             return f"redshift://{self._warehouse.cluster}.{region}:5439"
-        with told("the account of the workgroup"):
+        with aws_errors("the account of the workgroup"):
             owner = self._account.client("sts").get_caller_identity()["Account"]
         domain = "redshift-serverless.amazonaws.com:5439"
         return f"redshift://{self._warehouse.workgroup}.{owner}.{region}.{domain}"
@@ -113,30 +113,34 @@ class Redshift:
         return f"redshift:{self._namespace}:{self._warehouse.database}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
-        """Read the history from the last time on, by when statements ended."""
+        """Yield the statements since the last harvest, by their end time."""
         start = start_of(cursor.get("until"), since, datetime.now(UTC))
         at = {"time": _stamp(start), "id": "0"}
         sessions = SESSIONS.validate_python(cursor.get("sessions", {}))
-        seen = dict.fromkeys(cursor.get("seen", []))  # in the order in which they ended
-        with told(f"the history of {self._warehouse.database} in Redshift"):
-            users = {str(id_): name for id_, name in self._ask(_USERS)}
+        known_queries = dict.fromkeys(cursor.get("seen", []))  # ordered by end time
+        with aws_errors(f"the history of {self._warehouse.database} in Redshift"):
+            users = {str(id_): name for id_, name in self._rows_of(_USERS)}
             columns = self._columns()
-            while rows := list(self._ask(_HISTORY, database=self._warehouse.database, **at)):
+            while rows := list(self._rows_of(_HISTORY, database=self._warehouse.database, **at)):
                 lines = Lines()
                 for query in (_Query.of(row, users) for row in rows):
-                    # What was told is not told anew with the columns that tables have by now.
-                    if query.id not in seen:
-                        seen[query.id] = None
-                        self._place(query, columns, sessions, lines)
+                    # Do not import a query again with the present columns of its tables.
+                    if query.id not in known_queries:
+                        known_queries[query.id] = None
+                        self._add_query(query, columns, sessions, lines)
                 at = {"time": rows[-1][7], "id": str(rows[-1][0])}
                 until = _moment(at["time"]).isoformat()
                 for session in list(sessions)[:-_SESSIONS]:
                     del sessions[session]
                 kept = SESSIONS.dump_python(sessions, mode="json")
-                cursor = {"until": until, "sessions": kept, "seen": list(seen)[-_SEEN:]}
+                cursor = {
+                    "until": until,
+                    "sessions": kept,
+                    "seen": list(known_queries)[-_MOST_KNOWN_QUERIES:],
+                }
                 yield Portion(lines, cursor)
 
-    def _place(
+    def _add_query(
         self,
         query: _Query,
         columns: Columns,
@@ -146,10 +150,10 @@ class Redshift:
         """Add the events of a query if it moves data; note its effect on temporary tables."""
         text, place = query.text, f"query {query.id}"
         if len(text) >= _WHOLE:
-            text = "".join(str(piece) for (piece,) in self._ask(_TEXT, id=query.id)).rstrip()
+            text = "".join(str(piece) for (piece,) in self._rows_of(_TEXT, id=query.id)).rstrip()
         text = text.replace("\\n", "\n").replace("\\t", "\t")  # as the system tables write them
-        own = sessions.get(query.session, {})
-        session = Session(self._warehouse.database, query.user, columns, own)
+        temporary = sessions.get(query.session, {})
+        session = Session(self._warehouse.database, query.user, columns, temporary)
         try:
             statement = read_statement(text, session)
         except UnreadError as error:
@@ -159,15 +163,15 @@ class Redshift:
             return
         if statement.temporary and query.status == "success":
             sessions.pop(query.session, None)
-            sessions[query.session] = after(own, statement)
+            sessions[query.session] = after(temporary, statement)
         for name in statement.unknown:
-            reason = f"the sources of temporary table {name} are unknown: no earlier query made it"
+            reason = f"the sources of temporary table {name} are unknown: no query created it"
             lines.rejected_lines.append(RejectedLine(place, reason, ""))
         if statement.moves_data:
-            for body in self._ran(query, text, statement, columns).events():
+            for body in self._run(query, text, statement, columns).events():
                 lines.add(dump(body), place)
 
-    def _ran(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
+    def _run(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
         target = statement.target
         named = ".".join(target) if target else f"{self._warehouse.database}.unload"
         parameters = [{"key": "user", "name": "user", "value": query.user}]
@@ -180,10 +184,10 @@ class Redshift:
             state=_STATES[query.status],
             error=query.error or None,
             inputs=[
-                *(self._table(each, columns) for each in statement.tables),
+                *(self._table(table, columns) for table in statement.tables),
                 *(dataset(*location(url)) for url in statement.files),
             ],
-            # A temporary table is no dataset: its readers have its sources as their inputs.
+            # A temporary table is not a dataset: its readers have its sources as inputs.
             outputs=[] if statement.temporary else [self._output(statement, columns)],
             job_facets={"sql": facet("1-1-0/SQLJob", query=text, dialect="redshift")},
             run_facets={
@@ -233,19 +237,21 @@ class Redshift:
 
     def _columns(self) -> Columns:
         found: dict[Table, dict[str, str]] = {}
-        for catalog, schema_, table, column, type_ in self._ask(_COLUMNS):
+        for catalog, schema_, table, column, type_ in self._rows_of(_COLUMNS):
             found.setdefault((catalog, schema_, table), {})[column] = type_
         return found
 
-    def _ask(self, sql: str, **values: str) -> Iterator[list[Any]]:
-        """The rows of a query, page by page."""
-        given = [{"name": name, "value": value} for name, value in values.items()]
-        more: dict[str, Any] = {"Parameters": given} if given else {}
-        id_ = self._client.execute_statement(Sql=sql, **self._warehouse.arguments, **more)["Id"]
-        while (about := self._client.describe_statement(Id=id_))["Status"] not in _OVER:
+    def _rows_of(self, sql: str, **values: str) -> Iterator[list[Any]]:
+        """Yield the rows of a query, page by page."""
+        parameters = [{"name": name, "value": value} for name, value in values.items()]
+        options: dict[str, Any] = {"Parameters": parameters} if parameters else {}
+        id_ = self._client.execute_statement(Sql=sql, **self._warehouse.arguments, **options)["Id"]
+        while (description := self._client.describe_statement(Id=id_))[
+            "Status"
+        ] not in _FINAL_STATUSES:
             time.sleep(_WAIT_SECONDS)  # between two looks at the query
-        if about["Status"] != "FINISHED":
-            raise ServerError(f"Redshift: {about.get('Error', about['Status'])}")
+        if description["Status"] != "FINISHED":
+            raise ServerError(f"Redshift: {description.get('Error', description['Status'])}")
         for page in self._client.get_paginator("get_statement_result").paginate(Id=id_):
             for record in page["Records"]:
                 yield [None if "isNull" in cell else next(iter(cell.values())) for cell in record]
@@ -280,7 +286,7 @@ class _Query:
 
 
 def _moment(text: str) -> datetime:
-    """A time of the system tables, which is UTC."""
+    """Parse a time of the system tables, which is UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -298,6 +304,6 @@ def redshift(
     region: str | None,
     profile: str | None,
 ) -> Redshift:
-    """The history of a database of a workgroup or a cluster."""
+    """Create a harvester of a database of a workgroup or a cluster."""
     warehouse = Warehouse(database, workgroup, cluster, db_user, secret_arn)
     return Redshift(warehouse, Account(region, profile), namespace)

@@ -77,7 +77,7 @@ class Frame:
     ctes: Mapping[str, Relation]
     sources: dict[str, Relation] = field(default_factory=dict)
     shared: dict[str, Origins] = field(default_factory=dict)
-    """Columns that JOIN … USING made of one column of each side."""
+    """Columns that JOIN … USING merges from both sides."""
     aliases: dict[str, Origins] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class Frame:
                 if relation := frame.sources.get(column.table):
                     return relation.column(name)
             name = column.table  # a field of a column
-        for find in (Frame._known, Frame._possible):
+        for find in (Frame._visible, Frame._possible):
             for frame in self._outwards():
                 if (found := find(frame, name)) is not None:
                     return found
@@ -101,24 +101,24 @@ class Frame:
             yield frame
             frame = frame.outer
 
-    def _known(self, name: str) -> Origins | None:
+    def _visible(self, name: str) -> Origins | None:
         if name in self.shared:
             return self.shared[name]
-        found = [each.by_name[name] for each in self.sources.values() if name in each.by_name]
+        found = [source.by_name[name] for source in self.sources.values() if name in source.by_name]
         return NONE.union(*found) if found else self.aliases.get(name)
 
     def _possible(self, name: str) -> Origins | None:
         """Return the column of the only source whose columns are unknown, if there is one."""
-        found = [each for each in self.sources.values() if each.other and not each.is_whole]
+        found = [source for source in self.sources.values() if source.other and not source.is_whole]
         return found[0].column(name) if len(found) == 1 else None
 
     def star(self, table: str, excluded: set[str]) -> Relation:
         """Return the columns of `*` or, with a table, of `table.*`."""
-        chosen = [each for name, each in self.sources.items() if table in ("", name)]
+        chosen = [source for name, source in self.sources.items() if table in ("", name)]
         shared = {} if table else self.shared
         columns = list(shared.items())
-        columns += [pair for each in chosen for pair in each.columns if pair[0] not in shared]
-        unknown = [each for each in chosen if not each.is_whole]
+        columns += [pair for source in chosen for pair in source.columns if pair[0] not in shared]
+        unknown = [source for source in chosen if not source.is_whole]
         return Relation(
             tuple(pair for pair in columns if pair[0] not in excluded),
             is_whole=not unknown,
@@ -129,8 +129,8 @@ class Frame:
 def combined(name: str, relations: Iterable[Relation]) -> Origins:
     """Return a column of the first relation that has it."""
     relations = list(relations)
-    known = [each.by_name[name] for each in relations if name in each.by_name]
+    known = [relation.by_name[name] for relation in relations if name in relation.by_name]
     if known:
         return known[0]
-    possible = [each for each in relations if each.other and not each.is_whole]
+    possible = [relation for relation in relations if relation.other and not relation.is_whole]
     return possible[0].column(name) if len(possible) == 1 else NONE

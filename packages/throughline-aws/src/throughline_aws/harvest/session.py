@@ -1,7 +1,7 @@
-"""What names mean in a database session: tables of the catalog, and the session's own tables.
+"""The tables of a database session: those of the catalog, and temporary tables.
 
-A temporary table exists in one session only, so it is no dataset. Its contents are kept as the
-permanent tables, files and columns that they come from, and what reads it reads those.
+A temporary table exists in one session only, so it is not a dataset. It is stored as the permanent
+tables, files and columns that it was created from, and these are the inputs of its readers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Columns = Mapping[Table, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class SessionTable:
-    """A temporary table: its columns, and what its rows come from."""
+    """A temporary table: its columns, and the sources of its rows."""
 
     columns: tuple[tuple[str, Origins], ...] = ()
     is_whole: bool = False
@@ -41,7 +41,7 @@ class SessionTable:
         tables: Iterable[Table],
         files: Iterable[str],
     ) -> SessionTable:
-        """Return this table with more rows, by what they come from."""
+        """Return this table with the sources of additional rows."""
         own = dict(self.columns)
         for name, origins in columns.items():
             own[name] = own.get(name, NONE) | origins
@@ -86,7 +86,7 @@ class Session:
             return self.database, f"pg_temp_{self.user}", name
         if not schema:
             having = {
-                each[1] for each in self.columns if (each[0], each[2]) == (self.database, name)
+                table[1] for table in self.columns if (table[0], table[2]) == (self.database, name)
             }
             schema = having.pop() if len(having) == 1 else "public"
         return found.catalog or self.database, schema, name
@@ -111,12 +111,20 @@ class Session:
         enable_case_sensitive_identifier is on, so a quoted name that is neither in the catalog nor
         defined by the statement stands for the lower-case one, if there is one.
         """
-        mixed = [each for each in parsed.find_all(exp.Identifier) if each.this != each.this.lower()]
-        quoted = [each for each in mixed if each.quoted]
+        mixed = [
+            identifier
+            for identifier in parsed.find_all(exp.Identifier)
+            if identifier.this != identifier.this.lower()
+        ]
+        quoted = [identifier for identifier in mixed if identifier.quoted]
         names: set[str] = set()
         if quoted:
             names = {name for table, own in self.columns.items() for name in (*table, *own)}
-            names |= {each.this for each in quoted if isinstance(each.parent, _DEFINITIONS)}
+            names |= {
+                identifier.this
+                for identifier in quoted
+                if isinstance(identifier.parent, _DEFINITIONS)
+            }
         for identifier in mixed:
             lower = identifier.this.lower()
             is_kept = identifier.quoted and (identifier.this in names or lower not in names)

@@ -153,7 +153,7 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
     table, _ = target_of(parsed.this)
-    files = [each.name for each in parsed.args["files"] if "://" in each.name]
+    files = [file.name for file in parsed.args["files"] if "://" in file.name]
     if not files:
         raise UnreadError("COPY from what is no URL")
     statement = new_statement("copy", table, session)
@@ -178,15 +178,17 @@ def _append(found: re.Match[str], session: Session) -> Statement:
     return statement
 
 
-def _emptied(parsed: exp.TruncateTable, session: Session) -> Statement | None:
-    names = [each.name for each in parsed.expressions if session.is_temporary(each)]
+def _truncate(parsed: exp.TruncateTable, session: Session) -> Statement | None:
+    names = [table.name for table in parsed.expressions if session.is_temporary(table)]
     return Statement("truncate", "", temporary=tuple(names)) if names else None
 
 
 def _drop(parsed: exp.Drop, session: Session) -> Statement | None:
     tables = parsed.args.get("tables") or [parsed.this]
     names = [
-        each.name for each in tables if isinstance(each, exp.Table) and session.is_temporary(each)
+        table.name
+        for table in tables
+        if isinstance(table, exp.Table) and session.is_temporary(table)
     ]
     return Statement("drop", "", temporary=tuple(names)) if names else None
 
@@ -198,7 +200,7 @@ _READERS: dict[type[exp.Expr], Callable[[Any, Session], Statement | None]] = {
     exp.Delete: read_delete,
     exp.Merge: read_merge,
     exp.Copy: _copy,
-    exp.TruncateTable: _emptied,
+    exp.TruncateTable: _truncate,
     exp.Drop: _drop,
     exp.Query: _query,
 }

@@ -1,5 +1,5 @@
-"""The proxy on one machine: the same handlers, between stand-ins of what AWS has around them.
+"""The proxy on one machine: the same handlers with local stand-ins for AWS services.
 
-API Gateway (`gateway`), Lambda's mapping of a queue (`mapping`) and DataZone (`datazone`) are stood
-in for; the queue is any SQS server that AWS_ENDPOINT_URL_SQS names, such as ElasticMQ.
+There are stand-ins for API Gateway (`gateway`), Lambda's event source mapping (`mapping`) and
+DataZone (`datazone`). The queue is any SQS server at AWS_ENDPOINT_URL_SQS, such as ElasticMQ.
 """

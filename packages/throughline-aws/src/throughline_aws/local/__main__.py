@@ -1,7 +1,7 @@
-"""A part of the proxy as a process, in the environment of the Lambdas.
+"""Run a part of the proxy as a process, with the environment variables of the Lambdas.
 
-`gateway PORT` and `datazone PORT FILE` say their URL on stdout once they listen, `worker` handles
-batches until it is ended, `queues NAME fifo|standard SECONDS` makes them and says their URLs.
+`gateway PORT` and `datazone PORT FILE` print their URL once they listen, `worker` handles batches
+until it is stopped, `queues NAME fifo|standard SECONDS` creates queues and prints their URLs.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from throughline_aws import worker
 from throughline_aws.clients import client, variable
 from throughline_aws.local.datazone import DataZoneServer
 from throughline_aws.local.gateway import PATH, gateway
-from throughline_aws.local.mapping import make_queues, poll
+from throughline_aws.local.mapping import create_queues, poll
 
 
 def main(part: str, *arguments: str) -> None:
-    """Run a part until the process is ended."""
+    """Run a part until the process is stopped."""
     if part == "gateway":
         server = gateway(int(arguments[0]))
         _serve(server, f"http://127.0.0.1:{server.server_port}{PATH}")
     elif part == "datazone":
-        stand_in = _writing(int(arguments[0]), Path(arguments[1]))
+        stand_in = _recording_server(int(arguments[0]), Path(arguments[1]))
         _serve(stand_in, stand_in.url)
     elif part == "worker":
         poll(client("sqs", tries=3), variable("QUEUE_URL"), worker.handler, threading.Event())
     elif part == "queues":
         name, kind, visibility = arguments
         sqs = client("sqs", tries=3)
-        urls = make_queues(sqs, name, is_fifo=kind == "fifo", visibility=int(visibility))
+        urls = create_queues(sqs, name, is_fifo=kind == "fifo", visibility=int(visibility))
         sys.stdout.write("\n".join(urls) + "\n")
     else:
         sys.exit(f"received {part!r}, expected gateway, datazone, queues or worker")
@@ -47,8 +47,8 @@ def _serve(server: ThreadingHTTPServer, url: str) -> None:
     server.serve_forever()
 
 
-def _writing(port: int, path: Path) -> DataZoneServer:
-    """A stand-in of DataZone that appends what it takes to a file of JSON Lines."""
+def _recording_server(port: int, path: Path) -> DataZoneServer:
+    """Return a stand-in for DataZone that appends accepted events to a JSON Lines file."""
 
     def answer(event: dict[str, Any]) -> int:
         with path.open("ab") as file:
@@ -63,7 +63,7 @@ if __name__ == "__main__":
         main(*sys.argv[1:])
     except ThroughlineError as error:
         sys.exit(f"{type(error).__name__}: {error}")
-    except OSError as error:  # a port that is taken, for one
+    except OSError as error:  # such as a port that is in use
         sys.exit(f"{' '.join(sys.argv[1:])}: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.exit(130)

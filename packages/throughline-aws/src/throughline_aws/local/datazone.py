@@ -1,7 +1,7 @@
-"""A stand-in of DataZone's lineage calls: it takes what the model of botocore allows, no more.
+"""A stand-in for DataZone's lineage calls that accepts what botocore's model allows.
 
-Each request is read by that model: path, headers, and limits that botocore itself does not check.
-A Client-Token that it knows is answered as before and counts as no event.
+Requests are checked by that model: path, headers, and limits that botocore itself does not check.
+A repeated Client-Token gets the same response and adds no event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import orjson
 
 CUT = 0
-"""In place of a status: the connection ends in the middle of the answer."""
+"""A special status: the connection ends in the middle of the response."""
 
 ERRORS = {
     400: "ValidationException",
@@ -33,8 +33,8 @@ ERRORS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """An event that was taken."""
+class AcceptedEvent:
+    """An accepted event."""
 
     id: str
     token: str
@@ -44,11 +44,11 @@ class Taken:
 
 
 class DataZoneServer(ThreadingHTTPServer):
-    """Listens at `url` once `serve_forever` runs; `taken` are the events, in order.
+    """Listens at `url` once `serve_forever` runs; `accepted` are the events, in order.
 
-    `answer` gives the status of an event and may take its time: 200, one of ERRORS, or CUT.
-    `processed` gives the Processing-Status of one that was taken; they are listed in pages of
-    `page_size`. `repeated` are those that came again under their Client-Token.
+    `answer` returns the status for an event, 200, one of ERRORS, or CUT, and may block. `processed`
+    returns the Processing-Status of an accepted event; they are listed in pages of `page_size`.
+    `repeated` are events with a repeated Client-Token.
     """
 
     daemon_threads = True
@@ -70,35 +70,35 @@ class DataZoneServer(ThreadingHTTPServer):
         self.answer = answer
         self.processed = processed
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.taken: list[Taken] = []
+        self.accepted: list[AcceptedEvent] = []
         self.repeated: list[dict[str, Any]] = []
         self.page_size = 50
         self.changed = threading.Condition()
 
     def handle_error(self, *_: Any) -> None:
-        """Say nothing: a client that gave up is no news."""
+        """Do nothing: clients may disconnect."""
 
-    def take(self, token: str, raw: bytes) -> tuple[int, dict[str, Any]]:
-        """Take an event, once for each token."""
+    def accept(self, token: str, raw: bytes) -> tuple[int, dict[str, Any]]:
+        """Accept an event, once for each token."""
         body = orjson.loads(raw)
         digest = hashlib.sha256(raw).hexdigest()
         with self.changed:
-            for before in self.taken:
-                if before.token == token:
-                    if before.digest != digest:
+            for known in self.accepted:
+                if known.token == token:
+                    if known.digest != digest:
                         return 409, {"message": f"Client-Token {token} was of another event"}
                     self.repeated.append(body)
-                    return 200, {"id": before.id}
+                    return 200, {"id": known.id}
             status = self.answer(body)
-            if status in (200, CUT):  # what was cut off had arrived
+            if status in (200, CUT):  # with CUT, the event has arrived
                 id_ = hashlib.sha256(token.encode()).hexdigest()[:14]
-                self.taken.append(Taken(id_, token, body, digest, datetime.now(UTC)))
+                self.accepted.append(AcceptedEvent(id_, token, body, digest, datetime.now(UTC)))
                 self.changed.notify_all()
                 return status, {"id": id_}
         return status, {"message": f"the stand-in answers {status}"}
 
-    def wrong(self, domain: str, token: str, raw: bytes) -> str:
-        """What the model does not allow; empty if it allows all."""
+    def problem(self, domain: str, token: str, raw: bytes) -> str:
+        """Return the violation of the model; empty without one."""
         event = self.limits["event"]
         for name, value in (("domainIdentifier", domain), ("clientToken", token)):
             limits = self.limits[name]
@@ -110,9 +110,9 @@ class DataZoneServer(ThreadingHTTPServer):
         try:
             body = orjson.loads(raw)
         except orjson.JSONDecodeError:
-            return "event: it is no JSON"
+            return "event: not JSON"
         if not isinstance(body, dict) or "eventType" not in body or "run" not in body:
-            return "event: it is no RunEvent"
+            return "event: not a RunEvent"
         return ""
 
 
@@ -126,41 +126,41 @@ class _Handler(BaseHTTPRequestHandler):
         domain = self._domain()
         token = self.headers.get("Client-Token", "")
         if not self.headers.get("Authorization", "").startswith("AWS4-HMAC-SHA256 "):
-            self._say(403, {"message": "Missing Authentication Token"})
-        elif wrong := self.server.wrong(domain, token, raw):
-            self._say(400, {"message": wrong})
+            self._respond(403, {"message": "Missing Authentication Token"})
+        elif problem := self.server.problem(domain, token, raw):
+            self._respond(400, {"message": problem})
         else:
-            status, said = self.server.take(token, raw)
-            self._say(status, {"domainId": domain, **said})
+            status, body = self.server.accept(token, raw)
+            self._respond(status, {"domainId": domain, **body})
 
     def do_GET(self) -> None:
-        """ListLineageEvents: those of a status and after a time, in pages."""
+        """Handle ListLineageEvents, filtered by status and time, in pages."""
         query = dict(parse_qsl(urlsplit(self.path).query))
         after = datetime.fromisoformat(query.get("timestampAfter", "1970-01-01T00:00:00Z"))
         items = [
-            {"id": each.id, "domainId": self._domain(), "processingStatus": status}
-            for each in self.server.taken
-            if each.at > after
-            and (status := self.server.processed(each.body))
+            {"id": event.id, "domainId": self._domain(), "processingStatus": status}
+            for event in self.server.accepted
+            if event.at > after
+            and (status := self.server.processed(event.body))
             == query.get("processingStatus", status)
         ]
         start = int(query.get("nextToken", "0"))
         end = start + self.server.page_size
         more = {"nextToken": str(end)} if end < len(items) else {}
-        self._say(200, {"items": items[start:end], **more})
+        self._respond(200, {"items": items[start:end], **more})
 
     def _domain(self) -> str:
-        """The domain in the path; empty if the path is another one."""
+        """Return the domain in the path; empty for another path."""
         pattern = self.server.path.replace("{domainIdentifier}", "([^/]+)")
-        found = re.fullmatch(pattern, urlsplit(self.path).path)
-        return unquote(found[1]) if found else ""
+        match = re.fullmatch(pattern, urlsplit(self.path).path)
+        return unquote(match[1]) if match else ""
 
-    def _say(self, status: int, said: dict[str, Any]) -> None:
+    def _respond(self, status: int, content: dict[str, Any]) -> None:
         if status == CUT:
             self.wfile.write(b"HTTP/1.1 200 O")
             self.close_connection = True
             return
-        body = orjson.dumps(said)
+        body = orjson.dumps(content)
         self.send_response(status)
         if status in ERRORS:
             self.send_header("x-amzn-ErrorType", ERRORS[status])
@@ -170,4 +170,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Do nothing."""

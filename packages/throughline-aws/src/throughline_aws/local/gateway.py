@@ -1,4 +1,4 @@
-"""A stand-in of API Gateway: an HTTP API with one route, a Lambda authorizer and a Lambda."""
+"""A stand-in for API Gateway: an HTTP API with one route, a Lambda authorizer and a Lambda."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from throughline_aws import authorizer, receiver
 
 PATH = "/api/v1/lineage"
 MOST_BYTES = 10_485_760
-"""The largest body that API Gateway takes."""
+"""The maximum size of a body in API Gateway."""
 
 _NO_ROUTE = {"statusCode": 404, "body": '{"message":"Not Found"}'}
 _UNKNOWN = {"statusCode": 401, "body": '{"message":"Unauthorized"}'}
@@ -24,10 +24,10 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        self._answer(self._routed(self._body()))
+        self._respond(self._route(self._body()))
 
     def _body(self) -> bytes:
-        """The body, also one in chunks, as Spark's listener sends what it zips (RFC 9112, 7.1)."""
+        """Read the body, also a chunked one, as sent by Spark's listener (RFC 9112, 7.1)."""
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
         parts = []
@@ -38,12 +38,12 @@ class _Handler(BaseHTTPRequestHandler):
             pass  # trailers
         return b"".join(parts)
 
-    def _routed(self, body: bytes) -> dict[str, Any]:
+    def _route(self, body: bytes) -> dict[str, Any]:
         if self.path.partition("?")[0] != PATH:
             return _NO_ROUTE
         if len(body) > MOST_BYTES:
             return _TOO_LARGE
-        if "authorization" not in self.headers:  # the identity source is missing: nobody is asked
+        if "authorization" not in self.headers:  # API Gateway does not call the authorizer
             return _UNKNOWN
         request = self._request(body)
         if not authorizer.handler(request, None)["isAuthorized"]:
@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         return receiver.handler(request, None)
 
     def _request(self, body: bytes) -> dict[str, Any]:
-        """The request in payload format 2.0; what is zipped or no text comes in base64."""
+        """Return the request in payload format 2.0; a compressed body is encoded as base64."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         http = {"method": "POST", "path": PATH, "sourceIp": self.client_address[0]}
         is_binary = "content-encoding" in headers
@@ -65,21 +65,21 @@ class _Handler(BaseHTTPRequestHandler):
             "isBase64Encoded": is_binary,
         }
 
-    def _answer(self, answer: dict[str, Any]) -> None:
-        said = answer.get("body", "").encode()
-        self.send_response(answer["statusCode"])
-        for name, value in answer.get("headers", {}).items():
+    def _respond(self, response: dict[str, Any]) -> None:
+        body = response.get("body", "").encode()
+        self.send_response(response["statusCode"])
+        for name, value in response.get("headers", {}).items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: the handlers log."""
+        """Do nothing, because the handlers log."""
 
 
 def gateway(port: int) -> ThreadingHTTPServer:
-    """A server on loopback that is ready to serve; port 0 takes a free one."""
+    """Create a server on the loopback interface; port 0 selects a free port."""
     server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     server.daemon_threads = True
     return server

@@ -1,6 +1,6 @@
-"""A stand-in of Lambda's event source mapping: batches of SQS to a handler, partial failures back.
+"""A stand-in for Lambda's event source mapping of SQS, with partial batch failures.
 
-Queues are made as the template makes them.
+Queues are created with the settings of the template.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ RETENTION_SECONDS = 1_209_600
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
 
-def make_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tuple[str, str]:
-    """URLs of a queue and its dead letters, new or as they were."""
+def create_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tuple[str, str]:
+    """Create a queue and its dead-letter queue if they are missing; return their URLs."""
     suffix = ".fifo" if is_fifo else ""
     kind = {"FifoQueue": "true"} if is_fifo else {}
-    kept = {"MessageRetentionPeriod": str(RETENTION_SECONDS), **kind}
-    dead: str = sqs.create_queue(QueueName=f"{name}-dead{suffix}", Attributes=kept)["QueueUrl"]
-    found = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
+    retention = {"MessageRetentionPeriod": str(RETENTION_SECONDS), **kind}
+    dead: str = sqs.create_queue(QueueName=f"{name}-dead{suffix}", Attributes=retention)["QueueUrl"]
+    dead_attributes = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
     redrive = {
-        "deadLetterTargetArn": found["Attributes"]["QueueArn"],
+        "deadLetterTargetArn": dead_attributes["Attributes"]["QueueArn"],
         "maxReceiveCount": MOST_RECEIVES_EVER,
     }
     attributes = {
-        **kept,
+        **retention,
         "VisibilityTimeout": str(visibility),
         "RedrivePolicy": json.dumps(redrive),
     }
@@ -40,7 +40,7 @@ def make_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tuple
 
 
 def receive(sqs: Any, queue_url: str, wait_seconds: int = WAIT_SECONDS) -> list[dict[str, Any]]:
-    """Messages of a queue as a Lambda is given them; none if none came in time."""
+    """Return messages of a queue in Lambda's format; none if none arrived in time."""
     answer = sqs.receive_message(
         QueueUrl=queue_url,
         MaxNumberOfMessages=BATCH,
@@ -52,9 +52,10 @@ def receive(sqs: Any, queue_url: str, wait_seconds: int = WAIT_SECONDS) -> list[
 
 
 def invoke(sqs: Any, queue_url: str, handler: Handler, records: list[dict[str, Any]]) -> None:
-    """Have a batch handled and delete what did not fail; all of it failed if the handler did."""
+    """Handle a batch and delete the messages that did not fail; none if the handler raises."""
     failed = {
-        each["itemIdentifier"] for each in handler({"Records": records}, None)["batchItemFailures"]
+        failure["itemIdentifier"]
+        for failure in handler({"Records": records}, None)["batchItemFailures"]
     }
     entries = [
         {"Id": str(index), "ReceiptHandle": record["receiptHandle"]}
@@ -66,7 +67,7 @@ def invoke(sqs: Any, queue_url: str, handler: Handler, records: list[dict[str, A
 
 
 def poll(sqs: Any, queue_url: str, handler: Handler, stopping: threading.Event) -> None:
-    """Handle batch after batch until told to stop."""
+    """Handle batches until `stopping` is set."""
     while not stopping.is_set():
         if records := receive(sqs, queue_url):
             invoke(sqs, queue_url, handler, records)
