@@ -25,6 +25,7 @@ from commands.processes import Service
 from commands.progress import Progress
 from commands.services import DAGS, TAXI_DAG, WEATHER_DAG, lineage_caught_up
 from lakehouse.forecasts import FORECAST
+from lakehouse.lineage_server import lineage_server
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from packages.throughline.tests.datahub_server import Store
 from packages.throughline.tests.sinks import Sink, serving
@@ -37,6 +38,14 @@ __all__ = ["stand_in"]
 USER_ID = 10001
 """The owner of the state folder; not root, which runs the tests."""
 MONTH = "2025-05"
+EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2026-01-01T00:00:00Z",
+    "producer": "https://example.org/tests",
+    "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    "run": {"runId": "0197a0a0-0000-7000-8000-000000000001"},
+    "job": {"namespace": "tests", "name": "a"},
+}
 PATIENT_SECONDS = 900
 
 
@@ -122,8 +131,11 @@ class Story:
     stack: Stack
     datahub: Store
     containers: dict[str, str] = field(default_factory=dict)
+    health: dict[str, str] = field(default_factory=dict)
+    import_errors: list[str] | None = None
     users: str = ""
     unauthorized: int = 0
+    accepted: int = 0
     tree: str = ""
     tree_after_restart: str = ""
     exit_codes: dict[str, str] = field(default_factory=dict)
@@ -195,8 +207,12 @@ def _use(found: Story) -> None:
     with Progress(Console(quiet=True)) as progress:
         months = {TAXI_DAG: [MONTH], WEATHER_DAG: [MONTH]}
         run_dags(stack.settings, stack.airflow, progress, months)
+    found.health = stack.containers("{{.State.Health.Status}}")
+    found.import_errors = stack.airflow.import_errors()
     url = f"http://localhost:{stack.settings.throughline_port}"
     found.unauthorized = httpx.get(f"{url}/api/v2/runs", timeout=60).status_code
+    with lineage_server(with_key(stack.settings), timeout=60) as server:
+        found.accepted = server.post("/api/v1/lineage", json=EVENT).status_code
     found.tree = stack.tree()
 
 

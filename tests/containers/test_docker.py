@@ -30,6 +30,11 @@ def test_the_stack_is_three_containers_of_two_images(story: Story) -> None:
     }
 
 
+def test_every_container_is_healthy_and_every_dag_loads(story: Story) -> None:
+    assert story.health == dict.fromkeys(story.containers, "healthy")
+    assert story.import_errors == []
+
+
 def test_containers_run_as_the_owner_of_the_state_folder(story: Story) -> None:
     user, bundle = story.users.split()
     assert user == str(USER_ID)
@@ -39,7 +44,7 @@ def test_containers_run_as_the_owner_of_the_state_folder(story: Story) -> None:
 
 
 def test_upstream_of_forecasts_is_read_with_the_key(story: Story) -> None:
-    assert story.unauthorized == 401
+    assert (story.unauthorized, story.accepted) == (401, 201)
     for job in UPSTREAM:
         assert re.search(rf"{re.escape(job)}  COMPLETED", story.tree), story.tree
 
