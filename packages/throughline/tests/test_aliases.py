@@ -165,11 +165,11 @@ def test_the_command_line_joins_lists_and_takes_back(
 ) -> None:
     where = ("--database", database) if is_local else ("--url", serving(make_app(shop)))
     pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
-    assert call("alias", "--list", *where).stdout == "No names are joined by hand.\n"
+    assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
     told = call("alias", *pair, *where).stdout
     assert told.startswith("orders  (hive) = shop.orders  (pg)  since ")
     assert call("alias", "--list", *where).stdout == told
-    assert call("alias", *pair, "--remove", *where).stdout.startswith("No names")
+    assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)
     assert (missing.returncode, "not joined by hand" in missing.stderr) == (1, True)
     assert call("alias", *where).returncode == 2

@@ -152,7 +152,7 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     assert call("check", str(file), *there).returncode == 2
     assert call("check", str(file), "--write", *there).returncode == 0
     whole = call("check", str(file), *there)
-    assert (whole.returncode, whole.stdout) == (0, "All is as declared.\n")
+    assert (whole.returncode, whole.stdout) == (0, "Lineage matches the contract.\n")
 
     made = {"day": {"a": ["raw.x", "raw.z"]}, "other": {"b": ["raw.x"]}}
     job = {"inputs": ["raw", "zones"], "outputs": ["day"], "columns": made}
@@ -173,5 +173,5 @@ def test_check_compares_down_to_columns_and_writes_the_file(
 def test_without_a_file_it_says_how_one_is_made(tmp_path: Path, call: Call) -> None:
     answer = call("check", "none.yaml", "--database", str(tmp_path / "log.db"))
     assert answer.returncode == 2
-    assert "none.yaml: there is no such file" in answer.stderr
+    assert "none.yaml: file not found" in answer.stderr
     assert "throughline check --write" in answer.stderr

@@ -137,7 +137,7 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     call("ingest", str(events), *log)
     assert call("tree", "Flow", *log).stdout.endswith("└─ a  (db)\n")
     assert "└─ Flow.s" in call("tree", "Flow", "--level", "task", *log).stdout
-    assert "Nothing after it was recorded" in call("tree", "Flow", "--down", *log).stdout
+    assert "No downstream lineage reported." in call("tree", "Flow", "--down", *log).stdout
 
 
 def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
@@ -146,9 +146,9 @@ def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
     found = call("search", "trips", "--database", database)
     assert found.stdout == "db.trips  (hive://h)\n"
     found = call("search", "tripps", "--database", database)
-    assert "comes near" in found.stdout
+    assert "No exact match" in found.stdout
     none = call("search", "zzzzz", "--database", database)
-    assert (none.returncode, none.stdout) == (1, "Nothing was found.\n")
+    assert (none.returncode, none.stdout) == (1, "No matches.\n")
 
 
 def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
@@ -156,7 +156,7 @@ def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
 ) -> None:
     found = call("impact", "db.trips", "--database", database).stdout.splitlines()
     assert [line.split()[1] for line in found[1:]][:2] == ["Flow.train", "Flow/model"]
-    assert found[:1] == ["steps  what, its newest run, its owners"]
+    assert found[:1] == ["steps  node, latest run, owners"]
     assert found[1].startswith("    1  Flow.train  COMPLETED")
     found = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
     assert found == ["  db.trips  (hive://h)", "→ Flow.train", "→ Flow/model  (metaflow)"]
@@ -181,7 +181,7 @@ def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Ca
     ]
     assert changes[-1].endswith("2  Flow.write")
     assert orjson.loads(call("diff", then, "--json", *log).stdout)["removed"] == []
-    assert call("diff", then, then, *log).stdout == "Nothing is different.\n"
+    assert call("diff", then, then, *log).stdout == "No differences.\n"
     never = call("tree", "trips", "--known-at", "2020-01-01", *log)
     assert (never.returncode, "no job or dataset is called 'trips'" in never.stderr) == (1, True)
     assert "expected a time such as" in call("diff", "some day", *log).stderr
@@ -239,7 +239,7 @@ def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
     assert lines[0].endswith("dag  manual__1  month=2025-11")
     assert lines[2].strip() == "disk full"
     assert call("runs", "--state", "completed", *log).stdout.count("\n") == 1
-    assert call("runs", "--state", "lost", *log).stdout == "No such run was recorded.\n"
+    assert call("runs", "--state", "lost", *log).stdout == "No matching runs.\n"
     assert call("runs", "--state", "odd", *log).returncode == 2
     tree = call("runs", "--tree", "manual__1", *log).stdout
     tree = re.sub(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  [\d.]+ s", "", tree)

@@ -53,7 +53,7 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "  read   db.trips  (hive://h)",
         "  wrote  Flow/model  (metaflow)  version 1",
         "",
-        "Sources, which no run is known to have written:",
+        "Sources (not written by any known run):",
         "  db.trips  (hive://h)",
     ]
     assert "\x1b" not in found.stdout
@@ -93,14 +93,14 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
     found = call("health", *there)
     assert found.returncode == 1
     assert _told(found.stdout) == [
-        "Something is wrong. Looked at 2 jobs, 2 runs, 3 datasets.",
+        "Problems found in 2 jobs, 2 runs, 3 datasets.",
         "FAILED   Flow.write  TIME  0.0 s  2",
         "         by Flow.write",
-        "code     0% of 1 run; without: Flow.train",
+        "code     0% of 1 run; missing: Flow.train",
     ]
     before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
     assert before.returncode == 0
-    assert before.stdout.startswith("Nothing is wrong. Looked at 1 job")
+    assert before.stdout.startswith("No problems in 1 job")
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
 
 
@@ -116,7 +116,7 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
         "day.mail  pii=true  from raw.email",
         "raw.email  pii=true",
     ]
-    assert call("tags", "day", "--key", "tier", *there).stdout == "No such tag was recorded.\n"
+    assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"
 
 
 def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
@@ -124,15 +124,15 @@ def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
 ) -> None:
     there = ("--database", database)
     passed = call("gate", "model", *there)
-    assert (passed.returncode, passed.stdout) == (0, "PASSED   metaflow:Flow/model\n")
+    assert (passed.returncode, passed.stdout) == (0, "PASSED  metaflow:Flow/model\n")
     policy = tmp_path / "policy.yaml"
     policy.write_text("sources: ['s3:*']\n")
     refused = call("gate", "model", "forecast", "--policy", str(policy), *there)
     assert refused.returncode == 1
     assert refused.stdout.splitlines() == [
-        "REFUSED  metaflow:Flow/model",
+        "FAILED  metaflow:Flow/model",
         "  sources         hive://h:db.trips is no known source",
-        "REFUSED  hive://h:db.forecast",
+        "FAILED  hive://h:db.forecast",
         "  sources         hive://h:db.trips is no known source",
         "  no_failed_runs  Flow.write FAILED  2",
     ]

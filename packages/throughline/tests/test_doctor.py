@@ -163,22 +163,22 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     code, text, errors = astuple(call(*well))
     assert (code, errors) == (0, "")
     assert text.splitlines()[0].endswith("  1 run")
-    assert text.endswith("Nothing is wrong.\n")
+    assert text.endswith("No problems found.\n")
     with (spool / "p.jsonl").open("a") as file:
         file.write("broken\n")
     code, text, _ = astuple(call(*well))
-    assert (code, "the spool folder  7 bytes not taken in" in text) == (1, True)
+    assert (code, "the spool folder  7 bytes not ingested" in text) == (1, True)
     with (spool / "q.jsonl").open("w") as file:
         file.write("{")
     SpoolTail(Live(log), spool).poll()
     text = call(*well).stdout
     assert "the spool folder  the last line of a file has no end yet: 1 byte" in text
-    assert "not taken in" not in text
+    assert "not ingested" not in text
     (spool / "q.jsonl").unlink()
     code, text, _ = astuple(call(*well, "--json"))
     (finding,) = json.loads(text)["findings"]
-    assert (code, finding["kind"]) == (1, "refused")
-    assert finding["seen"] == f"1 line could not be placed, of {spool / 'p.jsonl'}"
+    assert (code, finding["kind"]) == (1, "rejected")
+    assert finding["seen"] == f"1 line rejected, from {spool / 'p.jsonl'}"
     log.close()
 
 

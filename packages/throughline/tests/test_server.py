@@ -176,8 +176,8 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
         return found.returncode, orjson.loads(found.stdout)
 
     code, answer = doctor(*key)
-    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["refused"])
-    assert (len(answer["producers"]), answer["oddEvents"]) == (1, 1)
+    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["rejected"])
+    assert (len(answer["producers"]), answer["eventsWithWarnings"]) == (1, 1)
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
     assert "wants an API key" in answer["findings"][0]["seen"]

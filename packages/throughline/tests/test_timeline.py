@@ -190,9 +190,9 @@ def test_the_command_tells_each_change_in_a_line_and_how_many_runs_there_were(
         "+ data is new, by prepare",
     ]
     short = call("timeline", "prepare", "--limit", "1", *there).stdout.splitlines()
-    assert (short[0][21:], short[1][:14]) == ("! prepare failed", "There are more")
+    assert (short[0][21:], short[1][:14]) == ("! prepare failed", "More results: ")
     since = call("timeline", "prepare", "--since", "2025-11-21T13:00:00Z", *there).stdout
-    assert since.splitlines() == ["Nothing came, went or changed.", "0 runs"]
+    assert since.splitlines() == ["No changes.", "0 runs"]
 
 
 @pytest.mark.parametrize(

@@ -1,81 +1,87 @@
-"""What changed, as text: between two moments, or over time."""
+"""Print changes: between two moments, or over time."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from throughline.cli.render import MARKS, moment_of, new_console, print_runs
+from throughline.cli.render import MARKS, moment_of, new_console, print_run_list
 from throughline.words import counted
 
-_Told = dict[str, list[tuple[str, str]]]
+if TYPE_CHECKING:
+    from throughline.graph.models import DiffAnswer, GraphChange, TimelineAnswer
 
 
-def print_diff(answer: dict[str, Any]) -> None:
-    """A node a line, + new, - gone, ~ other, and below it what of it is."""
+def print_diff(answer: DiffAnswer) -> None:
+    """Print one node per line (+ added, - removed, ~ changed) with its changes below it."""
     console = new_console()
     nodes = answer["nodes"]
-    told = _told(answer)
+    details = _details(answer)
     marks = dict.fromkeys(answer["added"], "+") | dict.fromkeys(answer["removed"], "-")
-    shown = sorted({*told, *marks}, key=lambda each: (nodes[each]["type"], nodes[each]["name"]))
-    for each in shown:
-        mark, node = marks.get(each, "~"), nodes[each]
+    changed = sorted({*details, *marks}, key=lambda id_: (nodes[id_]["type"], nodes[id_]["name"]))
+    for id_ in changed:
+        mark, node = marks.get(id_, "~"), nodes[id_]
         line = Text.assemble((f"{mark} ", MARKS[mark]), (node["name"], "bold"))
         console.print(line.append(f"  ({node['namespace']})", "dim"))
-        for sign, text in told.get(each, ()):
+        for sign, text in details.get(id_, ()):
             console.print(Text(f"    {sign} {text}", MARKS[sign]))
-    if not shown:
-        console.print("Nothing is different.")
+    if not changed:
+        console.print("No differences.")
     if answer["failed"]:
         console.print(Text("Failed in between:", "bold"))
-        print_runs({"items": answer["failed"]})
+        print_run_list(answer["failed"])
 
 
-def _told(answer: dict[str, Any]) -> _Told:
-    """By node what of it is new, gone or other; an edge is told of its job."""
-    nodes, told = answer["nodes"], _Told()
-
-    def name(node: str) -> str:
-        return str(nodes[node]["name"])
-
+def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
+    """Return by node the marks and texts of its changes; edges belong to their job."""
+    nodes = answer["nodes"]
+    details: dict[str, list[tuple[str, str]]] = {}
     for sign, edges in (("+", answer["edgesAdded"]), ("-", answer["edgesRemoved"])):
         for start, end in edges:
-            reads = nodes[end]["type"] == "job"
-            job, text = (end, f"reads {name(start)}") if reads else (start, f"writes {name(end)}")
-            told.setdefault(job, []).append((sign, text))
-    for change in answer["schemas"]:
-        fields = [("+", each) for each in change["added"]]
-        fields += [("-", each) for each in change["removed"]]
-        told.setdefault(change["node"], []).extend(fields)
-    for change in answer["code"]:
-        versions = f"{change['from'] or 'unknown'} → {change['to'] or 'unknown'}"
-        text = versions if change["from"] != change["to"] else "changed, the commit did not"
-        told.setdefault(change["node"], []).append(("~", f"code {text}"))
-    return told
+            if nodes[end]["type"] == "job":
+                job, text = end, f"reads {nodes[start]['name']}"
+            else:
+                job, text = start, f"writes {nodes[end]['name']}"
+            details.setdefault(job, []).append((sign, text))
+    for schema in answer["schemas"]:
+        fields = [("+", field) for field in schema["added"]]
+        fields += [("-", field) for field in schema["removed"]]
+        details.setdefault(schema["node"], []).extend(fields)
+    for code in answer["code"]:
+        versions = f"{code['from'] or 'unknown'} → {code['to'] or 'unknown'}"
+        text = versions if code["from"] != code["to"] else "changed without a new commit"
+        details.setdefault(code["node"], []).append(("~", f"code {text}"))
+    return details
 
 
-def print_timeline(answer: dict[str, Any]) -> None:
-    """A change a line, the newest first, then how many runs there were."""
+def print_timeline(answer: TimelineAnswer) -> None:
+    """Print one change per line, newest first, then the number of runs."""
     console = new_console()
     for change in answer["changes"]:
-        mark, text = _happened(answer["nodes"], change)
+        mark, text = _change(answer, change)
         at = Text(f"{moment_of(change['at']):>19}  ", "dim")
         console.print(at + Text(f"{mark} {text}", MARKS.get(mark, "red")))
     if not answer["changes"]:
-        console.print("Nothing came, went or changed.")
+        console.print("No changes.")
     if answer["isMore"]:
-        console.print(Text("There are more: --limit, or --until an earlier time", "dim"))
-    groups = ("completed", "failed", "lost", "running")
-    sums = {group: sum(part[group] for part in answer["runs"]) for group in groups}
-    told = ", ".join(f"{count:,} {group}" for group, count in sums.items() if count)
-    console.print(f"{counted(sum(sums.values()), 'run')}{': ' + told if told else ''}")
+        console.print(Text("More results: raise --limit, or pass an earlier --until", "dim"))
+    parts = answer["runs"]
+    sums = {
+        "completed": sum(part["completed"] for part in parts),
+        "failed": sum(part["failed"] for part in parts),
+        "without end event": sum(part["lost"] for part in parts),
+        "running": sum(part["running"] for part in parts),
+    }
+    states = ", ".join(f"{count:,} {state}" for state, count in sums.items() if count)
+    console.print(f"{counted(sum(sums.values()), 'run')}{': ' + states if states else ''}")
 
 
-def _happened(nodes: dict[str, Any], change: dict[str, Any]) -> tuple[str, str]:
-    """A change in words, and whether it is + new, - gone, ~ other or ! failed."""
-    name = str(nodes[change["node"]]["name"])
-    other = str(nodes[change["other"]]["name"]) if change["other"] else ""
+def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
+    """Return the mark (+ added, - removed, ~ changed, ! failed) and the text of a change."""
+    nodes = answer["nodes"]
+    name = nodes[change["node"]]["name"]
+    other = nodes[change["other"]]["name"] if change["other"] else ""
     detail = ", ".join(change["detail"]).split("\n", 1)[0]
     match change["kind"]:
         case "input" | "output" as kind:
@@ -86,6 +92,7 @@ def _happened(nodes: dict[str, Any], change: dict[str, Any]) -> tuple[str, str]:
         case "schema":
             return "~", f"{name}: {detail}"
         case "code":
-            return "~", f"{name}: code {' → '.join(change['detail']) or 'changed, not the commit'}"
+            versions = " → ".join(change["detail"])
+            return "~", f"{name}: code {versions or 'changed without a new commit'}"
         case _:
             return "!", f"{name} failed" + (f": {detail}" if detail else "")

@@ -1,9 +1,10 @@
-"""`throughline check`: a contract against what was captured."""
+"""`throughline check`: compare a contract with the captured lineage."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from throughline.cli.gate import named
 from throughline.config import read_yaml
@@ -20,18 +21,24 @@ from throughline.trust.contract import (
 
 if TYPE_CHECKING:
     from throughline.cli.ask import Ask
+    from throughline.graph.models import ColumnsAnswer
 
-_HEAD = (
-    "# What jobs read and write: `throughline check` compares, `--write` makes this file anew.\n"
-)
+_HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
+
+
+class CheckAnswer(TypedDict):
+    """The differences from a contract."""
+
+    passed: bool
+    differences: list[dict[str, str]]
 
 
 def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
-    """Compare and print, or write; whether all is as declared."""
+    """Compare and print, or write the contract; return True if there are no differences."""
     if not file.exists() and not write:
         raise ConfigError(
-            f"{file}: there is no such file; give the contract's, or have "
-            "`throughline check --write` make it of what jobs read and write now"
+            f"{file}: file not found; pass the contract's path, or create it from the captured"
+            " lineage with `throughline check --write`"
         )
     try:
         contract = contract_of(read_yaml(file)) if file.exists() else None
@@ -44,34 +51,34 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
 
         body = rewritten(contract, captured).plain()
         text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=1000)
-        file.write_text(_HEAD + text)
+        file.write_text(_HEADER + text)
         return True
-    found = list(differences(contract, captured)) if contract else []
+    answer: CheckAnswer = {"passed": True, "differences": []}
     if contract:
-        found += _of_columns(ask, contract)
-    ask.show("check", {"passed": not found, "differences": found})
-    return not found
+        found = [*differences(contract, captured), *_column_differences(ask, contract)]
+        answer = {"passed": not found, "differences": found}
+    ask.show("check", answer)
+    return answer["passed"]
 
 
-def _of_columns(ask: Ask, contract: Contract) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
+def _column_differences(ask: Ask, contract: Contract) -> Iterator[dict[str, str]]:
     for job, declared in contract.jobs.items():
-        for dataset, made in declared.columns.items():
-            found += column_differences(job, dataset, made, _seen(ask, job, dataset))
-    return found
+        for dataset, columns in declared.columns.items():
+            captured = _captured_columns(ask, job, dataset)
+            yield from column_differences(job, dataset, columns, captured)
 
 
-def _seen(ask: Ask, job: str, dataset: str) -> dict[str, list[Named]]:
-    """Of each column of a dataset the columns that the job made it of."""
+def _captured_columns(ask: Ask, job: str, dataset: str) -> dict[str, list[Named]]:
+    """Return, by column of a dataset, the columns that the job computes it from."""
     try:
-        told = ask.answer("columns", {"node": dataset, "depth": 1})["up"]["children"]
+        answer: ColumnsAnswer = ask.answer("columns", {"node": dataset, "depth": 1})
     except NotFoundError:
         return {}
     return {
-        leaf["field"]: [
-            Named(((each["namespace"], f"{each['name']}.{each['field']}"),))
-            for each in leaf["children"]
-            if each["job"].endswith(job) or job.endswith(each["job"])
+        column["field"] or "": [
+            Named(((origin["namespace"], f"{origin['name']}.{origin['field']}"),))
+            for origin in column["children"]
+            if origin["job"].endswith(job) or job.endswith(origin["job"])
         ]
-        for leaf in told
+        for column in answer["up"]["children"]
     }

@@ -1,4 +1,4 @@
-"""`throughline doctor`: is the server there, what arrives, what is wrong with it, what to do."""
+"""`throughline doctor`: check the server, the received lineage and the spool."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -16,86 +16,118 @@ from throughline.config import Settings
 from throughline.errors import ServerError
 from throughline.words import counted, duration_of
 
-_NEWEST = 1_000  # events of which the odd ones are counted
-_PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # where in a file a refused line was
+if TYPE_CHECKING:
+    from typing import NotRequired
+
+    from throughline.api.models import Healthz, RejectedLine, SpoolHealth, StuckFile
+    from throughline.trust.models import DoctorAnswer, FindingInfo
+
+    class Examination(DoctorAnswer):
+        """The answer of the server with what only this machine can see."""
+
+        target: str
+        """URL or log that was examined."""
+        eventsWithWarnings: NotRequired[int]
+        """Number among the newest events."""
+
+
+_NEWEST = 1_000  # events that are searched for warnings
+_PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
 _SHOWN = 10  # findings of a kind
-_LOOK_AGAIN = 1.0  # seconds in which a server should have drained its spool
+_RETRY_SECONDS = 1.0  # in which a server should have drained its spool
 
 
 def examine(settings: Settings, *, is_local: bool, as_json: bool) -> int:
-    """Print what is found; answers the exit code."""
+    """Print the findings; return the exit code."""
     code = 0
-    answer: dict[str, Any] = {"asked": settings.database if is_local else settings.url}
+    target = settings.database if is_local else settings.url
+    answer: Examination
     try:
-        answer |= open_source(settings, is_local=is_local)("doctor", {})
-        intake, answer["oddEvents"] = (_of_log if is_local else _of_server)(settings)
-        answer["findings"] = intake + answer["findings"]
+        received: DoctorAnswer = open_source(settings, is_local=is_local)("doctor", {})
+        intake, warnings = (_of_log if is_local else _of_server)(settings)
+        answer = {
+            "target": target,
+            "producers": received["producers"],
+            "findings": intake + received["findings"],
+            "eventsWithWarnings": warnings,
+        }
     except ServerError as error:
-        answer |= {"producers": [], "findings": [_finding("endpoint", settings.url, str(error))]}
+        finding = _finding("endpoint", settings.url, str(error))
+        answer = {"target": target, "producers": [], "findings": [finding]}
         code = error.exit_code
     (print_json if as_json else print_doctor)(answer)
     return code or int(bool(answer["findings"]))
 
 
-def print_doctor(answer: dict[str, Any]) -> None:
-    """Producers, a line each; then what is wrong by its kind, each kind with what to do."""
+def print_doctor(answer: Examination) -> None:
+    """Print one producer per line; then the findings by kind, each kind with its advice."""
     console = new_console()
-    for each in answer["producers"]:
-        last = datetime.fromisoformat(each["lastEventAt"])
-        ago = duration_of(round((time.time() - last.timestamp()) * 1_000))
-        told = f"  last event {moment_of(each['lastEventAt'])}, {ago} ago"
-        told += f"  {counted(each['runs'], 'run')}"
-        console.print(Text.assemble((each["name"], "bold"), told))
-    if answer.get("oddEvents"):
-        console.print(f"{answer['oddEvents']} of the newest events are odd: GET /api/v2/events/odd")
-    kinds: dict[str, list[dict[str, Any]]] = {}
+    for producer in answer["producers"]:
+        line = Text(producer["name"], "bold")
+        if at := producer["lastEventAt"]:
+            ago = duration_of(round((time.time() - datetime.fromisoformat(at).timestamp()) * 1_000))
+            line.append(f"  last event {moment_of(at)}, {ago} ago", "not bold")
+        console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
+    if warnings := answer.get("eventsWithWarnings"):
+        console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/odd")
+    kinds: dict[str, list[FindingInfo]] = {}
     for finding in answer["findings"]:
         kinds.setdefault(finding["kind"], []).append(finding)
-    for kind, found in kinds.items():
-        console.print(Text(f"{kind}: {len(found)}", "red"))
-        for finding in found[:_SHOWN]:
+    for kind, findings in kinds.items():
+        console.print(Text(f"{kind}: {len(findings)}", "red"))
+        for finding in findings[:_SHOWN]:
             seen = localized(finding["seen"])
             console.print(Text.assemble("  ", (finding["about"], "bold"), f"  {seen}"))
-        if len(found) > _SHOWN:
-            console.print(Text(f"  … and {len(found) - _SHOWN} more (--json)", "dim"))
-        if found[0]["advice"]:
-            console.print(Text(f"  → {found[0]['advice']}", "yellow"))
+        if len(findings) > _SHOWN:
+            console.print(Text(f"  … and {len(findings) - _SHOWN} more (--json)", "dim"))
+        if findings[0]["advice"]:
+            console.print(Text(f"  → {findings[0]['advice']}", "yellow"))
     if not kinds:
-        console.print("Nothing is wrong.", style="green")
+        console.print("No problems found.", style="green")
 
 
-def _of_server(settings: Settings) -> tuple[list[dict[str, Any]], int]:
-    """What is wrong with what the server takes in, and how many of its newest events are odd."""
-    spool = request(settings, "/healthz").get("spool", {})
-    if spool.get("lagBytes"):  # which may be what has just been written
-        time.sleep(_LOOK_AGAIN)  # between two looks at the spool
-        spool = request(settings, "/healthz")["spool"]
-    lag = spool.get("lagBytes", 0), spool.get("unendedBytes", 0)
-    odd = request(settings, "/api/v2/events/odd?limit=1000")["items"]
-    stuck = request(settings, "/api/v2/stuck")["items"] if spool.get("stuckFiles") else ()
-    ask = open_source(settings, is_local=False)
-    return _intake(settings.program, lag, stuck, list(every(ask, "refused", {}))), len(odd)
+def _of_server(settings: Settings) -> tuple[list[FindingInfo], int]:
+    """Return the findings about a server's intake, and the number of events with warnings."""
+    spool = _spool(settings)
+    if spool["lagBytes"]:  # which may have just been written
+        time.sleep(_RETRY_SECONDS)  # between two polls of the spool
+        spool = _spool(settings)
+    lag = spool["lagBytes"], spool["unendedBytes"]
+    warnings = request(settings, "/api/v2/events/odd?limit=1000")["items"]
+    stuck = request(settings, "/api/v2/stuck")["items"] if spool["stuckFiles"] else []
+    rejected: list[RejectedLine] = list(every(open_source(settings, is_local=False), "refused", {}))
+    sources = [line["source"] for line in rejected]
+    return _intake(settings.program, lag, stuck, sources), len(warnings)
 
 
-def _of_log(settings: Settings) -> tuple[list[dict[str, Any]], int]:
+def _spool(settings: Settings) -> SpoolHealth:
+    health: Healthz = request(settings, "/healthz")
+    if "spool" not in health:
+        return {"lagBytes": 0, "unendedBytes": 0, "stuckFiles": 0}
+    return health["spool"]
+
+
+def _of_log(settings: Settings) -> tuple[list[FindingInfo], int]:
     from throughline.collect import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
 
     log = EventLog(settings.database, must_exist=True)
     try:
-        lag, stuck = (0, 0), list[dict[str, Any]]()
+        lag = 0, 0
+        stuck: list[StuckFile] = []
         if settings.spool is not None and settings.spool.is_dir():
             lag = SpoolTail(Live(log), settings.spool).lag()
-            stuck = [file._asdict() for file in stuck_files(settings.spool)]
-        odd = sum(_is_odd(text) for _, text in log.latest(None, _NEWEST))
-        refused = [{"source": refusal.source} for refusal in log.rejected_lines()]
-        return _intake(settings.program, lag, stuck, refused), odd
+            files = stuck_files(settings.spool)
+            stuck = [{"file": file.file, "reason": file.reason} for file in files]
+        warnings = sum(_has_warnings(text) for _, text in log.latest(None, _NEWEST))
+        sources = [line.source for line in log.rejected_lines()]
+        return _intake(settings.program, lag, stuck, sources), warnings
     finally:
         log.close()
 
 
-def _is_odd(text: str) -> bool:
+def _has_warnings(text: str) -> bool:
     from throughline.errors import EventError
     from throughline.spec import event_warnings, load
 
@@ -107,29 +139,27 @@ def _is_odd(text: str) -> bool:
 
 
 def _intake(
-    program: str,
-    lag: tuple[int, int],
-    stuck: Sequence[dict[str, Any]],
-    refused: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
+    program: str, lag: tuple[int, int], stuck: Sequence[StuckFile], rejected: Sequence[str]
+) -> list[FindingInfo]:
+    """Return the findings about a spool: `lag` in bytes, `rejected` the places of lines."""
     advice = "correct or remove the file; the other files of the folder are read"
-    found = [_finding("stuck file", file["file"], file["reason"], advice) for file in stuck]
+    findings = [_finding("stuck file", file["file"], file["reason"], advice) for file in stuck]
     behind, unended = lag
     if unended:
         seen = f"the last line of a file has no end yet: {counted(unended, 'byte')}"
-        advice = "its producer is still writing it, or was killed: end or remove the line by hand"
-        found.append(_finding("spool", "the spool folder", seen, advice))
+        advice = "its producer is still writing it or was killed: end or remove the line by hand"
+        findings.append(_finding("spool", "the spool folder", seen, advice))
     if behind > unended:
-        advice = f"see that `{program} serve --spool` runs and may read the files; its log says why"
-        seen = f"{counted(behind - unended, 'byte')} not taken in"
-        found.append(_finding("spool", "the spool folder", seen, advice))
-    if refused:
-        files = sorted({_PLACE.sub("", line["source"]) for line in refused})
-        seen = f"{counted(len(refused), 'line')} could not be placed, of {', '.join(files[:3])}"
-        advice = "GET /api/v2/refused tells of each why; correct whoever wrote it"
-        found.append(_finding("refused", "the spool folder", seen, advice))
-    return found
+        advice = f"check that `{program} serve --spool` runs and can read the files; see its log"
+        seen = f"{counted(behind - unended, 'byte')} not ingested"
+        findings.append(_finding("spool", "the spool folder", seen, advice))
+    if rejected:
+        files = sorted({_PLACE.sub("", place) for place in rejected})
+        seen = f"{counted(len(rejected), 'line')} rejected, from {', '.join(files[:3])}"
+        advice = "GET /api/v2/refused lists the reasons; correct the producer"
+        findings.append(_finding("rejected", "the spool folder", seen, advice))
+    return findings
 
 
-def _finding(kind: str, about: str, seen: str, advice: str = "") -> dict[str, Any]:
+def _finding(kind: str, about: str, seen: str, advice: str = "") -> FindingInfo:
     return {"kind": kind, "about": about, "seen": seen, "advice": advice}

@@ -1,4 +1,4 @@
-"""How each answer of /api/v2, and of `check`, is shown to people."""
+"""Functions that print the answers of /api/v2 and of `check` as text, by query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRINTERS: dict[str, Callable[[Any], None]] = {
     "provenance": report.print_provenance,
     "runs": render.print_runs,
     "runtree": render.print_runtree,
-    "search": render.print_found,
+    "search": render.print_search,
     "tags": report.print_tags,
     "timeline": changes.print_timeline,
     "tree": render.print_tree,

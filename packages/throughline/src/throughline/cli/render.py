@@ -1,13 +1,13 @@
-"""Answers as text for people, colour only on a terminal, or as JSON for programs."""
+"""Print answers as text, in colour on a terminal, or as JSON."""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rich.console import Console
 from rich.text import Text
@@ -15,6 +15,36 @@ from rich.text import Text
 from throughline.printable import escaped, json_of
 from throughline.terminal import SafeConsole, SafeFormatter
 from throughline.words import duration_of
+
+if TYPE_CHECKING:
+    from throughline.graph.models import (
+        AffectedNode,
+        ColumnNode,
+        ColumnsAnswer,
+        ImpactAnswer,
+        Name,
+        Page,
+        PathAnswer,
+        RunInfo,
+        RunSummary,
+        RunTree,
+        SearchAnswer,
+        TagInfo,
+        TreeAnswer,
+        TreeNode,
+    )
+
+    Node = TypeVar("Node", TreeNode, ColumnNode, RunTree)
+    Leaf = TypeVar("Leaf", TreeNode, ColumnNode)
+    LeafIn = TypeVar("LeafIn", TreeNode, ColumnNode, contravariant=True)
+
+    class Describe(Protocol[LeafIn]):
+        """Return the text of a node, on request with less detail."""
+
+        def __call__(
+            self, node: LeafIn, /, name: str, *, is_short: bool = False, has_times: bool = True
+        ) -> Text: ...
+
 
 STYLES = {
     "COMPLETED": "green",
@@ -24,184 +54,148 @@ STYLES = {
     "RUNNING": "yellow",
 }
 MARKS = {"+": "green", "-": "red", "~": "yellow"}
-_ENDS = {
-    "up": "Nothing before it was recorded.",
-    "down": "Nothing after it was recorded.",
+_NO_NODES = {
+    "up": "No upstream lineage reported.",
+    "down": "No downstream lineage reported.",
 }
 _NO_COLUMNS = {
     "up": "No column lineage reported. `tree` shows upstream datasets and jobs.",
     "down": "No downstream columns reported. `tree --down` shows downstream datasets and jobs.",
 }
-_NO_COLUMN_BELOW = (
+_NO_COLUMN_IMPACT = (
     "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
     " dataset."
 )
-_OTHER_DEPENDENTS = {
-    "indirect": "Filtered, joined, grouped or sorted by it, or computed from such rows",
-    "untold": "Possibly affected (no column lineage reported)",
-}
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_LEAST = 10  # characters of a name; fewer say nothing
+_SHORTEST_NAME = 10  # characters
 
 
-def print_json(answer: Any) -> None:
-    """An answer as JSON."""
+def print_json(answer: object) -> None:
+    """Print an answer as JSON."""
     sys.stdout.write(json_of(answer, indent=2) + "\n")
 
 
 def print_line(text: str, *, is_error: bool = False) -> None:
-    """One plain line."""
+    """Print text without style, to stderr if `is_error`."""
     stream = sys.stderr if is_error else sys.stdout
     stream.write(escaped(text, keep="\n\t") + "\n")
     stream.flush()
 
 
 def log_to_stderr() -> None:
-    """Have log lines begin with time and level, also those of a start, a stop and a recovery."""
+    """Log to stderr with time and level, from the level INFO on."""
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler])
     logging.getLogger("throughline").setLevel(logging.INFO)
 
 
-def print_columns(answer: dict[str, Any]) -> None:
-    """A tree of columns."""
-    print_tree(answer, _NO_COLUMNS)
-    top = answer[answer["direction"]]
-    if top["children"] and not any(c["children"] or c["hasMore"] for c in top["children"]):
-        new_console().print(Text(_NO_COLUMNS[answer["direction"]], style="dim"))
-
-
-def print_tree(answer: dict[str, Any], nothing: Mapping[str, str] = _ENDS) -> None:
-    """A tree with branches; both directions one after the other.
-
-    `nothing` says by direction what it means when there are none.
-    """
+def print_columns(answer: ColumnsAnswer) -> None:
+    """Print a tree of columns."""
     console = new_console()
-    for direction in ("up", "down"):
-        if direction not in answer:
+    nothing = _NO_COLUMNS[answer["direction"]]
+    root = answer["up"] if answer["direction"] == "up" else answer["down"]
+    _print_tree(console, root, _column_node, nothing)
+    fields = root["children"]
+    if fields and not any(field["children"] or field["hasMore"] for field in fields):
+        console.print(Text(nothing, style="dim"))
+
+
+def print_tree(answer: TreeAnswer) -> None:
+    """Print a tree; if it has both directions, one after the other."""
+    console = new_console()
+    for direction, root in (("up", answer.get("up")), ("down", answer.get("down"))):
+        if root is None:
             continue
         if answer["direction"] == "both":
             console.print(Text(f"{direction}:", style="bold"))
-        if not (answer[direction]["children"] or answer[direction]["hasMore"]):
-            console.print(_line(console, "", answer[direction]))
-            console.print(Text(nothing[direction], style="dim"))
-            continue
-        open_ = [(answer[direction], "", "")]
-        while open_:
-            leaf, lead, below = open_.pop()
-            console.print(_line(console, lead, leaf))
-            open_ += _branches(leaf["children"], below)
+        _print_tree(console, root, _tree_node, _NO_NODES[direction])
 
 
-def print_runs(answer: dict[str, Any]) -> None:
-    """One run a line, in columns; what can be long comes last, an error on a line of its own."""
+def print_runs(answer: Page[RunInfo]) -> None:
+    """Print one run per line, in columns, and its error on a line of its own."""
+    print_run_list(answer["items"])
+    if not answer["items"]:
+        print_line("No matching runs.")
+
+
+def print_run_list(runs: Sequence[RunInfo]) -> None:
+    """Print one run per line; long values come last."""
     console = new_console()
-    runs = answer["items"]
     times = [times_of(run) for run in runs]
-    started = max((len(start) for start, _ in times), default=0)
-    took = max((len(lasted) for _, lasted in times), default=0)
-    for run, (start, lasted) in zip(runs, times, strict=True):
+    start_width = max((len(start) for start, _ in times), default=0)
+    duration_width = max((len(duration) for _, duration in times), default=0)
+    for run, (start, duration) in zip(runs, times, strict=True):
         line = Text.assemble(
-            start.rjust(started),
+            start.rjust(start_width),
             (f"  {run['state']:9}", STYLES.get(run["state"], "")),
-            f"  {lasted:>{took}}",
+            f"  {duration:>{duration_width}}",
             (f"  {run['runId']}", "dim"),
             (f"  {run['job']['name']}", "bold"),
-            _given(run),
+            _parameters(run),
         )
         console.print(line)
         if error := _error(run):
-            console.print(Text.assemble(" " * (started + 2), error))
-    if not runs:
-        console.print("No such run was recorded.")
+            console.print(Text.assemble(" " * (start_width + 2), error))
 
 
-def print_runtree(answer: dict[str, Any]) -> None:
-    """A run a line, below the one that started it."""
+def print_runtree(answer: RunTree) -> None:
+    """Print one run per line, below its parent."""
     console = new_console()
-    open_ = [(answer, "", "")]
-    while open_:
-        run, lead, below = open_.pop()
-        line = Text.assemble((lead, "dim"), (run["job"]["name"], "bold"))
-        _append_run(line, run)
-        line.append(f"  {run['runId']}", "dim").append_text(_given(run))
+    for run, lead, below in _walk(answer):
+        line = Text.assemble((lead, "dim"), (run["job"]["name"], "bold"), run_text(run))
+        line.append(f"  {run['runId']}", "dim").append_text(_parameters(run))
         console.print(line.append("  …" if run["hasMore"] else "", "dim"))
-        children = run["children"]
         if error := _error(run):
-            branch = "│  " if children else "   "
+            branch = "│  " if run["children"] else "   "
             console.print(Text.assemble((below + branch, "dim"), error))
-        open_ += _branches(children, below)
 
 
-def _branches(children: list[Any], below: str) -> list[tuple[Any, str, str]]:
-    """Children with what stands before them and before what is below them, the last first."""
-    marks = [("├─ ", "│  ")] * (len(children) - 1) + [("└─ ", "   ")]
-    pairs = zip(children, marks, strict=True) if children else ()
-    return [(child, below + branch, below + rest) for child, (branch, rest) in pairs][::-1]
-
-
-def _given(run: dict[str, Any]) -> Text:
-    """What the orchestrator calls a run, and its parameters that are not empty."""
-    text = Text(f"  {run['ownId']}" if run["ownId"] else "", "dim")
-    for name, value in run["parameters"].items():
-        if value not in (None, "", [], {}):
-            text.append(f"  {name}=", "dim").append(str(value))
-    return text
-
-
-def _error(run: dict[str, Any]) -> Text | None:
-    """The first line of its error that says something."""
-    lines = [line.strip() for line in (run["error"] or "").splitlines() if line.strip()]
-    return Text(lines[0], "red") if lines else None
-
-
-def print_impact(answer: dict[str, Any]) -> None:
-    """A node or column a line, behind how many steps away it is."""
+def print_impact(answer: ImpactAnswer) -> None:
+    """Print one affected node or column per line, after its distance."""
     console = new_console()
     if answer["affected"]:
-        console.print(Text("steps  what, its newest run, its owners", "dim"))
+        console.print(Text("steps  node, latest run, owners", "dim"))
     _print_affected(console, answer["affected"])
     if not answer["affected"]:
-        console.print(_NO_COLUMN_BELOW if "field" in answer else _ENDS["down"])
-    for part, title in _OTHER_DEPENDENTS.items():
-        if others := answer.get(part):
+        console.print(_NO_COLUMN_IMPACT if "field" in answer else _NO_NODES["down"])
+    for title, nodes in (
+        (
+            "Filtered, joined, grouped or sorted by it, or computed from such rows",
+            answer.get("indirect"),
+        ),
+        ("Possibly affected (no column lineage reported)", answer.get("untold")),
+    ):
+        if nodes:
             console.print()
             console.print(Text(f"{title}:", "bold"))
-            _print_affected(console, others)
+            _print_affected(console, nodes)
 
 
-def _print_affected(console: Console, affected: list[dict[str, Any]]) -> None:
-    for each in affected:
-        leaf = _leaf({**each, "latestRun": each.get("run"), "isRepeated": False, "hasMore": False})
-        owned = f"  owned by {', '.join(each['owners'])}" if each["owners"] else ""
-        console.print(Text.assemble((f"{each['distance']:>5}  ", "dim"), leaf, (owned, "yellow")))
-
-
-def print_found(answer: dict[str, Any]) -> None:
-    """A node a line, and what of it was found."""
+def print_search(answer: SearchAnswer) -> None:
+    """Print one matching node per line, and what matched unless it is the name."""
     console = new_console()
-    found = answer["items"]
-    if any(each["isFuzzy"] for each in found):
-        console.print(Text("Nothing has that in it; this comes near:", style="dim"))
-    for each in found:
-        line = Text(each["name"], "bold" if each["type"] == "job" else "cyan")
-        line.append(f"  ({each['namespace']})", "dim")
-        if each["matched"] != "name":
-            line.append(f"  {each['matched']} {each['text']}", "yellow")
+    hits = answer["items"]
+    if any(hit["isFuzzy"] for hit in hits):
+        console.print(Text("No exact match. Similar:", style="dim"))
+    for hit in hits:
+        line = Text(hit["name"], "bold" if hit["type"] == "job" else "cyan")
+        line.append(f"  ({hit['namespace']})", "dim")
+        if hit["matched"] != "name":
+            line.append(f"  {hit['matched']} {hit['text']}", "yellow")
         console.print(line)
-    if not found:
-        console.print("Nothing was found.")
+    if not hits:
+        console.print("No matches.")
 
 
-def print_path(answer: dict[str, Any]) -> None:
-    """A node a line, in the direction of the data."""
+def print_path(answer: PathAnswer) -> None:
+    """Print one node per line, in the direction of the data."""
     console = new_console()
-    for nth, node in enumerate(answer["path"]):
-        style = "bold" if node["type"] == "job" else "cyan"
-        arrow = "→ " if nth else "  "
-        namespace = f"  ({node['namespace']})" if node["type"] == "dataset" else ""
-        console.print(Text.assemble((arrow, "dim"), (node["name"], style), (namespace, "dim")))
+    for index, node in enumerate(answer["path"]):
+        arrow = "→ " if index else "  "
+        is_job = node["type"] == "job"
+        text = Text(node["name"], "bold") if is_job else dataset_text(node["name"], node)
+        console.print(Text.assemble((arrow, "dim"), text))
 
 
 def new_console() -> Console:
@@ -209,100 +203,162 @@ def new_console() -> Console:
     return SafeConsole(highlight=False, soft_wrap=True)
 
 
-def _line(console: Console, lead: str, leaf: dict[str, Any]) -> Text:
-    """A leaf behind its branches.
+def _print_tree(console: Console, root: Leaf, describe: Describe[Leaf], nothing: str) -> None:
+    """Print a tree, or its root and the message `nothing` if it has no children."""
+    for node, lead, _ in _walk(root):
+        console.print(_fitted(console, lead, node, describe))
+    if not (root["children"] or root["hasMore"]):
+        console.print(Text(nothing, style="dim"))
 
-    On a terminal, what a line is too long for is left out: times of the newer run that is not the
-    edges', the namespace, a part of the name, the other times; the states of a job stay.
+
+def _walk(root: Node) -> Iterator[tuple[Node, str, str]]:
+    """Yield the nodes of a tree from top to bottom, with the guides before and below each."""
+    stack = [(root, "", "")]
+    while stack:
+        node, lead, below = stack.pop()
+        yield node, lead, below
+        mark, rest = "└─ ", "   "
+        for child in reversed(node["children"]):
+            stack.append((child, below + mark, below + rest))
+            mark, rest = "├─ ", "│  "
+
+
+def _fitted(console: Console, lead: str, node: Leaf, describe: Describe[Leaf]) -> Text:
+    """Return the line of a node, shortened to the width of a terminal.
+
+    Leaves out, until it fits: the namespace and the times of a newer run, a part of the name, the
+    times of the run. The states stay.
     """
-
-    def line(**changes: Any) -> Text:
-        return Text.assemble((lead, "dim"), _leaf({**leaf, **changes}))
-
-    whole = line()
-    if not console.file.isatty() or whole.cell_len <= console.width:
-        return whole
-    short: dict[str, Any] = {"namespace": ""}
-    if leaf["type"] == "job" and leaf["latestRun"]:
-        short["latestRun"] = _untimed(leaf["latestRun"])
-    for _ in range(2):
-        room = len(leaf["name"]) - (line(**short).cell_len - console.width)
-        found = line(**short, name=_shortened(leaf["name"], room))
-        if found.cell_len > console.width and leaf.get("run"):
-            short["run"] = _untimed(leaf["run"])
-    found.truncate(console.width, overflow="ellipsis")
-    return found
-
-
-def _untimed(run: dict[str, Any]) -> dict[str, Any]:
-    return {**run, "startedAt": None, "durationMs": None}
+    name = node["name"]
+    line = Text.assemble((lead, "dim"), describe(node, name))
+    if not console.file.isatty() or line.cell_len <= console.width:
+        return line
+    for has_times in (True, False):
+        short = describe(node, name, is_short=True, has_times=has_times)
+        room = len(name) - (len(lead) + short.cell_len - console.width)
+        short = describe(node, _shortened(name, room), is_short=True, has_times=has_times)
+        line = Text.assemble((lead, "dim"), short)
+        if line.cell_len <= console.width:
+            return line
+    line.truncate(console.width, overflow="ellipsis")
+    return line
 
 
 def _shortened(name: str, room: int) -> str:
-    """As much of a name as there is room for: a path's end, of another name start and end."""
-    room = max(room, _LEAST)
+    """Shorten a name to `room` characters: a path to its end, others to their start and end."""
+    room = max(room, _SHORTEST_NAME)
     if len(name) <= room:
         return name
     if "/" in name:
         return f"…{name[len(name) - room + 1 :]}"
-    kept = (room - 1) // 2
-    return f"{name[: room - 1 - kept]}…{name[-kept:]}"
+    end = (room - 1) // 2
+    return f"{name[: room - 1 - end]}…{name[-end:]}"
 
 
-def _leaf(leaf: dict[str, Any]) -> Text:
-    text = Text()
-    if leaf["type"] == "job":
-        text.append(leaf["name"], "bold")
-        run, latest = leaf["run"], leaf["latestRun"]
+def _tree_node(
+    node: TreeNode, /, name: str, *, is_short: bool = False, has_times: bool = True
+) -> Text:
+    if node["type"] == "job":
+        text = Text(name, "bold")
+        run, latest = node["run"], node["latestRun"]
         if run:
-            _append_run(text, run)
-        if run and latest["runId"] != run["runId"]:
-            _append_run(text.append("  then", "dim"), latest)
-    elif leaf["type"] == "column":
-        text.append(f"{leaf['name']}.").append(leaf["field"] or "(all rows)", "cyan")
-        text.append(f"  {leaf['transformation']}" if leaf["transformation"] else "")
-        text.append(f"  by {leaf['job']}" if leaf["job"] else "", "dim")
+            text.append_text(run_text(run, has_times=has_times))
+        if run and latest and latest["runId"] != run["runId"]:
+            text.append("  then", "dim").append_text(run_text(latest, has_times=not is_short))
     else:
-        text.append(leaf["name"], "cyan")
-        text.append(f"  ({leaf['namespace']})" if leaf["namespace"] else "", "dim")
-    text.append_text(_tags(leaf))
-    text.append("  (see above)" if leaf["isRepeated"] else "", "dim")
-    return text.append("  …" if leaf["hasMore"] else "", "dim")
+        text = dataset_text(name, None if is_short else node)
+    return text.append_text(_tree_marks(node))
 
 
-def _tags(leaf: dict[str, Any]) -> Text:
-    """Its tags, each once; of a column also where one came from."""
-    found = []
-    for tag in leaf.get("tags", ()):
-        label = f"  #{tag['key']}"
-        label += f"={tag['value']}" if tag["value"] not in ("", "true") else ""
-        origin = tag["from"]
-        came = [origin["name"], *([origin["field"]] if origin["field"] else ())]
-        if leaf["type"] == "column" and came != [leaf["name"], leaf["field"]]:
-            label += f" from {'.'.join(came)}"
-        found.append(label)
-    return Text("".join(dict.fromkeys(found)), "yellow")
+def _column_node(
+    node: ColumnNode, /, name: str, *, is_short: bool = False, has_times: bool = True
+) -> Text:
+    is_column = node["type"] == "column"
+    text = _column_text(name, node) if is_column else dataset_text(name, None if is_short else node)
+    return text.append_text(_tags_text(node)).append_text(_tree_marks(node))
 
 
-def _append_run(text: Text, run: dict[str, Any]) -> None:
-    text.append(f"  {run['state']}", STYLES.get(run["state"], ""))
-    text.append("".join(f"  {each}" for each in times_of(run) if each))
+def _tree_marks(node: TreeNode | ColumnNode) -> Text:
+    marks = "  (see above)" if node["isRepeated"] else ""
+    return Text(marks + ("  …" if node["hasMore"] else ""), "dim")
 
 
-def times_of(run: dict[str, Any]) -> tuple[str, str]:
-    """When a run started and how long it took; empty where that is not known."""
-    took = run["durationMs"]
+def _print_affected(console: Console, nodes: Sequence[AffectedNode]) -> None:
+    for node in nodes:
+        if node["type"] == "column":
+            text = _column_text(node["name"], node)
+        elif node["type"] == "dataset":
+            text = dataset_text(node["name"], node)
+        else:
+            text = Text(node["name"], "bold")
+            text.append_text(run_text(node["run"]) if node["run"] else Text())
+        text.append_text(_tags_text(node))
+        text.append(f"  owned by {', '.join(node['owners'])}" if node["owners"] else "", "yellow")
+        console.print(Text.assemble((f"{node['distance']:>5}  ", "dim"), text))
+
+
+def dataset_text(name: str, dataset: Name | None) -> Text:
+    """Return the name of a dataset, with its namespace if `dataset` is given."""
+    text = Text(name, "cyan")
+    return text.append(f"  ({dataset['namespace']})" if dataset else "", "dim")
+
+
+def _column_text(name: str, node: ColumnNode | AffectedNode) -> Text:
+    text = Text.assemble(f"{name}.", (node["field"] or "(all rows)", "cyan"))
+    text.append(f"  {node['transformation']}" if node["transformation"] else "")
+    return text.append(f"  by {node['job']}" if node["job"] else "", "dim")
+
+
+def _tags_text(node: ColumnNode | AffectedNode) -> Text:
+    """Return the distinct tags of a node, those of a column with the column they come from."""
+    return Text("".join(dict.fromkeys(_tag_label(tag, node) for tag in node["tags"])), "yellow")
+
+
+def _tag_label(tag: TagInfo, node: ColumnNode | AffectedNode) -> str:
+    value = f"={tag['value']}" if tag["value"] not in ("", "true") else ""
+    origin = tag["from"]
+    is_own = (origin["name"], origin["field"]) == (node["name"], node["field"])
+    if node["type"] != "column" or is_own:
+        return f"  #{tag['key']}{value}"
+    path = ".".join(filter(None, (origin["name"], origin["field"])))
+    return f"  #{tag['key']}{value} from {path}"
+
+
+def run_text(run: RunSummary, *, has_times: bool = True) -> Text:
+    """Return the state, start and duration of a run."""
+    times = "".join(f"  {time}" for time in times_of(run) if time) if has_times else ""
+    return Text.assemble((f"  {run['state']}", STYLES.get(run["state"], "")), times)
+
+
+def _parameters(run: RunInfo) -> Text:
+    """Return the orchestrator's id of a run and its parameters that are not empty."""
+    text = Text(f"  {run['ownId']}" if run["ownId"] else "", "dim")
+    for name, value in run["parameters"].items():
+        if value not in (None, "", [], {}):
+            text.append(f"  {name}=", "dim").append(str(value))
+    return text
+
+
+def _error(run: RunInfo) -> Text | None:
+    """Return the first line of the error of a run that is not blank."""
+    lines = [line.strip() for line in (run["error"] or "").splitlines() if line.strip()]
+    return Text(lines[0], "red") if lines else None
+
+
+def times_of(run: RunSummary) -> tuple[str, str]:
+    """Return the start and the duration of a run; empty if unknown."""
     started = moment_of(run["startedAt"]) if run["startedAt"] else ""
-    return started, "" if took is None else duration_of(took)
+    duration = run["durationMs"]
+    return started, "" if duration is None else duration_of(duration)
 
 
 def localized(text: str) -> str:
-    """A text with the times in it as those of people."""
-    return _TIME.sub(lambda found: moment_of(found[0]), text)
+    """Replace the UTC times in a text by local ones."""
+    return _TIME.sub(lambda match: moment_of(match[0]), text)
 
 
 def moment_of(text: str) -> str:
-    """The local time; with its date when that is not today's."""
+    """Return the local time of an ISO 8601 text, with the date unless it is today."""
     moment = datetime.fromisoformat(text).astimezone()
     is_today = moment.date() == datetime.now().astimezone().date()
     return f"{moment:%H:%M:%S}" if is_today else f"{moment:%Y-%m-%d %H:%M:%S}"
