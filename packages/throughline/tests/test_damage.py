@@ -109,7 +109,7 @@ def test_commands_work_on_a_damaged_log_before_and_after_repair(
     assert call("runs", *there).returncode == 0
     exported = call("export", "--format", "openlineage", *there)
     assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]
-    assert "row 2 of the log is left out" in exported.stderr
+    assert "row 2 of the log is skipped" in exported.stderr
     assert call("doctor", *there).returncode == 1
     listed = call("repair", *there)
     assert listed.returncode == 1

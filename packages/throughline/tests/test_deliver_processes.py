@@ -47,7 +47,7 @@ def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
     sink.answer = lambda body, _nth: 400 if body["run"]["runId"] == "7" else 201
     where = ("--database", str(filled))
     once = ("deliver", "--config", _config(tmp_path, sink), "--once", *where)
-    assert call("deliver", "--status", *where).stdout == "Nothing was delivered anywhere yet.\n"
+    assert call("deliver", "--status", *where).stdout == "No deliveries yet.\n"
     found = call(*once)
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr == "sink: 399 delivered, 1 dead letter: throughline deliver --status\n"
@@ -56,7 +56,7 @@ def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
     assert shown[1].startswith(f"  event 8: {sink.url}/api/v1/lineage answered 400: ")
     sink.answer = lambda _body, _nth: 201
     retried = call("deliver", "--retry", "sink", *where)
-    assert retried.stdout == "sink: 1 dead letter to be sent again\n"
+    assert retried.stdout == "sink: 1 dead letter queued again\n"
     mended = call(*once)
     assert (mended.returncode, mended.stderr) == (0, "sink: 1 delivered\n")
     (standing,) = orjson.loads(call("deliver", "--status", "--json", *where).stdout)

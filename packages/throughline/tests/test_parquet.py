@@ -59,8 +59,8 @@ def test_parquet_needs_a_folder_and_a_library_and_says_so(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = ("--database", str(tmp_path / "log.db"))
-    assert "need each other" in call("export", "--format", "parquet", *log).stderr
-    assert "need each other" in call("export", "--output", str(tmp_path), *log).stderr
+    assert "requires --output" in call("export", "--format", "parquet", *log).stderr
+    assert "requires --output" in call("export", "--output", str(tmp_path), *log).stderr
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     found = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
     assert (found.returncode, "extra `parquet`" in found.stderr) == (2, True)

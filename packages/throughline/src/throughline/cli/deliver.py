@@ -1,4 +1,4 @@
-"""`throughline deliver`: send the log to its backends, say how they stand, put letters back."""
+"""`throughline deliver`: deliver a log to backends, show their state, retry dead letters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import typer
@@ -21,13 +21,16 @@ from throughline.printable import escaped
 from throughline.projection.live import Live
 from throughline.words import counted
 
+if TYPE_CHECKING:
+    from throughline.deliver.answers import BackendInfo, Retried
+
 log = logging.getLogger(__name__)
 
 _FOLLOW_SECONDS = 1.0
 
 
 def run_deliver(settings: Settings, *, once: bool) -> None:
-    """Deliver until SIGTERM or SIGINT, or once all that is there; exit code 1: not all could be."""
+    """Deliver until SIGTERM or SIGINT, or `once` the present events; exit with 1 if some failed."""
     forwarders, live = _open(settings)
     try:
         if once:
@@ -40,32 +43,34 @@ def run_deliver(settings: Settings, *, once: bool) -> None:
         live.log.close()
 
 
-def print_standings(settings: Settings, *, is_local: bool, as_json: bool) -> None:
-    """How each backend stands."""
-    answer = _local(settings) if is_local else request(settings, "/api/v2/deliver")
+def print_status(settings: Settings, *, is_local: bool, as_json: bool) -> None:
+    """Print the state of each backend."""
+    answer = _status(settings, is_local=is_local)
     if as_json:
         print_json(answer)
         return
-    for each in answer:
-        print_line(escaped(_standing(each)))  # also line ends, which backends may send
-        for letter in each["newestDeadLetters"]:
+    for backend in answer:
+        print_line(escaped(_backend_line(backend)))  # also line ends, which backends may send
+        for letter in backend["newestDeadLetters"]:
             print_line(escaped(f"  event {letter['seq']}: {letter['reason']}"))
     if not answer:
-        print_line("Nothing was delivered anywhere yet.")
+        print_line("No deliveries yet.")
 
 
 def retry(settings: Settings, name: str, *, is_local: bool) -> None:
-    """Put the dead letters of a backend back."""
+    """Have the dead letters of a backend delivered again."""
+    answer: Retried
     if is_local:
-        answer = _local(settings, name)
+        with closing(EventLog(settings.database, must_exist=True)) as event_log:
+            answer = retry_answer(event_log, name)
     else:
         answer = request(settings, f"/api/v2/deliver/{quote(name, safe='')}/retry", b"")
-    print_line(f"{name}: {counted(answer['retried'], 'dead letter')} to be sent again")
+    print_line(f"{name}: {counted(answer['retried'], 'dead letter')} queued again")
 
 
 def _open(settings: Settings) -> tuple[list[Forwarder], Live]:
     if settings.deliver is None:
-        raise ConfigError("no backends: name their file with --config or THROUGHLINE_DELIVER")
+        raise ConfigError("no backends configured: pass --config FILE or set THROUGHLINE_DELIVER")
     backends = read_backends(settings.deliver)
     live = Live(EventLog(settings.database, must_exist=True), settings.lost_after)
     return [Forwarder(name, backend, live) for name, backend in backends.items()], live
@@ -80,11 +85,11 @@ def _deliver_once(forwarders: list[Forwarder], program: str) -> None:
         except UnavailableError as error:
             failed = True
             print_line(escaped(f"{name}: {error}"), is_error=True)
-        told = f"{name}: {forwarder.delivered} delivered"
-        if refused := forwarder.rejected:
+        message = f"{name}: {forwarder.delivered} delivered"
+        if rejected := forwarder.rejected:
             failed = True
-            told += f", {counted(refused, 'dead letter')}: {program} deliver --status"
-        print_line(told, is_error=True)  # stdout is a backend's, of the type console
+            message += f", {counted(rejected, 'dead letter')}: {program} deliver --status"
+        print_line(message, is_error=True)  # backends of the type console write to stdout
     if failed:
         raise typer.Exit(1)
 
@@ -96,24 +101,23 @@ def _deliver_on(forwarders: list[Forwarder], live: Live) -> None:
     log_to_stderr()
     for forwarder in forwarders:
         forwarder.start()
-    names = ", ".join(each.name for each in forwarders)
+    names = ", ".join(forwarder.name for forwarder in forwarders)
     log.info("delivering %s to %s", live.log.shown_url, names)
     while not stopping.wait(_FOLLOW_SECONDS):
         live.follow()
     log.info("stopped")
 
 
-def _local(settings: Settings, retried: str | None = None) -> Any:
+def _status(settings: Settings, *, is_local: bool) -> list[BackendInfo]:
+    if not is_local:
+        backends: list[BackendInfo] = request(settings, "/api/v2/deliver")
+        return backends
     with closing(EventLog(settings.database, must_exist=True)) as event_log:
-        return (
-            delivery_status_answer(event_log)
-            if retried is None
-            else retry_answer(event_log, retried)
-        )
+        return delivery_status_answer(event_log)
 
 
-def _standing(each: dict[str, Any]) -> str:
-    parts = [each["backend"], f"lag {each['lag']}", f"dead letters {each['deadLetters']}"]
-    if each["isFailing"]:
-        parts.append(f"failing since {moment_of(each['errorAt'])}: {each['error']}")
+def _backend_line(backend: BackendInfo) -> str:
+    parts = [backend["backend"], f"lag {backend['lag']}", f"dead letters {backend['deadLetters']}"]
+    if backend["isFailing"] and backend["errorAt"]:
+        parts.append(f"failing since {moment_of(backend['errorAt'])}: {backend['error']}")
     return "  ".join(parts)

@@ -1,18 +1,23 @@
-"""The graph as text that other programs draw: Mermaid (in Markdown) and Graphviz."""
+"""Export the graph as a Mermaid or a Graphviz diagram."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from throughline.printable import escaped
 
-Edges = Iterable[dict[str, Any]]  # of /api/v2/edges, of kind data or direct
+if TYPE_CHECKING:
+    from throughline.graph.models import DataEdgeRow, Name, NodePairRow
+
+_SHAPES = {"job": "box", "dataset": "cylinder"}
+_Node = tuple[str, str, str]
+"""Type, namespace and name."""
 
 
-def mermaid(edges: Edges) -> str:
-    """A flowchart from left to right; jobs are boxes, datasets cylinders."""
-    nodes, arrows = _numbered(edges)
+def mermaid(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
+    """Return a Mermaid flowchart; jobs are boxes, datasets cylinders."""
+    nodes, arrows = _numbered(edges, pairs)
     lines = ["flowchart LR"]
     for (kind, _, name), number in nodes.items():
         label = escaped(name).replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;")
@@ -20,9 +25,9 @@ def mermaid(edges: Edges) -> str:
     return "\n".join([*lines, *(f"  n{start} --> n{end}" for start, end in arrows)]) + "\n"
 
 
-def graphviz(edges: Edges) -> str:
-    """The same in the language of `dot`."""
-    nodes, arrows = _numbered(edges)
+def graphviz(edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]) -> str:
+    """Return a Graphviz graph; jobs are boxes, datasets cylinders."""
+    nodes, arrows = _numbered(edges, pairs)
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for (kind, _, name), number in nodes.items():
         label = escaped(name).replace("\\", "\\\\").replace('"', '\\"')
@@ -30,23 +35,20 @@ def graphviz(edges: Edges) -> str:
     return "\n".join([*lines, *(f"  n{start} -> n{end};" for start, end in arrows), "}"]) + "\n"
 
 
-_SHAPES = {"job": "box", "dataset": "cylinder"}
-_Node = tuple[str, str, str]
-
-
-def _numbered(edges: Edges) -> tuple[dict[_Node, int], list[tuple[int, int]]]:
-    """The nodes (kind, namespace, name) with a number each, and the edges along the data."""
+def _numbered(
+    edges: Iterable[DataEdgeRow], pairs: Iterable[NodePairRow]
+) -> tuple[dict[_Node, int], list[tuple[int, int]]]:
+    """Number the nodes; return them, and the edges in the direction of the data."""
     nodes: dict[_Node, int] = {}
 
-    def number(kind: str, node: dict[str, Any]) -> int:
+    def number(kind: str, node: Name) -> int:
         return nodes.setdefault((kind, node["namespace"], node["name"]), len(nodes))
 
-    arrows = []
+    arrows: list[tuple[int, int]] = []
     for edge in edges:
-        if "upstream" in edge:
-            ends = (number(each["type"], each) for each in (edge["upstream"], edge["downstream"]))
-            arrows.append((next(ends), next(ends)))
-            continue
         job, dataset = number("job", edge["job"]), number("dataset", edge["dataset"])
         arrows.append((dataset, job) if edge["direction"] == "reads" else (job, dataset))
+    for pair in pairs:
+        start, end = pair["upstream"], pair["downstream"]
+        arrows.append((number(start["type"], start), number(end["type"], end)))
     return nodes, arrows

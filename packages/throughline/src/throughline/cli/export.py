@@ -1,4 +1,4 @@
-"""`throughline export`: all that is known, as JSON, as a diagram, or as the events themselves."""
+"""`throughline export`: write the graph or the events as JSON, diagram or tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from throughline.cli.diagram import graphviz, mermaid
 from throughline.cli.source import every, open_source, request
@@ -15,11 +15,14 @@ from throughline.errors import ConfigError
 from throughline.printable import json_of
 from throughline.words import counted
 
-_PAGE = 500
+if TYPE_CHECKING:
+    from throughline.graph.models import Json
+
+_PAGE = 500  # events
 
 
 class Format(StrEnum):
-    """What is written."""
+    """Formats of an export."""
 
     JSON = "json"
     MERMAID = "mermaid"
@@ -31,20 +34,20 @@ class Format(StrEnum):
 def run_export(
     settings: Settings, form: Format, level: str, folder: Path | None, *, is_local: bool
 ) -> None:
-    """Write it to stdout: JSON of everything, the graph at a level, or an event a line.
+    """Write to stdout: JSON of everything, a diagram at a level, or one event per line.
 
-    Parquet is written as tables in a folder.
+    Parquet tables are written to a folder.
     """
     if (form is Format.PARQUET) != (folder is not None):
         raise ConfigError(
-            "--format parquet and --output FOLDER need each other; others go to stdout"
+            "--format parquet requires --output FOLDER; other formats are written to stdout"
         )
     if folder is not None:
         from throughline.cli.parquet import write_parquet
         from throughline.cli.render import print_line
 
-        ask = open_source(settings, is_local=is_local)
-        rows = write_parquet(folder, ask, lambda: events_of(settings, is_local=is_local))
+        source = open_source(settings, is_local=is_local)
+        rows = write_parquet(folder, source, lambda: events_of(settings, is_local=is_local))
         for table, count in rows.items():
             print_line(f"{folder / table}.parquet  {counted(count, 'row')}")
         return
@@ -52,24 +55,24 @@ def run_export(
         for event in events_of(settings, is_local=is_local):
             sys.stdout.write(json_of(event, separators=(",", ":")) + "\n")
         return
-    ask = open_source(settings, is_local=is_local)
+    source = open_source(settings, is_local=is_local)
     if form is Format.JSON:
         from throughline.cli.render import print_json
 
-        print_json(ask("export", {}))
+        print_json(source("export", {}))
         return
     draw = mermaid if form is Format.MERMAID else graphviz
-    kinds = ("data", "direct")
-    edges = (each for kind in kinds for each in every(ask, "edges", {"level": level, "kind": kind}))
-    sys.stdout.write(draw(edges))
+    edges = every(source, "edges", {"level": level, "kind": "data"})
+    pairs = every(source, "edges", {"level": level, "kind": "direct"})
+    sys.stdout.write(draw(edges, pairs))
 
 
-def events_of(settings: Settings, *, is_local: bool) -> Iterator[Any]:
-    """The decoded events of a log by their arrival, or of a server by their times."""
+def events_of(settings: Settings, *, is_local: bool) -> Iterator[Json]:
+    """Yield the events of a log in order of arrival, or of a server in order of event time."""
     return _from_log(settings) if is_local else _from_server(settings)
 
 
-def _from_log(settings: Settings) -> Iterator[Any]:
+def _from_log(settings: Settings) -> Iterator[Json]:
     from throughline.cli.render import print_line
     from throughline.errors import EventError
     from throughline.log import EventLog
@@ -81,12 +84,12 @@ def _from_log(settings: Settings) -> Iterator[Any]:
             try:
                 yield load(body)
             except EventError as error:
-                print_line(f"row {seq} of the log is left out: {error}", is_error=True)
+                print_line(f"row {seq} of the log is skipped: {error}", is_error=True)
     finally:
         log.close()
 
 
-def _from_server(settings: Settings) -> Iterator[Any]:
+def _from_server(settings: Settings) -> Iterator[Json]:
     offset = 0
     while True:
         query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"

@@ -408,16 +408,16 @@ def deliver(
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
-    from throughline.cli import deliver as room
+    from throughline.cli import deliver as delivery
 
     where = {"url": url, "database": database, "api_key": api_key, "deliver": config}
     settings, is_local = resolve(where), database is not None
     if retry is not None:
-        room.retry(settings, retry, is_local=is_local)
+        delivery.retry(settings, retry, is_local=is_local)
     elif status:
-        room.print_standings(settings, is_local=is_local, as_json=as_json)
+        delivery.print_status(settings, is_local=is_local, as_json=as_json)
     else:
-        room.run_deliver(settings, once=once)
+        delivery.run_deliver(settings, once=once)
 
 
 @app.command(rich_help_panel=OPERATE)

@@ -1,24 +1,31 @@
-"""What is known as tables for Spark, DuckDB or pandas: a Parquet file each in a folder."""
+"""Export the graph and the events as Parquet tables for Spark, DuckDB or pandas."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from throughline.cli.source import Source, every
 from throughline.errors import ConfigError
 from throughline.identity import canonical_name
 from throughline.spec import ColumnLineage, DatasetId, parse_columns, parse_entries, parse_time
 
-_ROWS = 5_000  # held at once
-_LEVELS = ("pipeline", "task", "query")
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-# Of each table its columns; a name's end tells the type: see `type_of`.
+    from throughline.graph.models import DataEdgeRow, Json, ListedNode, NodePairRow, RunInfo
+
+_ROWS = 5_000  # in memory at once
+_LEVELS = ("pipeline", "task", "query")
+Row = dict[str, object]
+_Aliases = Mapping[tuple[str, str], tuple[str, str]]
+"""Shown name of a dataset by its other names."""
+
+# The columns of the tables; the suffix of a column is its type: see `type_of`.
 _RUN = ("run_id", "job_namespace", "job_name")
 _DATASET = ("dataset_namespace", "dataset_name")
 COLUMNS = {
@@ -39,33 +46,35 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def write_parquet(folder: Path, ask: Source, events: Callable[[], Iterable[Row]]) -> dict[str, int]:
-    """Write the tables; answers how many rows each has. What was there is replaced.
+def write_parquet(
+    folder: Path, source: Source, events: Callable[[], Iterable[Json]]
+) -> dict[str, int]:
+    """Write the tables, replacing existing ones; return their numbers of rows.
 
-    `nodes`, `edges` and `present_runs` are the graph at every level, and the runs that it is made
-    of; `columns` what each run told of the columns that it wrote.
+    `nodes`, `edges` and `present_runs` are the graph at every level and its effective runs;
+    `columns` is the column lineage that each run reported.
     """
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ConfigError(
-            "--format parquet needs pyarrow: install throughline's extra `parquet`"
+            "--format parquet requires pyarrow: install throughline's extra `parquet`"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
-    known = ask("export", {})
-    shown = {
-        tuple(alias): (each["namespace"], each["name"])
-        for each in known["datasets"]
-        for alias in each["aliases"]
+    projection: Json = source("export", {})
+    aliases = {
+        tuple(alias): (dataset["namespace"], dataset["name"])
+        for dataset in projection["datasets"]
+        for alias in dataset["aliases"]
     }
     tables: dict[str, Iterator[Row]] = {
         "events": map(_event, events()),
-        "runs": map(_run, known["runs"]),
-        "nodes": _nodes(ask),
-        "edges": _edges(ask),
-        "direct_edges": _direct_edges(ask),
-        "present_runs": _present_runs(ask),
-        "columns": (row for event in events() for row in _columns(event, shown)),
+        "runs": map(_run, projection["runs"]),
+        "nodes": _nodes(source),
+        "edges": _edges(source),
+        "direct_edges": _direct_edges(source),
+        "present_runs": _present_runs(source),
+        "columns": (row for event in events() for row in _columns(event, aliases)),
     }
     return {name: _write(folder / f"{name}.parquet", name, rows) for name, rows in tables.items()}
 
@@ -76,26 +85,26 @@ def _write(path: Path, table: str, rows: Iterator[Row]) -> int:
 
     schema = pa.schema([(name, type_of(name)) for name in COLUMNS[table]])
     count = 0
-    aside = path.with_suffix(".new")  # whoever reads the table sees the old or the new one
-    with ParquetWriter(aside, schema, compression="zstd") as writer:
+    new = path.with_suffix(".new")  # replaces the old table at once
+    with ParquetWriter(new, schema, compression="zstd") as writer:
         while part := list(islice(rows, _ROWS)):
             writer.write_table(pa.Table.from_pylist(part, schema))
             count += len(part)
-    aside.replace(path)
+    new.replace(path)
     return count
 
 
-def type_of(column: str) -> Any:
-    """A name that ends with _at is a time, with _ms a number, with _names a list, else a text."""
+def type_of(column: str) -> pa.DataType:
+    """Return the type of a column by its suffix: _at time, _ms integer, _names list, else text."""
     import pyarrow as pa
 
-    kinds = {"at": pa.timestamp("us", tz="UTC"), "ms": pa.int64(), "names": pa.list_(pa.string())}
-    return kinds.get(column.rpartition("_")[2], pa.string())
+    types = {"at": pa.timestamp("us", tz="UTC"), "ms": pa.int64(), "names": pa.list_(pa.string())}
+    return types.get(column.rpartition("_")[2], pa.string())
 
 
-def _event(event: Row) -> Row:
+def _event(event: Json) -> Row:
     return {
-        **_who(event),
+        **_run_columns(event),
         "event_at": _time(event.get("eventTime")),
         "event_type": _text(event.get("eventType")),
         "producer": _text(event.get("producer")),
@@ -103,7 +112,7 @@ def _event(event: Row) -> Row:
     }
 
 
-def _run(run: Row) -> Row:
+def _run(run: Json) -> Row:
     started, ended = _time(run["started"]), _time(run["ended"])
     namespace, name = run["job"]
     return {
@@ -120,23 +129,25 @@ def _run(run: Row) -> Row:
     }
 
 
-def _nodes(ask: Source) -> Iterator[Row]:
+def _nodes(source: Source) -> Iterator[Row]:
     for level in _LEVELS:
-        for node in every(ask, "nodes", {"level": level}):
+        nodes: Iterator[ListedNode] = every(source, "nodes", {"level": level})
+        for node in nodes:
             yield {
                 "level": level,
                 "node_type": node["type"],
                 "namespace": node["namespace"],
                 "name": node["name"],
                 "owner_names": node["owners"],
-                "alias_names": [f"{each['namespace']}:{each['name']}" for each in node["aliases"]],
+                "alias_names": [f"{name['namespace']}:{name['name']}" for name in node["aliases"]],
                 "run_id": node["run"]["runId"] if node["run"] else None,
             }
 
 
-def _present_runs(ask: Source) -> Iterator[Row]:
+def _present_runs(source: Source) -> Iterator[Row]:
     for level in _LEVELS:
-        for run in every(ask, "runs", {"counting": level}):
+        runs: Iterator[RunInfo] = every(source, "runs", {"counting": level})
+        for run in runs:
             yield {
                 "level": level,
                 "run_id": run["runId"],
@@ -149,9 +160,10 @@ def _present_runs(ask: Source) -> Iterator[Row]:
             }
 
 
-def _edges(ask: Source) -> Iterator[Row]:
+def _edges(source: Source) -> Iterator[Row]:
     for level in _LEVELS:
-        for edge in every(ask, "edges", {"level": level, "kind": "data"}):
+        edges: Iterator[DataEdgeRow] = every(source, "edges", {"level": level, "kind": "data"})
+        for edge in edges:
             job, dataset = edge["job"], edge["dataset"]
             yield {
                 "level": level,
@@ -163,42 +175,46 @@ def _edges(ask: Source) -> Iterator[Row]:
             }
 
 
-def _direct_edges(ask: Source) -> Iterator[Row]:
+def _direct_edges(source: Source) -> Iterator[Row]:
     for level in _LEVELS:
-        for edge in every(ask, "edges", {"level": level, "kind": "direct"}):
-            above, below = edge["upstream"], edge["downstream"]
+        edges: Iterator[NodePairRow] = every(source, "edges", {"level": level, "kind": "direct"})
+        for edge in edges:
+            start, end = edge["upstream"], edge["downstream"]
             yield {
                 "level": level,
-                "node_type": above["type"],
-                "namespace": above["namespace"],
-                "name": above["name"],
-                "to_node_type": below["type"],
-                "to_namespace": below["namespace"],
-                "to_name": below["name"],
+                "node_type": start["type"],
+                "namespace": start["namespace"],
+                "name": start["name"],
+                "to_node_type": end["type"],
+                "to_namespace": end["namespace"],
+                "to_name": end["name"],
             }
 
 
-def _columns(event: Row, shown: dict[Any, Any]) -> Iterator[Row]:
-    for output, lineage in _told(event):
+def _columns(event: Json, aliases: _Aliases) -> Iterator[Row]:
+    for output, lineage in _column_lineage(event):
         for link in lineage.links:
-            row = {
-                **_who(event),
-                **_named(output, "dataset", shown),
-                **_named(link._asdict(), "input", shown),
+            row: Row = {
+                **_run_columns(event),
+                **_dataset_columns("dataset", output, aliases),
+                **_dataset_columns("input", link._asdict(), aliases),
                 "column": link.target or None,
                 "input_column": link.field or None,
             }
-            for kind in link.transformations or [None]:
+            for step in link.transformations or [None]:
                 yield row | {
-                    "transformation_type": kind.type if kind else None,
-                    "transformation_subtype": kind.subtype if kind else None,
+                    "transformation_type": step.type if step else None,
+                    "transformation_subtype": step.subtype if step else None,
                 }
 
 
-def _told(event: Row) -> Iterator[tuple[Row, ColumnLineage]]:
-    """The column lineage of each output: of the explicit lineage, or else of its own facet."""
-    stated = _facet(event.get("job"), "lineage")
-    entries = [entry for entry in parse_entries(stated) if entry.columns.links]
+def _column_lineage(event: Json) -> Iterator[tuple[Json, ColumnLineage]]:
+    """Yield the outputs of an event with their column lineage.
+
+    Explicit lineage takes precedence over the facet of the output.
+    """
+    explicit = _facet(event.get("job"), "lineage")
+    entries = [entry for entry in parse_entries(explicit) if entry.columns.links]
     for entry in entries:
         if isinstance(entry.target, DatasetId):
             yield entry.target._asdict(), entry.columns
@@ -208,25 +224,25 @@ def _told(event: Row) -> Iterator[tuple[Row, ColumnLineage]]:
             yield output, parse_columns(_facet(output, "columnLineage"))
 
 
-def _facet(item: Any, name: str) -> Row:
+def _facet(item: object, name: str) -> Json:
     facets = item.get("facets") if isinstance(item, dict) else None
     facet = facets.get(name) if isinstance(facets, dict) else None
     return facet if isinstance(facet, dict) else {}
 
 
-def _named(dataset: Row, prefix: str, shown: dict[Any, Any]) -> Row:
-    """The name under which a dataset is shown, so that the tables can be joined."""
+def _dataset_columns(prefix: str, dataset: Json, aliases: _Aliases) -> Row:
+    """Return the name of a dataset as in the other tables, so that they can be joined."""
     name = canonical_name(str(dataset.get("namespace")), str(dataset.get("name")))
-    namespace, own = shown.get(name, name)
-    return {f"{prefix}_namespace": namespace, f"{prefix}_name": own}
+    namespace, shown_name = aliases.get(name, name)
+    return {f"{prefix}_namespace": namespace, f"{prefix}_name": shown_name}
 
 
-def _objects(value: Any) -> list[Row]:
-    listed = value if isinstance(value, list) else []
-    return [each for each in listed if isinstance(each, dict)]
+def _objects(value: object) -> list[Json]:
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]
 
 
-def _who(event: Row) -> Row:
+def _run_columns(event: Json) -> Row:
     run, job = event.get("run") or {}, event.get("job") or {}
     return {
         "run_id": _text(run.get("runId")),
@@ -235,7 +251,7 @@ def _who(event: Row) -> Row:
     }
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
