@@ -119,13 +119,13 @@ def _own() -> Asked:
     ]
     return {
         "/api/v2/events": [{"run": run_id(3), "limit": 1}, {"run": run_id(3)}],
-        "/api/v2/events/odd": [{"limit": 1}, {}],
+        "/api/v2/events/warnings": [{"limit": 1}, {}],
         "/api/v2/deliver": [{}],
         "/api/v2/keys": [{}],
         "/api/v2/alerts": [{}],
         "/api/v2/aliases": [{}],
         "/api/v2/runtree": [{"run": run_id(1)}],
-        "/api/v2/refused": [{}],
+        "/api/v2/rejected": [{}],
         "/api/v2/stuck": [{"request": _STOPPED}],
         "/healthz": [{"request": _TAILING}, {"request": _BARE}],
         "/api/v2/graph": [

@@ -131,7 +131,7 @@ def test_other_requests_respond_while_every_slot_is_taken(
         assert client.send("GET", "/api/v2/keys")[0] == 200
         assert client.send("GET", "/api/v2/deliver")[0] == 200
         assert client.send("GET", "/api/v2/alerts")[0] == 200
-        assert client.send("GET", "/api/v2/refused")[0] == 200
+        assert client.send("GET", "/api/v2/rejected")[0] == 200
         assert client.send("GET", "/api/v2/stuck")[0] == 200
         stream = http.client.HTTPConnection("127.0.0.1", client.address.port or 0, timeout=20)
         stream.request("GET", "/api/v2/events/stream?after=1")

@@ -42,7 +42,7 @@ def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build:
     answer = client.post("/api/v1/lineage", json=[good, {"eventTime": "x"}, good])
     assert answer.status_code == 422
     body = answer.json()
-    assert (body["taken"], body["repeated"], body["refused"]) == (1, 1, 1)
+    assert (body["stored"], body["duplicates"], body["rejected"]) == (1, 1, 1)
     assert body["errors"][0] | {"expected": ""} == {
         "index": 1,
         "path": "eventTime",

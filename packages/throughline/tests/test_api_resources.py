@@ -180,7 +180,7 @@ def test_refused_lines_are_listed_with_their_reason(
 ) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"eventTime": 1}\n')
     SpoolTail(live, tmp_path).poll()
-    (refused,) = client.get("/api/v2/refused").json()["items"]
+    (refused,) = client.get("/api/v2/rejected").json()["items"]
     assert refused["line"] == '{"eventTime": 1}'
     assert refused["reason"].startswith("eventTime: received 1, expected an ISO 8601 time")
 

@@ -75,11 +75,11 @@ def test_server_responds_despite_a_damaged_row(damaged: EventLog) -> None:
         events = client.get("/api/v1/events/lineage?sortDirection=asc").json()["events"]
         assert [event["run"]["runId"] for event in events] == ["a", "c"]
         assert len(client.get("/api/v2/events?run=a").json()["items"]) == 1
-        odd = client.get("/api/v2/events/odd").json()["items"]
+        odd = client.get("/api/v2/events/warnings").json()["items"]
         assert [event["run"]["runId"] for event in odd] == ["c", "a"]
         (finding,) = client.get("/api/v2/doctor").json()["findings"]
-    assert (finding["kind"], finding["about"]) == ("damaged row", "row 2 of the log")
-    assert "repair --database" in finding["advice"]
+    assert (finding["kind"], finding["subject"]) == ("damaged row", "row 2 of the log")
+    assert "repair --database" in finding["remedy"]
 
 
 class _Sink:

@@ -24,8 +24,8 @@ def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
     state.now = state.stale_before = now
     found: dict[str, list[tuple[str, str]]] = {}
     for finding in doctor(state)["findings"]:
-        assert finding["advice"]
-        found.setdefault(finding["kind"], []).append((finding["about"], finding["seen"]))
+        assert finding["remedy"]
+        found.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
     return found
 
 
@@ -56,7 +56,7 @@ def test_a_task_that_launches_spark_without_a_run_below_it_misses_the_listener(b
     task = build.run("COMPLETE", "1", "dag.submit", "08:01:00", facets=_SUBMIT)
     child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
     other = build.run("COMPLETE", "3", "dag.py", "08:01:00", facets={"airflow": {"task": {}}})
-    ((about, seen),) = _found(build.state(task, other))["no Spark below"]
+    ((about, seen),) = _found(build.state(task, other))["missing Spark run"]
     assert about == "job:demo:dag.submit"
     assert "SparkSubmitOperator" in seen
     assert _found(build.state(task, child)) == {}
@@ -88,10 +88,10 @@ def test_names_that_are_almost_equal_are_named_unless_they_are_joined(
         build.run("COMPLETE", "1", "a", "08:00:00", writes=(one,)),
         build.run("COMPLETE", "2", "b", "09:00:00", reads=(other,)),
     ]
-    found = _found(build.state(*events))["names almost equal"]
+    found = _found(build.state(*events))["similar names"]
     assert len(found) == 1
     ids = {f"dataset:{name.replace('|', ':')}" for name in (one, other)}
-    assert {found[0][0], found[0][1].removeprefix("not joined with ")} == ids
+    assert {found[0][0], found[0][1].removeprefix("may be the same dataset as ")} == ids
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}
@@ -110,7 +110,7 @@ def test_what_is_declared_and_never_read_or_written_is_named(build: Any) -> None
     }  # fmt: skip
     ran = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|x.seen",))
     assert _found(build.state(declared, ran)) == {
-        "declared, never seen": [("job:demo:j", "no run of it read or wrote x.unseen")]
+        "unused declaration": [("job:demo:j", "no run read or wrote x.unseen")]
     }
 
 
@@ -118,10 +118,10 @@ def test_runs_without_an_end_are_lost_only_after_their_silence(build: Any) -> No
     state = build.state(
         build.run("START", "1", "j", "08:00:00"), build.run("START", "2", "j", "09:00:00")
     )
-    assert "lost runs" not in _found(state)
-    ((about, seen),) = _found(state, now=_NIGHT)["lost runs"]
+    assert "stale runs" not in _found(state)
+    ((about, seen),) = _found(state, now=_NIGHT)["stale runs"]
     assert about == "job:demo:j"
-    assert seen.startswith("2 without an end, the newest 2 of 2025-11-21T09:00:00Z")
+    assert seen.startswith("2 without an end event, the newest is 2 of 2025-11-21T09:00:00Z")
 
 
 def test_a_producer_that_fell_silent_against_its_own_rhythm_is_named(build: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_producer_that_fell_silent_against_its_own_rhythm_is_named(build: Any)
     other = build.run("COMPLETE", "9", "a", "23:00:00", kind="AIRFLOW/TASK")
     state = build.state(*hourly, other)
     found = _found(state, now=_NIGHT)
-    assert found["silent producer"] == [("spark", "no event of it since 2025-11-21T03:00:00Z")]
+    assert found["silent producer"] == [("spark", "sent no event since 2025-11-21T03:00:00Z")]
     at_five = to_micros(parse_time("2025-11-21T05:00:00Z"))
     assert "silent producer" not in _found(state, now=at_five)
 
@@ -141,8 +141,11 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
     hourly = [build.run("COMPLETE", str(hour), "j", f"0{hour}:00:00") for hour in range(4)]
     at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
     assert _found(build.state(*hourly), now=at_four) == {}
-    assert _found(build.state(*hourly), now=_NIGHT)["stale job"] == [
-        ("job:demo:j", "no run of it since 2025-11-21T03:00:00Z, and it ran every 1 h 0 min")
+    assert _found(build.state(*hourly), now=_NIGHT)["late job"] == [
+        (
+            "job:demo:j",
+            "no run since 2025-11-21T03:00:00Z, although it usually runs every 1 h 0 min",
+        )
     ]
 
 
@@ -172,13 +175,13 @@ def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
         file.write("{")
     SpoolTail(Live(log), spool).poll()
     text = call(*well).stdout
-    assert "the spool folder  the last line of a file has no end yet: 1 byte" in text
+    assert "the spool folder  the last line of a file is incomplete: 1 byte" in text
     assert "not ingested" not in text
     (spool / "q.jsonl").unlink()
     code, text, _ = astuple(call(*well, "--json"))
     (finding,) = json.loads(text)["findings"]
-    assert (code, finding["kind"]) == (1, "rejected")
-    assert finding["seen"] == f"1 line rejected, from {spool / 'p.jsonl'}"
+    assert (code, finding["kind"]) == (1, "rejected lines")
+    assert finding["message"] == f"1 line rejected, from {spool / 'p.jsonl'}"
     log.close()
 
 
@@ -195,17 +198,17 @@ def test_stuck_file_is_reported_by_health_and_doctor(
     of_log = call("doctor", "--json", "--database", str(database), "--spool", str(spool))
     for answer in (of_server, of_log):
         (finding,) = json.loads(answer.stdout)["findings"]
-        assert (answer.returncode, finding["kind"], finding["about"]) == (
+        assert (answer.returncode, finding["kind"], finding["subject"]) == (
             1,
-            "stuck file",
+            "unreadable file",
             "a.jsonl",
         )
-        assert "it is a FIFO; expected a regular file" in finding["seen"]
+        assert "it is a FIFO; expected a regular file" in finding["message"]
     assert server.stop() == 0
 
 
 def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
     code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
     (finding,) = json.loads(text)["findings"]
-    assert (code, finding["kind"], finding["about"]) == (3, "endpoint", "http://127.0.0.1:9")
-    assert "no server answers" in finding["seen"]
+    assert (code, finding["kind"], finding["subject"]) == (3, "endpoint", "http://127.0.0.1:9")
+    assert "no server answers" in finding["message"]

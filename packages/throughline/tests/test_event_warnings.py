@@ -154,15 +154,15 @@ def mixed(live: Live) -> Live:
 @pytest.mark.each_database
 def test_events_with_warnings_are_listed_newest_first(mixed: Live) -> None:
     with TestClient(make_app(mixed)) as client:
-        page = client.get("/api/v2/events/odd?limit=2").json()
+        page = client.get("/api/v2/events/warnings?limit=2").json()
         found = page["items"]
         while page["next"]:
-            page = client.get(f"/api/v2/events/odd?limit=2&cursor={page['next']}").json()
+            page = client.get(f"/api/v2/events/warnings?limit=2&cursor={page['next']}").json()
             assert len(page["items"]) <= 2
             found += page["items"]
     assert [event["eventTime"][-3:-1] for event in found] == ["08", "06", "04", "02", "00"]
     assert found[0]["job"] == {"namespace": "demo", "name": "job"}
-    assert found[0]["odd"][0] | {"expected": ""} == {
+    assert found[0]["warnings"][0] | {"expected": ""} == {
         "path": "eventType",
         "received": "'done'",
         "expected": "",

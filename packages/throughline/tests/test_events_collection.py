@@ -33,7 +33,7 @@ _HEAD = """# What becomes of real events
 
 Written by `packages/throughline/tests/test_events_collection.py`, which posts every event of a
 collection of files from public repositories to `POST /api/v1/lineage`, one by one. Odd events are
-taken; `/api/v2/events/odd` names what is odd about them. Repeated ones are in several files.
+taken; `/api/v2/events/warnings` lists their warnings. Repeated ones are in several files.
 
 """
 

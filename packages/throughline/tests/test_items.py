@@ -87,7 +87,7 @@ def test_array_is_read_up_to_a_thousand_rejected_items(client: TestClient) -> No
     body = answer.json()
     errors = body.pop("errors")
     assert (answer.status_code, len(errors)) == (422, 100)
-    assert body == {"taken": 0, "repeated": 0, "refused": 1_000, "unread": 2_999_001}
+    assert body == {"stored": 0, "duplicates": 0, "rejected": 1_000, "unread": 2_999_001}
     assert errors[99] == {"index": 99, "path": "$", "received": "0", "expected": "an object"}
 
 

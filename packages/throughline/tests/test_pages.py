@@ -151,7 +151,7 @@ def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
         yield client
 
 
-_ROUTES = ("alerts", "refused", "events/odd", *sorted(_PAGED))
+_ROUTES = ("alerts", "rejected", "events/warnings", *sorted(_PAGED))
 
 
 def _path(route: str) -> str:
@@ -160,7 +160,7 @@ def _path(route: str) -> str:
 
 
 @pytest.mark.each_database
-@pytest.mark.parametrize("route", ["alerts", "refused", "events/odd"])
+@pytest.mark.parametrize("route", ["alerts", "rejected", "events/warnings"])
 def test_what_the_database_keeps_is_listed_by_pages(route: str, client: TestClient) -> None:
     whole = client.get(_path(route)).json()
     page = client.get(f"{_path(route)}limit=1").json()

@@ -176,14 +176,14 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
         return found.returncode, orjson.loads(found.stdout)
 
     code, answer = doctor(*key)
-    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["rejected"])
+    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["rejected lines"])
     assert (len(answer["producers"]), answer["eventsWithWarnings"]) == (1, 1)
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
-    assert "wants an API key" in answer["findings"][0]["seen"]
+    assert "wants an API key" in answer["findings"][0]["message"]
     code, answer = doctor("--api-key", "other")
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
-    assert "does not know this API key" in answer["findings"][0]["seen"]
+    assert "does not know this API key" in answer["findings"][0]["message"]
 
 
 def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(

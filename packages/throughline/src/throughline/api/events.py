@@ -31,9 +31,9 @@ from throughline.spec import (
 
 router = APIRouter(route_class=Queried)
 
-_ODD = ("events/odd",)
+_WARNINGS = ("events/warnings",)
 _LOOKED_AT = 2_000
-_MOST_ODDITIES = 20
+_MOST_WARNINGS = 20
 
 
 @router.get("/api/v1/events/lineage", response_model=marquez.Events)
@@ -86,8 +86,8 @@ def list_events_of_run(
     return answer(paged(bodies, cursor_of(about, after) if is_more else None))
 
 
-@router.get("/api/v2/events/odd", response_model=Page[EventInfo])
-def list_odd(
+@router.get("/api/v2/events/warnings", response_model=Page[EventInfo])
+def list_warnings(
     live: LiveState,
     limit: PageLimit = 100,
     cursor: Cursor = None,
@@ -98,7 +98,7 @@ def list_odd(
     on with `cursor` set to `next` until that is null. Of an event, the first 20 are named.
     """
     found: list[EventInfo] = []
-    last = None if cursor is None else int(place_of(_ODD, cursor, (int,))[0])
+    last = None if cursor is None else int(place_of(_WARNINGS, cursor, (int,))[0])
     events = live.log.latest(last, _LOOKED_AT)
     for seq, text in events:
         if len(found) == limit:
@@ -110,7 +110,7 @@ def list_odd(
             found.append(info)
     else:
         last = last if len(events) == _LOOKED_AT else None
-    return answer(paged(found, None if last is None else cursor_of(_ODD, (last,))))
+    return answer(paged(found, None if last is None else cursor_of(_WARNINGS, (last,))))
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
@@ -133,7 +133,7 @@ def _info(body: Json) -> EventInfo | None:
     """Return an event without facets, with its first warnings; None if it has none."""
     warnings: list[EventWarning] = [
         {"path": warning.path, "received": warning.received, "expected": warning.expected}
-        for warning in islice(event_warnings(body), _MOST_ODDITIES)
+        for warning in islice(event_warnings(body), _MOST_WARNINGS)
     ]
     if not warnings:
         return None
@@ -142,7 +142,7 @@ def _info(body: Json) -> EventInfo | None:
         "eventType": body.get("eventType"),
         "eventTime": body.get("eventTime"),
         "producer": body.get("producer"),
-        "odd": warnings,
+        "warnings": warnings,
     }
     if body.get("run"):
         info["run"] = _names_in(body["run"])

@@ -11,6 +11,8 @@ from throughline.graph.pages import cursor_of, paged, place_of
 
 router = APIRouter()
 
+_REJECTED = ("rejected",)
+
 
 @router.get("/healthz", response_model=Healthz)
 def healthz(request: Request, live: LiveState) -> Response:
@@ -36,13 +38,12 @@ def healthz(request: Request, live: LiveState) -> Response:
     return answer(health)
 
 
-@router.get("/api/v2/refused", response_model=Page[RejectedLine])
-def list_refused(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
+@router.get("/api/v2/rejected", response_model=Page[RejectedLine])
+def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
     """Return the rejected lines of spool files with the reasons, oldest first."""
-    about = ("refused",)
-    after = 0 if cursor is None else int(place_of(about, cursor, (int,))[0])
+    after = 0 if cursor is None else int(place_of(_REJECTED, cursor, (int,))[0])
     lines = live.log.rejected_lines(after, limit + 1)
-    more = cursor_of(about, (lines[limit - 1].id,)) if len(lines) > limit else None
+    more = cursor_of(_REJECTED, (lines[limit - 1].id,)) if len(lines) > limit else None
     rejected: list[RejectedLine] = [
         {"source": line.source, "reason": line.reason, "line": line.line} for line in lines[:limit]
     ]

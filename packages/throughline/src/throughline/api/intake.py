@@ -68,9 +68,9 @@ async def post_lineage(request: Request) -> Response:
     if count is None:
         return Response(status_code=201)
     summary: IntakeSummary = {
-        "taken": receipt.stored,
-        "repeated": receipt.duplicates,
-        "refused": items.rejected,
+        "stored": receipt.stored,
+        "duplicates": receipt.duplicates,
+        "rejected": items.rejected,
         "unread": items.unread,
         "errors": [_error(item) for item in items.listed],
     }

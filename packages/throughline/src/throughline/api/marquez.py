@@ -426,9 +426,9 @@ class IntakeError(Answer):
 class IntakeSummary(Answer):
     """Counts of the events of an array."""
 
-    taken: int
-    repeated: int
-    refused: int
+    stored: int
+    duplicates: int
+    rejected: int
     unread: int
     errors: list[IntakeError]
 

@@ -63,7 +63,7 @@ class EventInfo(Answer):
     run: NotRequired[Json]
     job: NotRequired[Json]
     dataset: NotRequired[Json]
-    odd: list[EventWarning]
+    warnings: list[EventWarning]
 
 
 class NewKeyInfo(Answer):

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import NotRequired
 
     from throughline.api.models import Healthz, RejectedLine, SpoolHealth, StuckFile
-    from throughline.trust.models import DoctorAnswer, FindingInfo
+    from throughline.trust.models import DoctorAnswer, Finding
 
     class Examination(DoctorAnswer):
         """The answer of the server with what only this machine can see."""
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _NEWEST = 1_000  # events that are searched for warnings
 _PLACE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
 _SHOWN = 10  # findings of a kind
+_STYLES = {"error": "red", "warning": "yellow"}
 _RETRY_SECONDS = 1.0  # in which a server should have drained its spool
 
 
@@ -52,7 +53,7 @@ def examine(settings: Settings, *, is_local: bool, as_json: bool) -> int:
             "eventsWithWarnings": warnings,
         }
     except ServerError as error:
-        finding = _finding("endpoint", settings.url, str(error))
+        finding = _finding("error", "endpoint", settings.url, str(error))
         answer = {"target": target, "producers": [], "findings": [finding]}
         code = error.exit_code
     (print_json if as_json else print_doctor)(answer)
@@ -60,7 +61,7 @@ def examine(settings: Settings, *, is_local: bool, as_json: bool) -> int:
 
 
 def print_doctor(answer: Examination) -> None:
-    """Print one producer per line; then the findings by kind, each kind with its advice."""
+    """Print one producer per line; then the findings by kind, each kind with its remedy."""
     console = new_console()
     for producer in answer["producers"]:
         line = Text(producer["name"], "bold")
@@ -69,33 +70,35 @@ def print_doctor(answer: Examination) -> None:
             line.append(f"  last event {moment_of(at)}, {ago} ago", "not bold")
         console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
     if warnings := answer.get("eventsWithWarnings"):
-        console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/odd")
-    kinds: dict[str, list[FindingInfo]] = {}
+        console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/warnings")
+    kinds: dict[str, list[Finding]] = {}
     for finding in answer["findings"]:
         kinds.setdefault(finding["kind"], []).append(finding)
     for kind, findings in kinds.items():
-        console.print(Text(f"{kind}: {len(findings)}", "red"))
+        console.print(Text(f"{kind}: {len(findings)}", _STYLES[findings[0]["severity"]]))
         for finding in findings[:_SHOWN]:
-            seen = localized(finding["seen"])
-            console.print(Text.assemble("  ", (finding["about"], "bold"), f"  {seen}"))
+            message = localized(finding["message"])
+            console.print(Text.assemble("  ", (finding["subject"], "bold"), f"  {message}"))
         if len(findings) > _SHOWN:
             console.print(Text(f"  … and {len(findings) - _SHOWN} more (--json)", "dim"))
-        if findings[0]["advice"]:
-            console.print(Text(f"  → {findings[0]['advice']}", "yellow"))
+        if remedy := findings[0]["remedy"]:
+            console.print(Text(f"  → {remedy}", "yellow"))
     if not kinds:
         console.print("No problems found.", style="green")
 
 
-def _of_server(settings: Settings) -> tuple[list[FindingInfo], int]:
+def _of_server(settings: Settings) -> tuple[list[Finding], int]:
     """Return the findings about a server's intake, and the number of events with warnings."""
     spool = _spool(settings)
     if spool["lagBytes"]:  # which may have just been written
         time.sleep(_RETRY_SECONDS)  # between two polls of the spool
         spool = _spool(settings)
     lag = spool["lagBytes"], spool["unendedBytes"]
-    warnings = request(settings, "/api/v2/events/odd?limit=1000")["items"]
+    warnings = request(settings, "/api/v2/events/warnings?limit=1000")["items"]
     stuck = request(settings, "/api/v2/stuck")["items"] if spool["stuckFiles"] else []
-    rejected: list[RejectedLine] = list(every(open_source(settings, is_local=False), "refused", {}))
+    rejected: list[RejectedLine] = list(
+        every(open_source(settings, is_local=False), "rejected", {})
+    )
     sources = [line["source"] for line in rejected]
     return _intake(settings.program, lag, stuck, sources), len(warnings)
 
@@ -107,7 +110,7 @@ def _spool(settings: Settings) -> SpoolHealth:
     return health["spool"]
 
 
-def _of_log(settings: Settings) -> tuple[list[FindingInfo], int]:
+def _of_log(settings: Settings) -> tuple[list[Finding], int]:
     from throughline.collect import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
@@ -140,26 +143,36 @@ def _has_warnings(text: str) -> bool:
 
 def _intake(
     program: str, lag: tuple[int, int], stuck: Sequence[StuckFile], rejected: Sequence[str]
-) -> list[FindingInfo]:
+) -> list[Finding]:
     """Return the findings about a spool: `lag` in bytes, `rejected` the places of lines."""
-    advice = "correct or remove the file; the other files of the folder are read"
-    findings = [_finding("stuck file", file["file"], file["reason"], advice) for file in stuck]
+    remedy = "correct or remove the file; the other files of the folder are read"
+    findings = [
+        _finding("error", "unreadable file", file["file"], file["reason"], remedy) for file in stuck
+    ]
     behind, unended = lag
     if unended:
-        seen = f"the last line of a file has no end yet: {counted(unended, 'byte')}"
-        advice = "its producer is still writing it or was killed: end or remove the line by hand"
-        findings.append(_finding("spool", "the spool folder", seen, advice))
+        message = f"the last line of a file is incomplete: {counted(unended, 'byte')}"
+        remedy = "its producer is still writing it or was killed: complete or remove the line"
+        findings.append(_finding("warning", "spool", "the spool folder", message, remedy))
     if behind > unended:
-        advice = f"check that `{program} serve --spool` runs and can read the files; see its log"
-        seen = f"{counted(behind - unended, 'byte')} not ingested"
-        findings.append(_finding("spool", "the spool folder", seen, advice))
+        remedy = f"check that `{program} serve --spool` runs and can read the files; see its log"
+        message = f"{counted(behind - unended, 'byte')} not ingested"
+        findings.append(_finding("warning", "spool", "the spool folder", message, remedy))
     if rejected:
         files = sorted({_PLACE.sub("", place) for place in rejected})
-        seen = f"{counted(len(rejected), 'line')} rejected, from {', '.join(files[:3])}"
-        advice = "GET /api/v2/refused lists the reasons; correct the producer"
-        findings.append(_finding("rejected", "the spool folder", seen, advice))
+        message = f"{counted(len(rejected), 'line')} rejected, from {', '.join(files[:3])}"
+        remedy = "GET /api/v2/rejected lists the reasons; correct the producer"
+        findings.append(_finding("error", "rejected lines", "the spool folder", message, remedy))
     return findings
 
 
-def _finding(kind: str, about: str, seen: str, advice: str = "") -> FindingInfo:
-    return {"kind": kind, "about": about, "seen": seen, "advice": advice}
+def _finding(
+    severity: Literal["error", "warning"], kind: str, subject: str, message: str, remedy: str = ""
+) -> Finding:
+    return {
+        "severity": severity,
+        "kind": kind,
+        "subject": subject,
+        "message": message,
+        "remedy": remedy,
+    }

@@ -82,12 +82,13 @@ def _into_log(live: Live) -> Store:
 
 def _into_server(settings: Settings) -> Store:
     def store(lines: Lines) -> tuple[int, int]:
-        taken = repeated = 0
+        stored = duplicates = 0
         for bodies in _portions(entry.body for entry in lines.entries):
             body = "[" + ",".join(bodies) + "]"
             answer = request(settings, "/api/v1/lineage", body.encode())
-            taken, repeated = taken + answer["taken"], repeated + answer["repeated"]
-        return taken, repeated
+            stored += answer["stored"]
+            duplicates += answer["duplicates"]
+        return stored, duplicates
 
     return store
 

@@ -20,7 +20,7 @@ def repair(
 ) -> None:
     """List damaged rows of a log, or move them aside.
 
-    Moved rows become rejected lines, with text and reason: GET /api/v2/refused. Restart a
+    Moved rows become rejected lines, with text and reason: GET /api/v2/rejected. Restart a
     running server afterwards. Exit code 1: rows are damaged, and nothing was changed.
 
     Example: throughline repair --database lineage.db

@@ -12,7 +12,7 @@ class DeadLetterInfo(Answer):
 
     seq: int
     reason: str
-    refusedAt: str | None
+    rejectedAt: str | None
 
 
 class BackendInfo(Answer):
@@ -66,7 +66,7 @@ def _status(status: DeliveryStatus) -> BackendInfo:
             {
                 "seq": letter.seq,
                 "reason": letter.reason,
-                "refusedAt": shown_time(letter.refused_at),
+                "rejectedAt": shown_time(letter.refused_at),
             }
             for letter in status.newest_letters
         ],

@@ -1,4 +1,4 @@
-"""What is wrong with the lineage that arrives, as far as the events tell; each with what to do.
+"""Diagnose the received lineage: list its problems, each with a remedy.
 
 A pure function of the state, whose clock is `state.now`.
 """
@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from throughline import deadline
 from throughline.graph.nodes import Node, node_id
@@ -18,56 +18,39 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.spec import shown_time
 from throughline.trust.freshness import late
-from throughline.trust.models import DoctorAnswer
+from throughline.trust.models import DoctorAnswer, Finding
 from throughline.words import duration_of
 
-# Airflow operators whose work is done by Spark.
-_LAUNCHES_SPARK = re.compile(
+# Airflow operators that only launch Spark.
+_SPARK_OPERATOR = re.compile(
     r"Spark|Livy|EmrAddSteps|EmrServerlessStartJob|Databricks(SubmitRun|RunNow)|DataprocSubmitJob"
 )
 _PORT = re.compile(r":\d+$")
 _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
-_LATE = 3  # times its longest pause so far
-
-
-class Finding(NamedTuple):
-    """A problem of the received lineage: its kind, its node or producer, and what to do."""
-
-    kind: str
-    about: str
-    seen: str
-    advice: str
+_SILENT = 3  # times the longest pause of a producer so far
 
 
 def doctor(state: State) -> DoctorAnswer:
     """Return the producers with their last events, and the problems of the received lineage."""
-    heard = _by_producer(state)
+    times_by_producer = _times_by_producer(state)
     findings = [finding for check in _CHECKS for finding in check(state)]
-    findings += _silent(state, heard)
+    findings += _silent_producers(state, times_by_producer)
     return {
         "producers": [
-            {"name": name, "lastEventAt": shown_time(max(times)), "runs": len(times)}
-            for name, times in sorted(heard.items())
+            {"name": name, "lastEventAt": shown_time(times[-1]), "runs": len(times)}
+            for name, times in sorted(times_by_producer.items())
         ],
-        "findings": [
-            {
-                "kind": finding.kind,
-                "about": finding.about,
-                "seen": finding.seen,
-                "advice": finding.advice,
-            }
-            for finding in findings
-        ],
+        "findings": findings,
     }
 
 
-def _by_producer(state: State) -> dict[str, list[int]]:
-    """When each run of a producer was last heard of, ascending."""
-    heard: defaultdict[str, list[int]] = defaultdict(list)
+def _times_by_producer(state: State) -> dict[str, list[int]]:
+    """Return the ascending times of the last events of the runs, by producer."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for run in deadline.watched(state.runs.values()):
         if run.last is not None:
-            heard[_producer(state, run)].append(run.last)
-    return {name: sorted(times) for name, times in heard.items()}
+            found[_producer(state, run)].append(run.last)
+    return {name: sorted(times) for name, times in found.items()}
 
 
 def _producer(state: State, run: Run) -> str:
@@ -76,20 +59,22 @@ def _producer(state: State, run: Run) -> str:
     return str(kind or engine or f"unnamed, of namespace {run.key.job.namespace}").lower()
 
 
-def _silent(state: State, heard: dict[str, list[int]]) -> Iterator[Finding]:
-    newest = max((times[-1] for times in heard.values()), default=0)
-    for name, times in sorted(heard.items()):
+def _silent_producers(state: State, times_by_producer: dict[str, list[int]]) -> Iterator[Finding]:
+    newest = max((times[-1] for times in times_by_producer.values()), default=0)
+    for name, times in sorted(times_by_producer.items()):
         pauses = [after - before for before, after in pairwise(times)]
-        patience = _LATE * max(pauses, default=0)
-        is_patient = times[-1] + patience < min(state.stale_before, newest)
-        if len(times) > 1 and is_patient:
+        silent_at = times[-1] + _SILENT * max(pauses, default=0)
+        if len(times) > 1 and silent_at < min(state.stale_before, newest):
             yield Finding(
-                "silent producer", name, f"no event of it since {shown_time(times[-1])}",
-                "see whether it still runs, and whether its transport still points here",
-            )  # fmt: skip
+                severity="warning",
+                kind="silent producer",
+                subject=name,
+                message=f"sent no event since {shown_time(times[-1])}",
+                remedy="check that it still runs and that its transport points to this server",
+            )
 
 
-def _without_spark(state: State) -> Iterator[Finding]:
+def _missing_spark_runs(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
         runs = [state.runs[key] for key in job.runs if state.runs[key].end is not None]
         newest = max(runs, key=lambda run: (run.end, run.key), default=None)
@@ -97,19 +82,21 @@ def _without_spark(state: State) -> Iterator[Finding]:
             continue
         task = newest.facets.get("airflow").get("task")
         operator = str(task.get("operator_class")) if isinstance(task, dict) else ""
-        if _LAUNCHES_SPARK.search(operator) and not descendants_of(state, newest):
+        if _SPARK_OPERATOR.search(operator) and not descendants_of(state, newest):
             yield Finding(
-                "no Spark below", node_id(Node.of_job(ref)),
-                f"its newest run is of {operator}, and no run of Spark says that it is below it",
-                "give Spark the jar openlineage-spark, the setting spark.extraListeners="
-                "io.openlineage.spark.agent.OpenLineageSparkListener and a transport to here; "
-                "and Airflow AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO=True",
-            )  # fmt: skip
+                severity="warning",
+                kind="missing Spark run",
+                subject=node_id(Node.of_job(ref)),
+                message=f"its newest run uses {operator}, but no Spark run names it as its parent",
+                remedy="add the jar openlineage-spark, the setting spark.extraListeners="
+                "io.openlineage.spark.agent.OpenLineageSparkListener and a transport to this server"
+                " to Spark, and AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO=True to Airflow",
+            )
 
 
-def _without_parent(state: State) -> Iterator[Finding]:
-    """Parents that never spoke, a line for each job that is such a parent."""
-    silent: defaultdict[str, set[str]] = defaultdict(set)
+def _silent_parents(state: State) -> Iterator[Finding]:
+    """Find jobs that are named as parents but sent no events."""
+    children: defaultdict[str, set[str]] = defaultdict(set)
     for run in state.runs.values():
         parent = parent_of(state, run) if run.has_events else None
         if (
@@ -117,45 +104,49 @@ def _without_parent(state: State) -> Iterator[Finding]:
             and not parent.has_events
             and state.jobs[parent.key.job].first is None
         ):
-            silent[node_id(Node.of_job(parent.key.job))].add(run.key.job.name)
-    for about, names in sorted(silent.items()):
+            children[node_id(Node.of_job(parent.key.job))].add(run.key.job.name)
+    for subject, names in sorted(children.items()):
         yield Finding(
-            "silent parent", about,
-            f"{len(names)} jobs name it as their parent ({_some(names)}), and it sent no event",
-            "have it send its events here too: of Airflow the package"
-            " apache-airflow-providers-openlineage, with AIRFLOW__OPENLINEAGE__TRANSPORT set",
-        )  # fmt: skip
+            severity="warning",
+            kind="silent parent",
+            subject=subject,
+            message=f"sent no event, but is the parent of {len(names)} jobs ({_some(names)})",
+            remedy="make it send its events to this server too; Airflow needs the package"
+            " apache-airflow-providers-openlineage and AIRFLOW__OPENLINEAGE__TRANSPORT",
+        )
 
 
-def _not_joined(state: State) -> Iterator[Finding]:
-    """Datasets that could be one: spelled alike, or one with the other's name behind a prefix."""
-    alike: defaultdict[tuple[str, str], set[DatasetName]] = defaultdict(set)
+def _similar_names(state: State) -> Iterator[Finding]:
+    """Find datasets whose names are equal but for spelling or a prefix."""
+    by_spelling: defaultdict[tuple[str, str], set[DatasetName]] = defaultdict(set)
     for primary in set(state.identity):
         for name in state.identity.names(primary):
-            alike[_spelled(name)].add(primary)
-    groups = {tuple(sorted(group)) for group in alike.values()}
-    for (namespace, text), found in list(alike.items()):
-        for at, mark in enumerate(text):
-            shorter = alike.get((namespace, text[at + 1 :])) if mark in "./" else None
-            if shorter:
-                groups.add(tuple(sorted(shorter | found)))
-    for group in sorted(groups):
-        if len(group) > 1:
-            ids = [node_id(Node.of_dataset(each)) for each in group]
+            by_spelling[_spelling(name)].add(primary)
+    groups = {tuple(sorted(group)) for group in by_spelling.values()}
+    for (namespace, text), group in list(by_spelling.items()):
+        for index, character in enumerate(text):
+            if character in "./" and (shorter := by_spelling.get((namespace, text[index + 1 :]))):
+                groups.add(tuple(sorted(shorter | group)))
+    for names in sorted(groups):
+        if len(names) > 1:
+            ids = [node_id(Node.of_dataset(name)) for name in names]
             yield Finding(
-                "names almost equal", ids[0], f"not joined with {_some(ids[1:])}",
-                "if they are one, have their producers name them alike or with a symlink, or join"
-                " them by hand: throughline alias A B",
-            )  # fmt: skip
+                severity="warning",
+                kind="similar names",
+                subject=ids[0],
+                message=f"may be the same dataset as {_some(ids[1:])}",
+                remedy="if so, make their producers use one name or a symlink, or merge them:"
+                " throughline alias A B",
+            )
 
 
-def _spelled(name: DatasetName) -> tuple[str, str]:
-    """A name without case, scheme, port and outer slashes."""
+def _spelling(name: DatasetName) -> tuple[str, str]:
+    """Return a name in lower case, without scheme, port and outer slashes."""
     namespace = _PORT.sub("", _SCHEME.sub("", name.namespace.lower().rstrip("/")))
     return namespace, name.name.lower().strip("/")
 
 
-def _never_seen(state: State) -> Iterator[Finding]:
+def _unused_declarations(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
         if job.declared is None:
             continue
@@ -163,47 +154,57 @@ def _never_seen(state: State) -> Iterator[Finding]:
         used = {
             state.identity.primary(name) for run in runs for name in (*run.inputs, *run.outputs)
         }
-        named = {state.identity.primary(n) for n in job.declared.inputs | job.declared.outputs}
-        if unused := sorted(named - used):
+        declared = {
+            state.identity.primary(name) for name in job.declared.inputs | job.declared.outputs
+        }
+        if unused := sorted(declared - used):
             yield Finding(
-                "declared, never seen", node_id(Node.of_job(ref)),
-                f"no run of it read or wrote {_some([name.name for name in unused])}",
-                "correct the declaration, or have the job's runs send what they read and write",
-            )  # fmt: skip
+                severity="warning",
+                kind="unused declaration",
+                subject=node_id(Node.of_job(ref)),
+                message=f"no run read or wrote {_some([name.name for name in unused])}",
+                remedy="correct the declaration, or make the runs report their inputs and outputs",
+            )
 
 
-def _lost(state: State) -> Iterator[Finding]:
+def _stale_runs(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
-        runs = (state.runs[key] for key in job.runs if state.runs[key].end is None)
-        lost = [run for run in runs if run.has_events and is_lost(state, run)]
-        if lost:
-            newest = max(lost, key=lambda run: (start_of(run) or 0, run.key))
+        open_runs = (state.runs[key] for key in job.runs if state.runs[key].end is None)
+        stale = [run for run in open_runs if run.has_events and is_lost(state, run)]
+        if stale:
+            newest = max(stale, key=lambda run: (start_of(run) or 0, run.key))
             yield Finding(
-                "lost runs", node_id(Node.of_job(ref)),
-                f"{len(lost)} without an end, the newest {newest.key.run_id}"
+                severity="error",
+                kind="stale runs",
+                subject=node_id(Node.of_job(ref)),
+                message=f"{len(stale)} without an end event, the newest is {newest.key.run_id}"
                 f" of {shown_time(start_of(newest))}",
-                "see whether the process was killed; an end event that comes late makes it right",
-            )  # fmt: skip
+                remedy="check whether the process was killed; a late end event corrects the state",
+            )
 
 
-def _stale(state: State) -> Iterator[Finding]:
-    for each in late(state, sorted(state.jobs)):
-        node = Node("job", each["job"]["namespace"], each["job"]["name"])
+def _late_jobs(state: State) -> Iterator[Finding]:
+    for job in late(state, sorted(state.jobs)):
         yield Finding(
-            "stale job", node_id(node),
-            f"no run of it since {each['lastStartedAt']}, and it ran every"
-            f" {duration_of(each['everySeconds'] * 1_000)}",
-            "see whether its schedule is on, and whether what starts it works",
-        )  # fmt: skip
+            severity="warning",
+            kind="late job",
+            subject=node_id(Node("job", job["job"]["namespace"], job["job"]["name"])),
+            message=f"no run since {job['lastStartedAt']}, although it usually runs every"
+            f" {duration_of(job['everySeconds'] * 1_000)}",
+            remedy="check that its schedule is on and that its scheduler works",
+        )
 
 
-def _damaged(state: State) -> Iterator[Finding]:
+def _damaged_rows(state: State) -> Iterator[Finding]:
     for seq, reason in sorted(state.unreadable.items()):
         yield Finding(
-            "damaged row", f"row {seq} of the log", reason,
-            "`throughline repair --database` lists such rows; with --yes it moves them to the"
-            " rejected lines",
-        )  # fmt: skip
+            severity="error",
+            kind="damaged row",
+            subject=f"row {seq} of the log",
+            message=reason,
+            remedy="`throughline repair --database` lists such rows; with --yes it moves them to"
+            " the rejected lines",
+        )
 
 
 def _some(names: Any) -> str:
@@ -212,11 +213,11 @@ def _some(names: Any) -> str:
 
 
 _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
-    _without_spark,
-    _without_parent,
-    _not_joined,
-    _never_seen,
-    _lost,
-    _stale,
-    _damaged,
+    _missing_spark_runs,
+    _silent_parents,
+    _similar_names,
+    _unused_declarations,
+    _stale_runs,
+    _late_jobs,
+    _damaged_rows,
 )

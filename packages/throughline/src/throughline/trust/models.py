@@ -189,18 +189,20 @@ class Producer(Answer):
     runs: int
 
 
-class FindingInfo(Answer):
+class Finding(Answer):
     """A problem of the received lineage."""
 
+    severity: Literal["error", "warning"]
+    """`error` if lineage was lost or is wrong, `warning` if it may be."""
     kind: str
-    about: str
-    """Id of the node, or name of the producer."""
-    seen: str
-    advice: str
+    subject: str
+    """Id of the node, name of the producer, or place of the problem."""
+    message: str
+    remedy: str
 
 
 class DoctorAnswer(Answer):
     """The producers and the problems of the received lineage."""
 
     producers: list[Producer]
-    findings: list[FindingInfo]
+    findings: list[Finding]
