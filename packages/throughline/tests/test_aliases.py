@@ -60,7 +60,7 @@ def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = Fals
 
 
 @pytest.mark.each_database
-def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
+def test_alias_joins_names_until_removed(shop: Live) -> None:
     with shop.reading() as state:
         before = _shown(state)
     _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
@@ -76,7 +76,7 @@ def test_two_names_are_one_dataset_until_it_is_taken_back(shop: Live) -> None:
 
 
 @pytest.mark.each_database
-def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
+def test_alias_applies_from_its_event_and_arrival_time(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "09:00:00")
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
     for time, joined in (("08:59:59", 0), ("09:00:00", 1), ("09:59:59", 1), ("10:00:00", 0)):
@@ -86,7 +86,7 @@ def test_an_alias_counts_from_when_it_was_said_and_known(shop: Live) -> None:
         assert not state.aliases
 
 
-def test_what_symlinks_join_stays_joined_when_an_alias_goes(shop: Live, build: Any) -> None:
+def test_removed_alias_keeps_symlinks(shop: Live, build: Any) -> None:
     link = ("s3a://lake", "orders", "LOCATION")
     _say(shop, "orders", "shop.orders", "09:00:00")
     shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive|orders", symlinks=[link])]))
@@ -98,7 +98,7 @@ def test_what_symlinks_join_stays_joined_when_an_alias_goes(shop: Live, build: A
         assert state.identity.names(DatasetName(*_A)) == [_A]
 
 
-def test_a_later_word_counts_even_if_the_clock_went_back(shop: Live) -> None:
+def test_latest_alias_event_applies_despite_clock_change(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "10:00:00")
     _say(shop, "orders", "shop.orders", "09:00:00", is_removed=True)
     with shop.reading() as state:
@@ -114,7 +114,7 @@ _SAID = st.tuples(
 
 @settings(max_examples=80, deadline=None)
 @given(said=st.lists(_SAID, max_size=8), seed=st.integers(0, 99))
-def test_any_order_of_aliases_and_events_gives_the_same_projection(
+def test_order_of_aliases_does_not_change_the_projection(
     build: Any, said: list[Any], seed: int
 ) -> None:
     link = ("hive", "orders", "TABLE")
@@ -133,7 +133,7 @@ def test_any_order_of_aliases_and_events_gives_the_same_projection(
     assert orjson.dumps(export(project(again)), default=list) == expected
 
 
-def test_the_api_joins_lists_and_takes_back(shop: Live) -> None:
+def test_api_adds_lists_and_removes_aliases(shop: Live) -> None:
     with TestClient(make_app(shop)) as client:
         pair = {"one": "orders", "other": "shop.orders"}
         answer = client.post("/api/v2/aliases", json=pair)
@@ -156,7 +156,7 @@ def test_the_api_joins_lists_and_takes_back(shop: Live) -> None:
 
 @pytest.mark.each_database
 @pytest.mark.parametrize("is_local", [True, False])
-def test_the_command_line_joins_lists_and_takes_back(
+def test_cli_adds_lists_and_removes_aliases(
     is_local: bool,
     call: Any,
     shop: Live,
@@ -176,14 +176,14 @@ def test_the_command_line_joins_lists_and_takes_back(
     assert call("alias", "one", *where).returncode == 2
 
 
-def test_a_projection_made_anew_has_the_aliases_too(call: Any, shop: Live, database: str) -> None:
+def test_rebuilt_projection_has_aliases(call: Any, shop: Live, database: str) -> None:
     _say(shop, "orders", "shop.orders", "09:00:00")
     found = call("rebuild", "--database", database)
     assert (found.returncode, found.stdout.endswith(", equal\n")) == (0, True)
 
 
 @pytest.mark.each_database
-def test_aliases_are_in_the_log_and_no_events(log: EventLog) -> None:
+def test_aliases_are_stored_but_are_not_events(log: EventLog) -> None:
     log.append([make_alias(_A, _B, _at("08:00:00"), is_removed=False)])
     assert (list(log.read()), log.latest(None, 5), log.newest(5, 0, ascending=True)) == (
         [],

@@ -138,7 +138,7 @@ def _take(live: Live, build: Any, *events: Json) -> None:
     "scenario",
     ["04-fail-abort-other", "11-late-and-repeated-events", "12-refused-and-not-found"],
 )
-def test_the_stand_in_answers_as_marquez_was_recorded_to(
+def test_stand_in_responds_like_the_recorded_marquez(
     scenario: str, shared: Path, build: Any
 ) -> None:
     folder, server = shared / "marquez-answers" / scenario, MarquezServer()
@@ -184,7 +184,7 @@ def test_stand_in_has_the_jobs_and_runs_that_marquez_was_recorded_to_have(
         assert len(runs) == list(server.jobs.values()).count((namespace, name))
 
 
-def test_marquez_invents_no_job_and_no_run_for_the_pipeline() -> None:
+def test_marquez_creates_no_placeholder_for_the_pipeline() -> None:
     """Events without the full name of the parent make it invent some."""
     direct, delivered = MarquezServer(), MarquezServer()
     for server, bodies in ((direct, pipeline()), (delivered, sent(MARQUEZ, pipeline()))):
@@ -201,7 +201,7 @@ def test_marquez_invents_no_job_and_no_run_for_the_pipeline() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
-def test_marquez_finds_a_silent_parent_and_a_late_one(
+def test_marquez_finds_parents_without_and_with_late_events(
     order: tuple[int, ...], live: Live, build: Any
 ) -> None:
     events = [
@@ -225,7 +225,7 @@ def test_marquez_finds_a_silent_parent_and_a_late_one(
 
 @pytest.mark.parametrize("order", ["in order", "start last", "running last", "backwards"])
 @pytest.mark.parametrize("is_late", [False, True])
-def test_marquez_shows_a_run_as_it_was_in_whatever_order_its_events_came(
+def test_marquez_run_does_not_depend_on_order(
     live: Live, build: Any, order: str, is_late: bool
 ) -> None:
     start, running, end = (
@@ -251,7 +251,7 @@ def test_marquez_shows_a_run_as_it_was_in_whatever_order_its_events_came(
     assert run == {"state": "FAILED", "startedAt": started, "endedAt": ended}
 
 
-def test_marquez_takes_what_it_would_refuse_as_it_came(live: Live, build: Any) -> None:
+def test_events_that_marquez_rejects_are_rewritten(live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "not a uuid", "f.j", "08:00:00", reads=("x|in",))
     del event["eventType"]
     event["inputs"][0]["facets"] = {"schema": {"fields": [{"name": "a", "type": None}]}}
@@ -265,9 +265,7 @@ def test_marquez_takes_what_it_would_refuse_as_it_came(live: Live, build: Any) -
 @pytest.mark.parametrize(
     "trouble", [401, 429, 500, 503, "cut", "closed", (429, {"Retry-After": "0"})]
 )
-def test_what_a_server_has_no_time_for_comes_again_whole_and_in_order(
-    live: Live, build: Any, trouble: Answer
-) -> None:
+def test_busy_server_gets_complete_events_in_order(live: Live, build: Any, trouble: Answer) -> None:
     server, answers = MarquezServer(), [trouble, 201, trouble]
 
     def answer(body: Json, nth: int) -> Answer:
@@ -282,9 +280,7 @@ def test_what_a_server_has_no_time_for_comes_again_whole_and_in_order(
     assert len(server.runs) == 3
 
 
-def test_openmetadata_has_the_edges_of_a_run_that_told_them_bit_by_bit(
-    live: Live, build: Any
-) -> None:
+def test_openmetadata_has_edges_of_incremental_runs(live: Live, build: Any) -> None:
     arn = "arn:aws:glue:eu-west-1:123456789012"
     server = OpenMetadataServer("shop.raw", "shop.mart")
     reads = build.run("START", "r", "f.j", "08:00:00", reads=(f"{arn}|table/shop/raw",))
@@ -304,7 +300,7 @@ def test_openmetadata_has_the_edges_of_a_run_that_told_them_bit_by_bit(
     assert server.columns == {("key", "id")}
 
 
-def test_openmetadata_says_which_tables_it_does_not_have(live: Live, build: Any) -> None:
+def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     server = OpenMetadataServer("shop.raw")
     event = build.run(
         "COMPLETE",
@@ -326,9 +322,7 @@ def test_openmetadata_says_which_tables_it_does_not_have(live: Live, build: Any)
     assert server.edges == {("shop.raw", "shop.x")}
 
 
-def test_a_server_that_hangs_is_waited_for_no_longer_than_said(
-    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hanging_server_times_out(live: Live, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.05)
     with _marquez(live, lambda _body, _nth: "slow") as forwarder:
         _take(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))

@@ -32,12 +32,12 @@ def _event(build: Any, run: str) -> str:
         "%s",
     ],
 )
-def test_an_event_is_found_wherever_it_stands_in_a_line(line: str, build: Any) -> None:
+def test_event_is_found_anywhere_in_a_line(line: str, build: Any) -> None:
     event = _event(build, "r")
     assert [json.loads(each) for each in events_in((line % event).encode())] == [json.loads(event)]
 
 
-def test_an_event_is_found_in_the_text_that_a_json_line_keeps(build: Any) -> None:
+def test_event_is_found_within_a_json_line(build: Any) -> None:
     event = _event(build, "r")
     airflow = {"timestamp": "2025-11-21T08:00:00Z", "level": "info", "event": event}
     docker = {"log": json.dumps(airflow) + "\n", "stream": "stderr"}
@@ -46,7 +46,7 @@ def test_an_event_is_found_in_the_text_that_a_json_line_keeps(build: Any) -> Non
         assert [json.loads(each) for each in found] == [json.loads(event)]
 
 
-def test_two_events_of_one_line_are_both_found_and_other_lines_are_nothing(build: Any) -> None:
+def test_two_events_of_one_line_are_found(build: Any) -> None:
     line = f"a {_event(build, '1')} b {_event(build, '2')}".encode()
     assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1", "2"]
     for other in (b"", b"INFO {x} nothing {", b'{"level": "info", "event": "started"}'):
@@ -55,12 +55,12 @@ def test_two_events_of_one_line_are_both_found_and_other_lines_are_nothing(build
     assert list(events_in(torn)) == [torn]
 
 
-def test_a_line_full_of_braces_costs_no_more_than_its_length(build: Any) -> None:
+def test_line_of_braces_takes_linear_time(build: Any) -> None:
     line = b"eventTime " + b"{" * 5_000 + _event(build, "1").encode()
     assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1"]
 
 
-def test_a_folder_of_logs_is_taken_and_what_is_torn_is_named(
+def test_folder_of_logs_is_read_and_torn_events_are_reported(
     call: Any, tmp_path: Path, build: Any
 ) -> None:
     folder = tmp_path / "logs"
@@ -81,7 +81,7 @@ def test_a_folder_of_logs_is_taken_and_what_is_torn_is_named(
     assert codes == [1, 0, 1]
 
 
-def test_files_zipped_with_gzip_are_read_and_a_torn_one_is_named(
+def test_gzip_files_are_read_and_damaged_ones_are_named(
     call: Any, tmp_path: Path, build: Any
 ) -> None:
     zipped = gzip.compress(_event(build, "1").encode() + b"\n" + _event(build, "2").encode())
@@ -96,7 +96,7 @@ def test_files_zipped_with_gzip_are_read_and_a_torn_one_is_named(
     assert "d.json.gz: incomplete or damaged gzip file" in torn.stderr
 
 
-def test_what_the_real_console_transport_logs_is_taken(call: Any, tmp_path: Path) -> None:
+def test_log_of_the_console_transport_is_read(call: Any, tmp_path: Path) -> None:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(

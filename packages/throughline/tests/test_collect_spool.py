@@ -41,7 +41,7 @@ def _runs(live: Live) -> set[str]:
         return set(state.runs_by_id)
 
 
-def test_every_file_below_the_folder_is_taken(live: Live, spool: Path, build: Any) -> None:
+def test_every_file_of_the_folder_is_read(live: Live, spool: Path, build: Any) -> None:
     _append(spool / "a.jsonl", _line(build, "a1") + b"\n" + _line(build, "a2"))
     _append(spool / "deep/er/b.jsonl", _line(build, "b"))
     _append(spool / "c.txt", _line(build, "c"))
@@ -51,7 +51,7 @@ def test_every_file_below_the_folder_is_taken(live: Live, spool: Path, build: An
     assert tail.poll() == 0
 
 
-def test_a_partial_last_line_waits_for_its_end(live: Live, spool: Path, build: Any) -> None:
+def test_partial_last_line_waits_for_its_end(live: Live, spool: Path, build: Any) -> None:
     tail, line = SpoolTail(live, spool), _line(build, "whole")
     _append(spool / "a.jsonl", _line(build, "first") + line[:40])
     tail.poll()
@@ -63,9 +63,7 @@ def test_a_partial_last_line_waits_for_its_end(live: Live, spool: Path, build: A
     assert live.log.rejected_lines() == []
 
 
-def test_reading_goes_on_where_it_stopped_in_a_new_process(
-    live: Live, spool: Path, build: Any
-) -> None:
+def test_new_process_continues_at_the_offset(live: Live, spool: Path, build: Any) -> None:
     _append(spool / "a.jsonl", _line(build, "one"))
     first = SpoolTail(live, spool).poll()
     _append(spool / "a.jsonl", _line(build, "two"))
@@ -75,9 +73,7 @@ def test_reading_goes_on_where_it_stopped_in_a_new_process(
     assert first == second == len(_line(build, "one"))
 
 
-def test_a_line_that_cannot_be_placed_is_kept_aside_and_blocks_nothing(
-    live: Live, spool: Path, build: Any
-) -> None:
+def test_rejected_line_is_stored_and_blocks_nothing(live: Live, spool: Path, build: Any) -> None:
     bad = b'{"eventTime": "soon", "password": "hunter2"}\nnot json\n'
     _append(spool / "a.jsonl", bad + _line(build, "good"))
     SpoolTail(live, spool).poll()
@@ -90,7 +86,7 @@ def test_a_line_that_cannot_be_placed_is_kept_aside_and_blocks_nothing(
 
 
 @pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten", "same size"])
-def test_a_file_that_became_another_one_is_read_from_its_start(
+def test_replaced_file_is_read_from_its_start(
     how: str, live: Live, spool: Path, build: Any
 ) -> None:
     file, tail = spool / "a.jsonl", SpoolTail(live, spool)
@@ -272,7 +268,7 @@ def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> 
     assert _runs(live) == {"deep"}
 
 
-def test_a_line_longer_than_a_chunk_is_taken(
+def test_line_longer_than_a_chunk_is_read(
     live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("throughline.collect.spool._CHUNK", 64)
@@ -281,9 +277,7 @@ def test_a_line_longer_than_a_chunk_is_taken(
     assert _runs(live) == {"long", "next"}
 
 
-def test_idle_drained_files_go_and_what_came_meanwhile_stays(
-    live: Live, spool: Path, build: Any
-) -> None:
+def test_idle_files_are_removed_without_losing_events(live: Live, spool: Path, build: Any) -> None:
     idle, busy = spool / "idle.jsonl", spool / "busy.jsonl"
     for file in (idle, busy):
         _append(file, _line(build, file.stem))
@@ -303,7 +297,7 @@ def test_idle_drained_files_go_and_what_came_meanwhile_stays(
     assert set(live.log.offsets()) == {str(busy)}
 
 
-def test_nothing_is_removed_unless_asked(live: Live, spool: Path, build: Any) -> None:
+def test_files_are_kept_by_default(live: Live, spool: Path, build: Any) -> None:
     _append(spool / "a.jsonl", _line(build, "a"))
     os.utime(spool / "a.jsonl", (0, 0))
     tail = SpoolTail(live, spool)
@@ -312,7 +306,7 @@ def test_nothing_is_removed_unless_asked(live: Live, spool: Path, build: Any) ->
     assert (spool / "a.jsonl").exists()
 
 
-def test_an_offset_never_runs_ahead_of_its_events(tmp_path: Path, spool: Path, build: Any) -> None:
+def test_offset_is_never_ahead_of_its_events(tmp_path: Path, spool: Path, build: Any) -> None:
     """A crash between the two would lose events: the offset must be in the same transaction."""
     _append(spool / "a.jsonl", _line(build, "a"))
     log = EventLog(str(tmp_path / "log.db"))
@@ -333,7 +327,7 @@ def test_an_offset_never_runs_ahead_of_its_events(tmp_path: Path, spool: Path, b
     log.close()
 
 
-def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(
+def test_unreadable_file_does_not_block_others(
     live: Live, spool: Path, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     (spool / "a.jsonl").symlink_to("a.jsonl")  # points at itself: even root cannot read it
@@ -359,7 +353,7 @@ def test_lag_reads_no_byte_of_an_unfinished_line(live: Live, spool: Path) -> Non
     assert read_by_this_process() - before < 100_000
 
 
-def test_the_lag_is_what_was_written_and_not_yet_taken(live: Live, spool: Path, build: Any) -> None:
+def test_lag_is_the_number_of_unread_bytes(live: Live, spool: Path, build: Any) -> None:
     tail, line = SpoolTail(live, spool), _line(build, "a")
     assert tail.lag() == (0, 0)
     _append(spool / "a.jsonl", line)

@@ -118,7 +118,7 @@ def _urn(platform: str, name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
-def test_what_the_endpoint_fails_on_is_in_no_event(shared: Path) -> None:
+def test_payloads_avoid_errors_of_the_endpoint(shared: Path) -> None:
     for name, event, answer in _recorded(shared):
         if not event.get("run", {}).get("runId") or "job" not in event:
             continue  # what is of no run is never posted: see below
@@ -128,7 +128,7 @@ def test_what_the_endpoint_fails_on_is_in_no_event(shared: Path) -> None:
             assert not set(dataset["name"]) & set(" ,()"), name
 
 
-def test_the_stand_in_fails_on_what_the_endpoint_was_recorded_to_fail_on(shared: Path) -> None:
+def test_stand_in_fails_like_the_recorded_endpoint(shared: Path) -> None:
     index = json.loads((shared / "datahub-answers" / "index.json").read_text())
     invalid = {each["name"] for each in index if each.get("acrylInvalid")}
     failed = 0
@@ -153,16 +153,14 @@ def delivered(build: Any) -> Store:
     return store
 
 
-def test_the_pipeline_has_the_edges_of_the_designs_table_there_and_no_others(
+def test_pipeline_has_exactly_the_designed_edges(
     delivered: Store,
 ) -> None:
     assert delivered.edges() == _DESIGN
 
 
 @pytest.mark.parametrize("seed", ["in order", "backwards", 1, 2, 3])
-def test_the_edges_are_the_same_in_whatever_order_events_come(
-    live: Live, build: Any, seed: int | str
-) -> None:
+def test_order_does_not_change_the_edges(live: Live, build: Any, seed: int | str) -> None:
     store, events = Store(), list(map(_without_columns, pipeline()))
     if seed == "backwards":
         events.reverse()
@@ -189,7 +187,7 @@ def _without_columns(event: Json) -> Json:
     }
 
 
-def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) -> None:
+def test_event_without_datasets_keeps_edges(live: Live, build: Any) -> None:
     store = Store()
     first = build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",))
     with delivering(live, store.answer, emitter=False) as forwarder:
@@ -208,7 +206,7 @@ def test_an_event_without_datasets_takes_no_edge_away(live: Live, build: Any) ->
     assert store.edges() == {"f.j": ({"new"}, {"out"})}
 
 
-def test_a_run_that_is_told_late_does_not_stand_for_its_job(build: Any) -> None:
+def test_late_old_run_does_not_replace_the_newest(build: Any) -> None:
     old, new = (
         build.run("COMPLETE", run, "f.j", time, reads=(f"x|{run}",))
         for run, time in (("old", "08:00:00"), ("new", "09:00:00"))
@@ -236,9 +234,7 @@ def test_late_event_of_an_old_run_brings_back_no_input(live: Live, build: Any) -
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_elements_of_one_task_have_their_datasets_there_together(
-    live: Live, build: Any, at_once: bool
-) -> None:
+def test_elements_of_a_task_share_their_datasets(live: Live, build: Any, at_once: bool) -> None:
     store, dag = Store(), ("d", "dag")
     with delivering(live, store.answer, emitter=False) as forwarder:
         for n in range(3):
@@ -251,9 +247,7 @@ def test_elements_of_one_task_have_their_datasets_there_together(
     assert store.edges() == {"dag.load": ({"in0", "in1", "in2"}, set())}
 
 
-def test_what_is_sent_of_a_task_of_many_elements_does_not_grow_with_their_square(
-    live: Live, build: Any
-) -> None:
+def test_payloads_of_many_elements_grow_linearly(live: Live, build: Any) -> None:
     elements = 110
     store, sizes = Store(), []
 
@@ -274,9 +268,7 @@ def test_what_is_sent_of_a_task_of_many_elements_does_not_grow_with_their_square
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
-def test_columns_of_a_table_come_from_all_jobs_that_made_its_contents(
-    order: tuple[int, ...], build: Any
-) -> None:
+def test_columns_come_from_all_writers_of_a_table(order: tuple[int, ...], build: Any) -> None:
     def run(name: str, job: str, time: str, source: str) -> Json:
         made = build.run("COMPLETE", name, job, time, reads=(f"x|{source}",), writes=("x|t",))
         field = {"namespace": "x", "name": source, "field": "a"}
@@ -302,7 +294,7 @@ def test_columns_of_a_table_come_from_all_jobs_that_made_its_contents(
     assert {column.split(",")[1] for column in columns} == {"left", "right"}
 
 
-def test_what_openlineage_cannot_carry_there_is_emitted(delivered: Store) -> None:
+def test_unsupported_facts_are_emitted(delivered: Store) -> None:
     store = delivered
     airflow, metaflow = (
         "urn:li:dataFlow:(airflow,{},nyc_taxi)",
@@ -376,7 +368,7 @@ def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build:
 
 @pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])
 @pytest.mark.parametrize("nth", [0, 1])
-def test_when_either_endpoint_has_no_time_both_parts_come_again(
+def test_both_parts_are_resent_if_either_endpoint_is_busy(
     live: Live, build: Any, trouble: Answer, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if trouble == "slow":
@@ -447,7 +439,7 @@ def test_glue_tables_of_old_producers_are_the_same_tables(old: str, build: Any) 
         assert {converter_urn(each) for each in datasets} == {_urn("glue", "shop.t")}
 
 
-def test_a_glue_table_is_one_whatever_names_it(build: Any) -> None:
+def test_glue_table_has_one_urn(build: Any) -> None:
     arn = _GLUE
     spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
     spark["outputs"] = [build.dataset("s3://b|wh/t", symlinks=[(arn, "table/shop/t", "TABLE")])]

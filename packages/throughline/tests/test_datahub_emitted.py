@@ -50,7 +50,7 @@ _FACETS = {
 }
 
 
-def test_what_a_job_declares_without_a_run_is_emitted(live: Live, build: Any) -> None:
+def test_declared_job_is_emitted(live: Live, build: Any) -> None:
     store = Store()
     read, written = build.dataset("x|in"), build.dataset("x|out")
     field = {"namespace": "x", "name": "in", "field": "a"}
@@ -67,7 +67,7 @@ def test_what_a_job_declares_without_a_run_is_emitted(live: Live, build: Any) ->
     assert told["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
 
 
-def test_a_declaration_takes_nothing_away_from_a_job_that_ran(live: Live, build: Any) -> None:
+def test_declaration_does_not_overwrite_a_job_with_runs(live: Live, build: Any) -> None:
     store = Store()
     ran = build.run(
         "COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",), writes=("x|out",), kind="DBT/MODEL"
@@ -86,7 +86,7 @@ def test_a_declaration_takes_nothing_away_from_a_job_that_ran(live: Live, build:
     assert new == {"ownership", "globalTags"}
 
 
-def test_what_is_said_of_a_dataset_without_a_run_is_emitted(live: Live, build: Any) -> None:
+def test_dataset_without_run_is_emitted(live: Live, build: Any) -> None:
     store = Store()
     fields = [{"name": "b", "type": "string"}, {"name": "c", "type": "decimal(10,2)"}]
     left, right = (
@@ -127,7 +127,7 @@ def test_view_without_a_job_has_the_upstream_lineage_of_its_lineage_facet(
     assert [urn.rsplit(",", 1)[1] for urn in column["upstreams"]] == ["a)"]
 
 
-def test_without_the_emitter_what_is_of_no_run_is_left_out(live: Live, build: Any) -> None:
+def test_events_without_run_need_the_emitter(live: Live, build: Any) -> None:
     store = Store()
     with delivering(live, store.answer, emitter=False) as forwarder:
         fill(live, build, [_job_event("f.j"), _dataset_event(build.dataset("x|t"))])
@@ -157,7 +157,7 @@ def _proposals(events: Any, build: Any) -> list[Any]:
     return emitted.found
 
 
-def test_all_that_is_emitted_passes_acryl_datahubs_validation(build: Any, tmp_path: Path) -> None:
+def test_emitted_aspects_are_valid(build: Any, tmp_path: Path) -> None:
     odd = build.run(
         "COMPLETE", "r", "a job, (odd).b c", "08:00:00", reads=("s3://lake|raw/a, b(c)",),
         writes=("x|m,n",),
@@ -177,9 +177,7 @@ def test_all_that_is_emitted_passes_acryl_datahubs_validation(build: Any, tmp_pa
     assert any(urn.startswith("urn:li:mlModel:") for urn in urns)
 
 
-def test_what_is_emitted_of_the_sample_and_of_other_producers_passes_too(
-    build: Any, shared: Path, tmp_path: Path
-) -> None:
+def test_aspects_of_other_producers_are_valid(build: Any, shared: Path, tmp_path: Path) -> None:
     nights = list(rides(datetime(2025, 11, 21, tzinfo=UTC)))
     files = sorted((shared / "openlineage-events").rglob("*.jsonl"))
     others = [event for event in events_of(*files) if _is_taken(event, build)]

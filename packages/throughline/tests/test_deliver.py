@@ -63,7 +63,7 @@ def _standing(live: Live) -> Any:
     return only
 
 
-def test_every_event_arrives_once_in_order_and_byte_for_byte_over_one_connection(
+def test_events_arrive_once_in_order_and_unchanged(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     _fill(live, build, *map(str, range(1_200)))
@@ -75,7 +75,7 @@ def test_every_event_arrives_once_in_order_and_byte_for_byte_over_one_connection
     assert forward().drain() == 0
 
 
-def test_a_forwarder_goes_on_where_the_one_before_it_stopped(
+def test_new_forwarder_continues_at_the_cursor(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     _fill(live, build, "a", "b")
@@ -91,7 +91,7 @@ def test_a_forwarder_goes_on_where_the_one_before_it_stopped(
     [(429, {"Retry-After": "0"}), (503, {}), (500, {}), (401, {}), "cut"],
     ids=str,
 )
-def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
+def test_temporary_failure_is_retried_in_order(
     trouble: Any, live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda _body, nth: trouble if nth in (1, 2, 3) else 201
@@ -106,9 +106,7 @@ def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
     assert _standing(live)["deadLetters"] == 0
 
 
-def test_a_server_that_is_down_holds_events_back_and_gets_them_when_it_is_up(
-    live: Live, build: Any
-) -> None:
+def test_events_wait_while_the_server_is_down(live: Live, build: Any) -> None:
     with serving(Sink()) as gone:
         port = int(gone.url.rsplit(":", 1)[1])
     forwarder = Forwarder("sink", Http(HttpConfig(gone.url)), live, _QUICK)
@@ -152,7 +150,7 @@ def test_hanging_backend_is_given_up_for_lack_of_progress(
     assert [body["run"]["runId"] for body in sink.requests] == ["a", "b"]
 
 
-def test_a_wait_doubles_up_to_a_cap_and_is_as_long_as_the_backend_asks() -> None:
+def test_wait_doubles_up_to_a_limit_or_as_requested() -> None:
     backoff = Backoff(first=1, most=60)
     assert [backoff.after(tries) for tries in (1, 2, 3, 7, 5_000)] == [1, 2, 4, 60, 60]
     assert backoff.after(1, retry_after=90) == 90
@@ -168,7 +166,7 @@ def test_a_wait_doubles_up_to_a_cap_and_is_as_long_as_the_backend_asks() -> None
         ("soon", 0, 0),
     ],
 )
-def test_retry_after_is_read_as_seconds_and_as_a_date(
+def test_retry_after_can_be_seconds_or_a_date(
     header: str, least: float, most: float, live: Live, sink: Sink, build: Any
 ) -> None:
     sink.answer = lambda _body, _nth: (429, {"Retry-After": header})
@@ -180,7 +178,7 @@ def test_retry_after_is_read_as_seconds_and_as_a_date(
     backend.close()
 
 
-def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
+def test_rejected_event_becomes_a_dead_letter_without_blocking(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda body, _nth: 400 if body["run"]["runId"] == "b" else 201
@@ -215,7 +213,7 @@ def test_rejected_event_is_resent_until_its_dead_letter_is_stored(
     log.close()
 
 
-def test_dead_letters_that_are_put_back_are_sent_first_and_in_order(
+def test_retried_dead_letters_are_sent_first_in_order(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda body, _nth: 422 if body["run"]["runId"] in "bdx" else 201
@@ -232,7 +230,7 @@ def test_dead_letters_that_are_put_back_are_sent_first_and_in_order(
         retry_answer(live.log, "snik")
 
 
-def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_end(
+def test_event_that_always_fails_becomes_a_dead_letter(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     """Marquez answers 500 to an event without a type, however often it comes."""
@@ -244,7 +242,7 @@ def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_
     assert "(tried 10 times)" in _standing(live)["newestDeadLetters"][0]["reason"]
 
 
-def test_a_backend_that_only_wants_to_wait_is_waited_for_longer_than_that(
+def test_busy_backend_is_retried_longer(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda _body, nth: 503 if nth < 30 else 201
@@ -272,7 +270,7 @@ class _Rewriting:
         pass
 
 
-def test_a_backend_can_ask_for_the_whole_run_and_its_bugs_cost_one_event(
+def test_backend_can_read_the_run_and_its_bugs_affect_one_event(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     events = [
@@ -289,7 +287,7 @@ def test_a_backend_can_ask_for_the_whole_run_and_its_bugs_cost_one_event(
         assert RunKey("r", JobRef("demo", "j")) in state.runs
 
 
-def test_events_are_delivered_as_they_come_and_the_cursor_is_stored_at_the_end(
+def test_running_forwarder_delivers_and_stores_the_cursor(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     live.start()
@@ -303,7 +301,7 @@ def test_events_are_delivered_as_they_come_and_the_cursor_is_stored_at_the_end(
     assert (_standing(live)["seq"], _standing(live)["lag"]) == (50, 0)
 
 
-def test_that_a_backend_is_down_and_is_back_is_a_line_of_the_log_each(
+def test_outage_and_recovery_are_logged_once(
     live: Live,
     sink: Sink,
     forward: Callable[[], Forwarder],
@@ -338,7 +336,7 @@ class _Later(_Rewriting):
         yield from map(str, range(12))
 
 
-def test_what_a_backend_took_and_could_not_process_is_a_line_of_the_log_until_it_changes(
+def test_processing_failures_are_logged_when_they_change(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_PROCESSED_SECONDS", "_LOOK_SECONDS"):
@@ -356,7 +354,7 @@ def test_what_a_backend_took_and_could_not_process_is_a_line_of_the_log_until_it
     ]
 
 
-def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(
+def test_forwarder_sends_letters_retried_by_another_process(
     live: Live, database: str, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda _body, nth: 400 if nth == 0 else 201
@@ -370,7 +368,7 @@ def test_a_letter_put_back_by_another_process_reaches_a_running_forwarder(
     sink.wait(lambda: sink.runs() == ["a"])
 
 
-def test_a_slow_or_dead_backend_holds_up_no_other(live: Live, sink: Sink, build: Any) -> None:
+def test_slow_backend_does_not_block_others(live: Live, sink: Sink, build: Any) -> None:
     stuck = threading.Event()
     with serving(Sink(lambda _body, _nth: 201 if stuck.wait(20) else 500)) as slow:
         forwarders = [
@@ -387,7 +385,7 @@ def test_a_slow_or_dead_backend_holds_up_no_other(live: Live, sink: Sink, build:
             forwarder.stop()
 
 
-def test_two_that_deliver_at_once_repeat_but_never_take_the_cursor_back(
+def test_concurrent_forwarders_never_move_the_cursor_back(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     slower = forward()
@@ -431,7 +429,7 @@ class _Moody:
 
 @settings(max_examples=60, deadline=None)
 @given(moods=st.lists(_OUTCOMES, max_size=60), retries=st.integers(0, 3))
-def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_in_order(
+def test_every_event_is_delivered_in_order_or_a_dead_letter(
     moods: list[str], retries: int, build: Any
 ) -> None:
     live = Live(EventLog("sqlite://"))
@@ -459,7 +457,7 @@ def test_whatever_happens_each_event_is_taken_or_a_dead_letter_and_first_taken_i
     live.log.close()
 
 
-def test_a_backend_fails_since_the_first_try_that_did(
+def test_failing_since_is_the_first_failed_attempt(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     def failing_since() -> str:
@@ -481,7 +479,7 @@ def test_a_backend_fails_since_the_first_try_that_did(
     assert failing_since() > first
 
 
-def test_the_events_of_interleaved_runs_keep_their_order_while_the_server_fails_at_random(
+def test_interleaved_runs_keep_their_order_despite_failures(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     random = Random(5)

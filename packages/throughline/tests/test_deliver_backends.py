@@ -35,7 +35,7 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def test_the_backends_of_a_file_are_made_as_it_says(
+def test_backends_are_created_from_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sink: Sink, live: Live, build: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -97,9 +97,7 @@ backends:
         ),
     ],
 )
-def test_a_deliver_file_that_cannot_be_used_is_named_with_what_is_allowed(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_invalid_deliver_file_is_explained(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         read_backends(_write(tmp_path / "deliver.yaml", text))
     assert "hunter2" not in str(caught.value)
@@ -107,9 +105,7 @@ def test_a_deliver_file_that_cannot_be_used_is_named_with_what_is_allowed(
         read_backends(tmp_path / "none.yaml")
 
 
-def test_the_example_of_the_docs_can_be_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
     page = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
     text = page.split("# Alerts\n")[0]
@@ -122,16 +118,14 @@ def test_the_example_of_the_docs_can_be_used(
         backend.close()
 
 
-def test_a_key_is_in_no_text_of_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_never_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SINK_KEY", "hunter2")
     config = HttpConfig("http://x", api_key_env="SINK_KEY")
     assert config.api_key == "hunter2"
     assert "hunter2" not in repr(config)
 
 
-def test_another_package_brings_a_backend_by_an_entry_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entry_point_adds_a_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "faxes-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
@@ -148,7 +142,7 @@ def test_another_package_brings_a_backend_by_an_entry_point(
     assert backend.config.number == "110"
 
 
-def test_a_line_that_was_cut_off_spoils_no_other_and_a_moved_file_is_made_anew(
+def test_incomplete_line_is_terminated_and_moved_file_recreated(
     tmp_path: Path, live: Live, build: Any
 ) -> None:
     file = tmp_path / "events.jsonl"
@@ -166,9 +160,7 @@ def test_a_line_that_was_cut_off_spoils_no_other_and_a_moved_file_is_made_anew(
     assert orjson.loads(file.read_bytes())["run"]["runId"] == "3"
 
 
-def test_a_file_that_cannot_be_written_holds_events_back(
-    tmp_path: Path, live: Live, build: Any
-) -> None:
+def test_unwritable_file_is_retried(tmp_path: Path, live: Live, build: Any) -> None:
     (tmp_path / "blocked").write_text("a file where a folder should be")
     text = f"backends: [{{name: a, type: file, path: '{tmp_path}/blocked/e.jsonl'}}]"
     forwarder = Forwarder("a", read_backends(_write(tmp_path / "d.yaml", text))["a"], live)

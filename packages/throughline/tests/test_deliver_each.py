@@ -58,7 +58,7 @@ def _taking(answer: Callable[[str, int], Answer]) -> Callable[[Any, int], Answer
     return lambda body, nth: answer(run, nth) if (run := _of(body)) else Said(200, {})
 
 
-def test_every_backend_that_is_posted_to_is_here() -> None:
+def test_every_http_backend_is_tested() -> None:
     local = {"console", "file"}
     assert {name.split()[0] for name in _BACKENDS} == BUILT_IN.keys() - local
 
@@ -66,7 +66,7 @@ def test_every_backend_that_is_posted_to_is_here() -> None:
 @pytest.mark.parametrize(
     "trouble", [401, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "closed", "slow", "drip"]
 )
-def test_what_may_be_taken_later_is_sent_until_it_is_and_nothing_overtakes_it(
+def test_temporary_failure_is_retried_in_order(
     forwarding: tuple[Forwarder, Sink], trouble: Answer, live: Live
 ) -> None:
     forwarder, sink = forwarding
@@ -98,7 +98,7 @@ def test_endless_success_response_is_read_only_as_needed(
     until(lambda: 0 < sink.written < 50_000_000)
 
 
-def test_a_connection_that_was_closed_between_two_events_loses_none_of_them(
+def test_closed_connection_loses_no_event(
     forwarding: tuple[Forwarder, Sink],
 ) -> None:
     forwarder, sink = forwarding
@@ -109,7 +109,7 @@ def test_a_connection_that_was_closed_between_two_events_loses_none_of_them(
 
 
 @pytest.mark.parametrize("status", [400, 409, 422])
-def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
+def test_rejected_event_becomes_a_dead_letter_without_blocking(
     forwarding: tuple[Forwarder, Sink], status: int, live: Live
 ) -> None:
     forwarder, sink = forwarding
@@ -122,7 +122,7 @@ def test_what_is_refused_is_a_dead_letter_with_its_reason_and_holds_up_nobody(
     assert "hunter2" not in letter["reason"]
 
 
-def test_an_event_that_breaks_the_server_each_time_becomes_a_dead_letter_in_the_end(
+def test_event_that_always_fails_becomes_a_dead_letter(
     forwarding: tuple[Forwarder, Sink], live: Live
 ) -> None:
     forwarder, sink = forwarding

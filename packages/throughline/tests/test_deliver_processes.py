@@ -41,7 +41,7 @@ def _config(tmp_path: Path, sink: Sink) -> str:
     return str(path)
 
 
-def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
+def test_deliver_once_status_and_retry(
     tmp_path: Path, filled: Path, sink: Sink, call: Call
 ) -> None:
     sink.answer = lambda body, _nth: 400 if body["run"]["runId"] == "7" else 201
@@ -65,7 +65,7 @@ def test_deliver_once_sends_what_is_there_and_status_and_retry_tell_and_mend(
     assert (unknown.returncode, "known are: sink" in unknown.stderr) == (1, True)
 
 
-def test_deliver_once_gives_up_on_a_datahub_that_refuses_connections(
+def test_deliver_once_gives_up_on_a_closed_port(
     tmp_path: Path, filled: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
@@ -80,7 +80,7 @@ def test_deliver_once_gives_up_on_a_datahub_that_refuses_connections(
     assert found.stderr.endswith("datahub: 0 delivered\n")
 
 
-def test_deliver_once_says_of_a_backend_that_it_is_down_with_exit_code_1(
+def test_deliver_once_reports_an_outage_with_exit_code_1(
     tmp_path: Path, filled: Path, sink: Sink, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
@@ -93,7 +93,9 @@ def test_deliver_once_says_of_a_backend_that_it_is_down_with_exit_code_1(
     assert shown.startswith("sink  lag 400  dead letters 0  failing since ")
 
 
-def test_the_console_has_stdout_for_itself(tmp_path: Path, filled: Path, call: Call) -> None:
+def test_only_the_console_backend_writes_to_stdout(
+    tmp_path: Path, filled: Path, call: Call
+) -> None:
     config = tmp_path / "deliver.yaml"
     config.write_text("backends: [{name: here, type: console}]")
     found = call("deliver", "--config", str(config), "--once", "--database", str(filled))
@@ -101,7 +103,7 @@ def test_the_console_has_stdout_for_itself(tmp_path: Path, filled: Path, call: C
     assert [orjson.loads(line)["eventType"] for line in found.stdout.splitlines()]
 
 
-def test_deliver_without_a_file_says_how_to_name_one(filled: Path, call: Call) -> None:
+def test_deliver_without_a_file_is_explained(filled: Path, call: Call) -> None:
     found = call("deliver", "--database", str(filled))
     assert found.returncode == 2
     assert "--config" in found.stderr
@@ -109,7 +111,7 @@ def test_deliver_without_a_file_says_how_to_name_one(filled: Path, call: Call) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_process_that_is_ended_half_way_loses_nothing_and_keeps_the_order(
+def test_terminated_process_loses_nothing_and_keeps_order(
     number: int, tmp_path: Path, filled: Path, sink: Sink, call: Call
 ) -> None:
     config = _config(tmp_path, sink)
@@ -125,7 +127,7 @@ def test_a_process_that_is_ended_half_way_loses_nothing_and_keeps_the_order(
     assert repeated <= (100 if number == signal.SIGKILL else 0)
 
 
-def test_the_server_delivers_what_it_takes_and_tells_how_it_stands(
+def test_server_delivers_events_and_reports_status(
     serve: Callable[..., Server], tmp_path: Path, build: Any, sink: Sink, call: Call
 ) -> None:
     sink.answer = lambda body, nth: (429, {"Retry-After": "0"}) if nth == 0 else 201

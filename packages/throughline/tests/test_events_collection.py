@@ -113,11 +113,11 @@ def collection(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     log.close()
 
 
-def test_no_event_gets_a_5xx(collection: tuple[Collection, TestClient]) -> None:
+def test_no_event_causes_a_server_error(collection: tuple[Collection, TestClient]) -> None:
     assert [line for tally in collection[0].tallies.values() for line in tally.failed] == []
 
 
-def test_what_running_integrations_emitted_is_taken(
+def test_captured_events_are_accepted(
     collection: tuple[Collection, TestClient],
 ) -> None:
     tallies = collection[0].tallies
@@ -126,7 +126,7 @@ def test_what_running_integrations_emitted_is_taken(
     assert [file.rsplit("__", 1)[-1] for file in refused] == ["fail_event.json"]
 
 
-def test_all_of_it_can_be_asked_for(collection: tuple[Collection, TestClient]) -> None:
+def test_all_reads_succeed(collection: tuple[Collection, TestClient]) -> None:
     levels = ("query", "task", "pipeline")
     edges = [
         f"/api/v2/edges?level={level}&kind={k}" for level in levels for k in ("data", "control")
@@ -135,7 +135,7 @@ def test_all_of_it_can_be_asked_for(collection: tuple[Collection, TestClient]) -
         assert collection[1].get(path).status_code == 200, path
 
 
-def test_the_classes_are_counted_in_docs(collection: tuple[Collection, TestClient]) -> None:
+def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]) -> None:
     found = collection[0]
     rows = [
         (

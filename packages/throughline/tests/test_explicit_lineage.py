@@ -289,7 +289,7 @@ def columns(state: Any, node: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_each_example_of_the_proposal_is_understood(name: str, live: Live, build: Any) -> None:
+def test_examples_of_the_proposal_are_parsed(name: str, live: Live, build: Any) -> None:
     example = EXAMPLES[name]
     live.ingest(Batch([build.entry(event) for event in example.events]))
     expected = set(example.edges.split(", "))
@@ -308,7 +308,7 @@ def test_each_example_of_the_proposal_is_understood(name: str, live: Live, build
         assert edges(state) == expected
 
 
-def test_the_page_draws_only_what_feeds_a_node(build: Any) -> None:
+def test_page_draws_only_sources_of_a_node(build: Any) -> None:
     state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
     assert drawn(state, "c") == {"a > bulk_etl", "bulk_etl > c"}
     assert drawn(state, "b") == {"b > bulk_etl", "bulk_etl > d"}
@@ -330,7 +330,7 @@ def sources(answer: Json) -> set[str]:
     }
 
 
-def test_the_graph_says_which_inputs_the_outputs_of_a_parted_job_come_from(build: Any) -> None:
+def test_graph_has_the_inputs_of_each_output(build: Any) -> None:
     pairs = [into(dataset(end), dataset(start)) for start, end in ("ac", "ae", "bd")]
     state = build.state(
         run_event("bulk_etl", *pairs, reads="a b", writes="c d e extra"),
@@ -344,7 +344,7 @@ def test_the_graph_says_which_inputs_the_outputs_of_a_parted_job_come_from(build
     assert sources(graph_answer(state, "plain")) == set()
 
 
-def test_nodes_linked_to_a_parted_job_come_from_and_lead_to_all(build: Any) -> None:
+def test_nodes_linked_to_a_split_job_have_all_edges(build: Any) -> None:
     state = build.state(
         run_event("up", reads="a", run="1", time="2026-03-25T11:00:00Z"),
         run_event(
@@ -360,7 +360,7 @@ def test_nodes_linked_to_a_parted_job_come_from_and_lead_to_all(build: Any) -> N
     }
 
 
-def test_impact_path_and_provenance_keep_to_stated_edges(build: Any) -> None:
+def test_impact_path_and_provenance_follow_explicit_edges(build: Any) -> None:
     state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
     assert [each["name"] for each in impact_answer(state, "a")["affected"]] == ["bulk_etl", "c"]
     assert [each["name"] for each in path_answer(state, "a", "c")["path"]] == ["a", "bulk_etl", "c"]
@@ -372,7 +372,7 @@ def test_impact_path_and_provenance_keep_to_stated_edges(build: Any) -> None:
     assert [each["name"] for each in (*run["inputs"], *run["outputs"])] == ["a", "c"]
 
 
-def test_an_input_in_no_entry_stays_an_input_without_an_edge(build: Any) -> None:
+def test_input_without_entry_has_no_edge(build: Any) -> None:
     state = build.state(
         run_event("j", into(dataset("c"), dataset("a")), reads="a lookup", writes="c extra")
     )
@@ -382,7 +382,7 @@ def test_an_input_in_no_entry_stays_an_input_without_an_edge(build: Any) -> None
     assert above(state, "extra") == {"j"}  # an output in no entry is produced by the job alone
 
 
-def test_entries_of_the_events_of_one_run_are_united(build: Any) -> None:
+def test_entries_of_one_run_are_merged(build: Any) -> None:
     first = run_event("j", into(dataset("c"), dataset("a")), time="2026-03-25T11:00:00Z")
     second = run_event("j", into(dataset("c"), dataset("b")), into(dataset("d"), dataset("b")))
     for events in ((first, second), (second, first)):
@@ -391,7 +391,7 @@ def test_entries_of_the_events_of_one_run_are_united(build: Any) -> None:
         assert above(state, "d") == {"j", "b"}
 
 
-def test_a_later_job_event_replaces_the_declared_lineage(build: Any) -> None:
+def test_later_job_event_replaces_declared_lineage(build: Any) -> None:
     events = [
         job_event("j", into(dataset("c"), dataset("a")), time="2026-03-25T11:00:00Z"),
         job_event("j", into(dataset("c"), dataset("b"))),
@@ -400,7 +400,7 @@ def test_a_later_job_event_replaces_the_declared_lineage(build: Any) -> None:
         assert edges(build.state(*order)) == {"b > j", "j > c"}
 
 
-def test_a_later_dataset_event_replaces_what_a_view_is_derived_from(build: Any) -> None:
+def test_later_dataset_event_replaces_the_sources_of_a_view(build: Any) -> None:
     events = [
         dataset_event("view", dataset("a"), time="2026-03-25T11:00:00Z"),
         dataset_event("view", dataset("b")),
@@ -410,7 +410,7 @@ def test_a_later_dataset_event_replaces_what_a_view_is_derived_from(build: Any) 
     assert edges(build.state(*events, dataset_event("view", time="2026-03-25T13:00:00Z"))) == set()
 
 
-def test_a_view_leads_on_to_the_jobs_around_it(build: Any) -> None:
+def test_view_connects_the_jobs_around_it(build: Any) -> None:
     state = build.state(
         run_event("load", reads="file", writes="base"),
         run_event("load_other", reads="other_file", writes="other"),
@@ -427,14 +427,14 @@ def test_a_view_leads_on_to_the_jobs_around_it(build: Any) -> None:
     assert [each["job"]["name"] for each in told["runs"]] == ["make", "load"]
 
 
-def test_a_dataset_may_be_derived_from_a_job(build: Any) -> None:
+def test_dataset_can_be_derived_from_a_job(build: Any) -> None:
     state = build.state(run_event("up", reads="a"), dataset_event("view", job("up")))
     assert edges(state) == {"a > up", "up > view"}
     assert above(state, "view") == {"up", "a"}
     assert below(state, "a") == {"up", "view"}
 
 
-def test_columns_of_a_view_lead_through_it(build: Any) -> None:
+def test_column_lineage_passes_through_a_view(build: Any) -> None:
     view = {"total": {"inputs": [dataset("base", field="amount")]}}
     state = build.state(
         {"eventTime": NOON, "dataset": {
@@ -445,7 +445,7 @@ def test_columns_of_a_view_lead_through_it(build: Any) -> None:
     assert [(each["name"], each["field"]) for each in affected] == [("view", "total")]
 
 
-def test_a_handoff_leads_from_the_inputs_of_one_job_to_the_outputs_of_the_other(
+def test_handoff_connects_inputs_and_outputs_of_two_jobs(
     build: Any,
 ) -> None:
     state = build.state(
@@ -459,7 +459,7 @@ def test_a_handoff_leads_from_the_inputs_of_one_job_to_the_outputs_of_the_other(
     assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
 
 
-def test_a_handoff_between_tasks_is_one_between_their_pipelines(build: Any) -> None:
+def test_handoff_between_tasks_connects_their_pipelines(build: Any) -> None:
     def task(run: str, name: str, *entries: Json) -> Json:
         dag = name.partition(".")[0]
         event = run_event(name, *entries, run=run, facets={"jobType": {"jobType": "TASK"}})
@@ -476,7 +476,7 @@ def test_a_handoff_between_tasks_is_one_between_their_pipelines(build: Any) -> N
     ]
 
 
-def test_explicit_columns_win_over_the_column_lineage_facet(build: Any) -> None:
+def test_explicit_columns_precede_the_column_lineage_facet(build: Any) -> None:
     def told(field_: str, source: str) -> Json:
         made_of = {"namespace": DB, "name": source, "field": field_}
         return {"fields": {"x": {"inputFields": [made_of]}}}
@@ -497,7 +497,7 @@ def test_explicit_columns_win_over_the_column_lineage_facet(build: Any) -> None:
     assert columns(build.state(event), "d") == []  # b does not feed d
 
 
-def test_column_lineage_parts_the_inputs_of_a_job_with_several_outputs(build: Any) -> None:
+def test_column_lineage_splits_the_inputs_by_output(build: Any) -> None:
     event = run_event("split", reads="a b settings", writes="c d")
     for output, source in zip(event["outputs"], ("a", "b"), strict=True):
         made_of = {"namespace": DB, "name": source, "field": "x"}
@@ -508,7 +508,7 @@ def test_column_lineage_parts_the_inputs_of_a_job_with_several_outputs(build: An
     assert below(state, "a") == {"split", "c"}
 
 
-def test_elements_of_a_mapped_task_feed_only_what_they_wrote(build: Any) -> None:
+def test_mapped_tasks_feed_only_their_own_outputs(build: Any) -> None:
     parent = {"parent": ("dag", "etl")}
     state = build.state(
         build.run("COMPLETE", "1", "map", "08:01:00", reads=("f|1",), writes=("t|1",), **parent),
@@ -519,7 +519,7 @@ def test_elements_of_a_mapped_task_feed_only_what_they_wrote(build: Any) -> None
     assert [each["namespace"] + each["name"] for each in task["children"]] == ["f1"]
 
 
-def test_a_tag_flows_along_stated_edges_only(build: Any) -> None:
+def test_tags_follow_only_explicit_edges(build: Any) -> None:
     tagged = {"namespace": DB, "name": "a", "facets": {
         "tags": {"tags": [{"key": "pii", "value": "true", "field": "mail"}]}}}  # fmt: skip
     event = run_event(
@@ -545,13 +545,13 @@ def two_ways(build: Any) -> Any:
     )
 
 
-def test_a_job_met_by_two_of_its_outputs_has_under_each_what_feeds_that_one(build: Any) -> None:
+def test_job_with_two_outputs_has_the_sources_of_each(build: Any) -> None:
     (join,) = tree_answer(two_ways(build), "final", "up")["up"]["children"]
     met = {each["name"]: below_leaf(each) for each in join["children"]}
     assert met == {"out1": {"split", "in1"}, "out2": {"split", "in2"}}
 
 
-def test_a_path_goes_through_a_job_only_where_the_data_does(build: Any) -> None:
+def test_path_through_a_job_follows_the_data(build: Any) -> None:
     for number in "12":
         told = path_answer(two_ways(build), f"in{number}", "final")["path"]
         names = [each["name"] for each in told]
@@ -559,15 +559,13 @@ def test_a_path_goes_through_a_job_only_where_the_data_does(build: Any) -> None:
 
 
 @pytest.mark.parametrize("entries", ["oops", [], [{"type": "dataset", "name": "c"}]])
-def test_a_facet_without_a_usable_entry_leaves_the_inputs_to_all_outputs(
-    entries: Any, build: Any
-) -> None:
+def test_facet_without_valid_entry_is_ignored(entries: Any, build: Any) -> None:
     event = run_event("j", reads="a", writes="c")
     event["job"]["facets"]["lineage"] = {"entries": entries}
     assert above(build.state(event), "c") == {"j", "a"}
 
 
-def test_stated_lineage_leaves_nothing_idle_or_incomplete(build: Any) -> None:
+def test_explicit_lineage_is_complete(build: Any) -> None:
     generator = EXAMPLES["8 enriched generator"].events[0]
     generator["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "total"}]}}
     state = build.state(
@@ -581,7 +579,7 @@ def test_stated_lineage_leaves_nothing_idle_or_incomplete(build: Any) -> None:
     assert told["inputs"]["share"] == 1
 
 
-def test_what_is_no_lineage_in_a_facet_is_passed_over(build: Any) -> None:
+def test_invalid_parts_of_the_facet_are_ignored(build: Any) -> None:
     state = build.state(
         run_event(
             "j",

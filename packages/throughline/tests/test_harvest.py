@@ -57,9 +57,7 @@ def _joined(lines: list[bytes]) -> list[Any]:
 
 
 @given(data=st.data())
-def test_an_event_in_pieces_is_whole_again_whatever_comes_in_between(
-    data: st.DataObject, build: Any
-) -> None:
+def test_split_event_is_joined_despite_other_lines(data: st.DataObject, build: Any) -> None:
     events = [_event(build, number) for number in range(3)]
     lines: list[bytes] = []
     for event in events:
@@ -75,7 +73,7 @@ def test_an_event_in_pieces_is_whole_again_whatever_comes_in_between(
     assert _joined(lines) == events
 
 
-def test_a_piece_that_never_ends_takes_no_later_event_with_it(build: Any) -> None:
+def test_incomplete_piece_loses_no_later_event(build: Any) -> None:
     torn, whole = _line(_event(build, 1)).encode()[:90], _line(_event(build, 2)).encode()
     joiner: Joiner[int] = Joiner()
     told = [
@@ -92,7 +90,7 @@ def test_a_piece_that_never_ends_takes_no_later_event_with_it(build: Any) -> Non
     assert passed[-2:] == [torn, b"INFO x"]
 
 
-def test_a_character_that_a_log_lost_is_not_made_up(build: Any) -> None:
+def test_lost_character_is_not_invented(build: Any) -> None:
     raw = _line(_event(build, 1)).encode()
     cut = raw.index("ä".encode()) + 1
     first, second = (piece.decode(errors="replace").encode() for piece in (raw[:cut], raw[cut:]))
@@ -102,9 +100,7 @@ def test_a_character_that_a_log_lost_is_not_made_up(build: Any) -> None:
     assert whole == [(1, raw)]
 
 
-def test_what_is_harvested_in_parts_and_twice_is_what_is_harvested_at_once(
-    call: Call, tmp_path: Path, build: Any
-) -> None:
+def test_repeated_and_partial_harvests_are_equal(call: Call, tmp_path: Path, build: Any) -> None:
     logs = tmp_path / "logs"
     (logs / "application_1").mkdir(parents=True)
     parts, once = tmp_path / "parts.db", tmp_path / "once.db"
@@ -138,9 +134,7 @@ def test_what_is_harvested_in_parts_and_twice_is_what_is_harvested_at_once(
     assert "new 0, not understood 1\n" in harvest(parts)
 
 
-def test_a_task_s_log_of_airflow_is_read_and_since_leaves_out_what_is_older(
-    call: Call, tmp_path: Path, build: Any
-) -> None:
+def test_airflow_task_log_is_read_since_a_time(call: Call, tmp_path: Path, build: Any) -> None:
     told = [
         {"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(_event(build, n))}
         for n in (60, 7200)
@@ -154,20 +148,20 @@ def test_a_task_s_log_of_airflow_is_read_and_since_leaves_out_what_is_older(
     assert "tägliche" in found.stdout
 
 
-def test_in_a_pipe_names_are_in_full(call: Call, tmp_path: Path, build: Any) -> None:
+def test_names_are_complete_in_a_pipe(call: Call, tmp_path: Path, build: Any) -> None:
     event = _event(build, 1)
     event["job"]["name"] = "a_pipeline." + "a_task_with_a_long_name" * 4
     (tmp_path / "stderr").write_text(_line(event))
     assert event["job"]["name"] in call("harvest", "spark-logs", str(tmp_path), "--dry-run").stdout
 
 
-def test_a_folder_without_a_log_is_told(call: Call, tmp_path: Path) -> None:
+def test_folder_without_log_is_reported(call: Call, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text("{}")
     found = call("harvest", "spark-logs", str(tmp_path), "--dry-run")
     assert f"{tmp_path}: no log file found" in found.stderr
 
 
-def test_what_is_not_understood_is_told_with_its_place(
+def test_invalid_event_is_reported_with_its_position(
     call: Call, tmp_path: Path, build: Any
 ) -> None:
     log = tmp_path / "driver.log"
@@ -189,7 +183,7 @@ def test_what_is_not_understood_is_told_with_its_place(
     assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in found.stderr
 
 
-def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> None:
+def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
     for arguments, message in (
         ((str(tmp_path),), "this is no terminal: give --yes, or --dry-run"),
         ((str(tmp_path / "no"), "--dry-run"), "expected a file or a folder of logs"),
@@ -202,9 +196,7 @@ def test_what_cannot_be_asked_for_says_what_can(call: Call, tmp_path: Path) -> N
         assert (found.returncode, message in found.stderr) == (2, True), found.stderr
 
 
-def test_a_package_that_is_not_installed_is_named(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
     for module in ("redshift", "statements"):
         monkeypatch.delitem(sys.modules, f"throughline_aws.harvest.{module}", raising=False)
@@ -218,9 +210,7 @@ def test_a_package_that_is_not_installed_is_named(
     assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
 
 
-def test_a_state_that_cannot_be_read_is_not_taken_for_none(
-    call: Call, tmp_path: Path, build: Any
-) -> None:
+def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) -> None:
     (tmp_path / "a.log").write_text(_line(_event(build, 1)))
     where = (
         "harvest",
@@ -239,9 +229,7 @@ def test_a_state_that_cannot_be_read_is_not_taken_for_none(
 
 
 @pytest.mark.server
-def test_on_a_terminal_it_asks_and_stores_in_a_server(
-    tmp_path: Path, build: Any, serve: Any
-) -> None:
+def test_terminal_asks_before_storing_in_a_server(tmp_path: Path, build: Any, serve: Any) -> None:
     server: Server = serve(tmp_path / "log.db")
     (tmp_path / "a.log").write_text(_line(_event(build, 1)) + "\n")
     command = [_THROUGHLINE, "harvest", "spark-logs", str(tmp_path / "a.log"), "--url", server.url]
@@ -265,9 +253,7 @@ def test_on_a_terminal_it_asks_and_stores_in_a_server(
 
 
 @pytest.mark.server
-def test_what_is_killed_in_the_middle_goes_on_and_loses_nothing(
-    call: Call, tmp_path: Path, build: Any
-) -> None:
+def test_killed_harvest_continues_without_loss(call: Call, tmp_path: Path, build: Any) -> None:
     logs, database = tmp_path / "logs", tmp_path / "log.db"
     logs.mkdir()
     count = 6_000

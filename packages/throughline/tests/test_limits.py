@@ -59,21 +59,19 @@ def client(chain: Live) -> Iterator[TestClient]:
         ("/api/v1/lineage?depth=101&nodeId=dataset:db:d0", "depth: received '101'"),
     ],
 )
-def test_too_much_at_once_is_a_400_that_names_the_limit(
-    path: str, message: str, client: TestClient
-) -> None:
+def test_limit_above_the_maximum_is_a_400(path: str, message: str, client: TestClient) -> None:
     answer = client.get(path)
     assert (answer.status_code, message in answer.json()["message"]) == (400, True)
 
 
 @pytest.mark.parametrize("path", ["tree", "columns", "impact"])
-def test_as_deep_as_may_be_asked_is_answered(path: str, client: TestClient) -> None:
+def test_maximum_depth_is_accepted(path: str, client: TestClient) -> None:
     way = "" if path == "impact" else "&direction=down"
     assert client.get(f"/api/v2/{path}?depth=100&{_NODE}{way}").status_code == 200
 
 
 @pytest.mark.parametrize("path", _QUESTIONS)
-def test_a_question_that_takes_too_long_is_a_400_and_leaves_no_lock(
+def test_slow_query_is_a_400_and_releases_its_lock(
     path: str, client: TestClient, chain: Live
 ) -> None:
     assert client.get(path).status_code in (200, 404)
@@ -83,7 +81,7 @@ def test_a_question_that_takes_too_long_is_a_400_and_leaves_no_lock(
     assert client.get(path).status_code in (200, 404)
 
 
-def test_who_waits_for_another_question_waits_no_longer_than_a_question_may_take(
+def test_waiting_for_another_query_is_limited(
     chain: Live,
 ) -> None:
     told: list[BusyError] = []

@@ -17,7 +17,7 @@ from throughline.log import EventLog, Offset, RejectedLine, entry_of, redact, re
 pytestmark = pytest.mark.each_database
 
 
-def test_an_event_is_stored_once_and_byte_for_byte(log: EventLog, build: Any) -> None:
+def test_event_is_stored_once_and_unchanged(log: EventLog, build: Any) -> None:
     body = build.run("START", "r1", "j", "08:00:00")
     raw = orjson.dumps(body, option=orjson.OPT_INDENT_2)
     entry = entry_of(raw)
@@ -26,7 +26,7 @@ def test_an_event_is_stored_once_and_byte_for_byte(log: EventLog, build: Any) ->
     assert [text for _, text in log.read()] == [raw.decode()]
 
 
-def test_an_append_says_where_the_log_stood_before_and_after(log: EventLog, build: Any) -> None:
+def test_append_returns_seq_before_and_after(log: EventLog, build: Any) -> None:
     first, second = (build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab")
     begun = log.append([first])
     appended = log.append([first, second])
@@ -35,7 +35,7 @@ def test_an_append_says_where_the_log_stood_before_and_after(log: EventLog, buil
     assert [seq for seq, _ in log.read(begun.after)] == [appended.after]
 
 
-def test_what_is_acknowledged_is_synced_to_the_disk(database: str) -> None:
+def test_acknowledged_events_are_durable(database: str) -> None:
     if database.startswith("postgresql"):  # a server whose administrator prefers speed
         engine = create_engine(database, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
@@ -51,7 +51,7 @@ def test_what_is_acknowledged_is_synced_to_the_disk(database: str) -> None:
     log.close()
 
 
-def test_a_reader_sees_every_event_of_writers_at_once(database: str, build: Any) -> None:
+def test_reader_sees_all_events_of_concurrent_writers(database: str, build: Any) -> None:
     logs = [EventLog(database) for _ in range(4)]
     entries = [build.entry(build.run("START", f"{n}", "j", "08:00:00")) for n in range(120)]
     seen: list[int] = []
@@ -73,7 +73,7 @@ def test_a_reader_sees_every_event_of_writers_at_once(database: str, build: Any)
         log.close()
 
 
-def test_offsets_are_stored_with_the_events_or_not_at_all(log: EventLog, build: Any) -> None:
+def test_offsets_and_events_are_stored_atomically(log: EventLog, build: Any) -> None:
     offset = Offset("/spool/a.jsonl", 7, 10, "head")
     broken = RejectedLine("x", "y", None)  # type: ignore[arg-type]
     with pytest.raises((LogError, AttributeError)):
@@ -86,7 +86,7 @@ def test_offsets_are_stored_with_the_events_or_not_at_all(log: EventLog, build: 
     assert log.rejected_lines() == [RejectedLine("a:1", "why", "line")]
 
 
-def test_a_store_of_a_newer_version_is_refused_with_a_way_out(tmp_path: Path) -> None:
+def test_store_of_a_newer_version_is_rejected(tmp_path: Path) -> None:
     EventLog(str(tmp_path / "log.db")).close()
     with sqlite3.connect(tmp_path / "log.db") as connection:
         connection.execute("UPDATE meta SET value = '999'")
@@ -95,7 +95,7 @@ def test_a_store_of_a_newer_version_is_refused_with_a_way_out(tmp_path: Path) ->
         EventLog(str(tmp_path / "log.db"))
 
 
-def test_a_database_that_cannot_be_opened_names_the_url() -> None:
+def test_unavailable_database_error_has_the_url() -> None:
     with pytest.raises(ConfigError, match=r"nosuch://x.*sqlite:///"):
         EventLog("nosuch://x")
 
@@ -123,11 +123,11 @@ def test_a_database_that_cannot_be_opened_names_the_url() -> None:
         ("postgres://db.example.org:5432/shop", None),
     ],
 )
-def test_secrets_go_and_everything_else_stays(text: str, clean: str | None) -> None:
+def test_only_secrets_are_masked(text: str, clean: str | None) -> None:
     assert redact_text(text) == (text if clean is None else clean)
 
 
-def test_values_go_where_their_key_says_that_they_are_secret() -> None:
+def test_values_of_secret_keys_are_masked() -> None:
     given = {
         "properties": {"spark.ssl.keyPassword": "hunter2", "spark.app.name": "x", "dbToken": ""},
         "environmentVariables": [{"name": "DB_PASSWORD", "value": "hunter2"}],
@@ -141,7 +141,7 @@ def test_values_go_where_their_key_says_that_they_are_secret() -> None:
     assert clean["columns"] == given["columns"]
 
 
-def test_a_secret_never_reaches_the_file(tmp_path: Path, build: Any) -> None:
+def test_secrets_are_not_stored(tmp_path: Path, build: Any) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     body = build.run("START", "r", "j", "08:00:00", reads=("postgres://u:hunter2@db|t",))
     log.append([build.entry(body)])
@@ -151,13 +151,13 @@ def test_a_secret_never_reaches_the_file(tmp_path: Path, build: Any) -> None:
     assert not any(b"hunter2" in file.read_bytes() for file in files)
 
 
-def test_nothing_of_the_real_events_is_redacted_but_secrets(shared: Path) -> None:
+def test_real_events_keep_everything_except_secrets(shared: Path) -> None:
     for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for line in file.read_bytes().splitlines():
             assert entry_of(line).body == line.decode()
 
 
-def test_a_password_in_the_databases_url_is_never_shown(tmp_path: Path) -> None:
+def test_database_password_is_never_shown(tmp_path: Path) -> None:
     with pytest.raises(LogError) as caught:
         EventLog("postgresql+psycopg://user:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(caught.value)
@@ -178,9 +178,7 @@ def rules(tmp_path: Path) -> Iterator[Callable[[str], None]]:
     use_rules("")
 
 
-def test_rules_of_ones_own_are_followed_besides_those_that_are_built_in(
-    rules: Callable[[str], None], build: Any
-) -> None:
+def test_custom_rules_extend_the_built_in_ones(rules: Callable[[str], None], build: Any) -> None:
     rules("keys: [ssn, 'x-internal-.*']\npatterns: ['\\bcust-[0-9]+']\n")
     facets = {"x": {"SSN": "1234", "x-internal-id": "5678", "note": "of cust-99", "password": "p"}}
     body = build.run("START", "r", "j", "08:00:00", facets=facets)
@@ -204,9 +202,7 @@ def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -
         ("keys: a", "keys: received 'a'"),
     ],
 )
-def test_rules_that_cannot_be_followed_are_refused(
-    text: str, message: str, rules: Callable[[str], None]
-) -> None:
+def test_invalid_rules_are_rejected(text: str, message: str, rules: Callable[[str], None]) -> None:
     with pytest.raises(ConfigError, match=message):
         rules(text)
     assert redact_text("password='a'") == "password='***'"

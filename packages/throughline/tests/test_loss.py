@@ -48,7 +48,7 @@ _NOTES = """
 
 
 @pytest.mark.replay
-def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None:
+def test_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text("".join(json.dumps(event) + "\n" for event in pipeline()))
     answer = call("backends", "loss", str(file))
@@ -65,7 +65,7 @@ def test_the_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> 
     assert {row["marquez"] for row in found.values()} == {"all", "–"}
 
 
-def test_what_is_emitted_to_datahub_is_counted_by_what_is_emitted(
+def test_emitted_facts_are_counted(
     build: Any, call: Call, tmp_path: Path, monkeypatch: Any
 ) -> None:
     reported = {
@@ -107,7 +107,7 @@ def test_what_is_emitted_to_datahub_is_counted_by_what_is_emitted(
     assert "acryl-datahub is not installed" in call("backends", "loss", str(tmp_path)).stderr
 
 
-def test_what_does_not_fit_is_counted_as_lost(build: Any) -> None:
+def test_trimmed_facts_are_lost(build: Any) -> None:
     wide = build.run(
         "COMPLETE", "w", "wide", "08:00:00", reads=tuple(f"x|{'y' * 99}{n}" for n in range(3_000))
     )
@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_counted_as_lost(build: Any) -> None:
     assert runs.arrived == {"datahub": 2, "datazone": 1, "marquez": 2, "openmetadata": 0}
 
 
-def test_openmetadata_has_edges_between_tables_only(build: Any) -> None:
+def test_openmetadata_has_only_edges_between_tables(build: Any) -> None:
     def source(name: str) -> Any:
         return {"namespace": "hive://h", "name": name, "field": "a"}
 
@@ -150,7 +150,7 @@ def test_openmetadata_has_edges_between_tables_only(build: Any) -> None:
     assert found["job sql"] == (2, 1)
 
 
-def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:
+def test_job_and_dataset_events_are_counted(build: Any) -> None:
     schema = {"fields": [{"name": "a"}]}
     dataset = {
         "eventTime": "2025-11-21T08:00:00Z",
@@ -168,7 +168,7 @@ def test_events_of_jobs_and_datasets_are_counted_too(build: Any) -> None:
     assert found["dataset schema"].arrived["marquez"] == 1
 
 
-def test_without_events_it_says_so(call: Call, tmp_path: Path) -> None:
+def test_missing_events_are_reported(call: Call, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
     answer = call("backends", "loss", str(tmp_path), "--json")
     assert (answer.returncode, answer.stdout.strip()) == (1, "[]")

@@ -56,9 +56,7 @@ class _Nowhere:
         """Nothing is open."""
 
 
-def test_a_log_of_version_1_keeps_its_events_can_be_delivered_and_keeps_snapshots(
-    tmp_path: Path, build: Any
-) -> None:
+def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
     entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
     name = version_1(tmp_path / "log.db", *entries)
     for _ in range(2):  # once brought up to date, it is opened like any other

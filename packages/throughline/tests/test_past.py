@@ -68,13 +68,13 @@ def _inputs(live: Live, as_of: str | None) -> set[str]:
         (f"{DAY}07:00:00Z", set()),
     ],
 )
-def test_lineage_as_of_a_time_or_of_a_runs_end_is_what_it_was(
+def test_lineage_as_of_a_time_or_run_is_unchanged(
     as_of: str | None, read: set[str], loaded: Live
 ) -> None:
     assert _inputs(loaded, as_of) == read
 
 
-def test_what_came_late_was_not_known_before(live: Live, build: Any) -> None:
+def test_late_events_were_not_known_before(live: Live, build: Any) -> None:
     late, early = _loads(build)
     live.ingest(Batch([build.entry(early)]))
     known = time.time_ns() // 1_000
@@ -89,9 +89,7 @@ def test_what_came_late_was_not_known_before(live: Live, build: Any) -> None:
             assert state.runs_by_id.keys() == runs
 
 
-def test_a_state_of_the_past_changes_when_something_of_that_time_arrives(
-    live: Live, build: Any
-) -> None:
+def test_late_event_updates_a_past_state(live: Live, build: Any) -> None:
     first, second = _loads(build)
     live.ingest(Batch([build.entry(second)]))
     assert _inputs(live, f"{DAY}08:30:00Z") == set()
@@ -99,7 +97,7 @@ def test_a_state_of_the_past_changes_when_something_of_that_time_arrives(
     assert _inputs(live, f"{DAY}08:30:00Z") == {"a"}
 
 
-def test_two_moments_differ_by_what_was_added_removed_and_changed(loaded: Live) -> None:
+def test_diff_has_added_removed_and_changed(loaded: Live) -> None:
     with loaded.reading() as state:
         then = moment_of(state, f"{DAY}08:30:00Z")
     with loaded.reading(then) as before, loaded.reading() as after:
@@ -121,7 +119,7 @@ def test_two_moments_differ_by_what_was_added_removed_and_changed(loaded: Live) 
     }
 
 
-def test_types_are_compared_only_between_schemas_of_one_producer(build: Any) -> None:
+def test_types_are_compared_within_one_producer(build: Any) -> None:
     def state(type_: str, producer: str, *more: str) -> Any:
         fields = [{"name": "x", "type": type_}, *({"name": name} for name in more)]
         event = build.run("COMPLETE", "1", "j", "08:00:00")
@@ -146,7 +144,7 @@ def test_types_are_compared_only_between_schemas_of_one_producer(build: Any) -> 
         ("open", None, "asOf: run open has not ended; give a time or another run"),
     ],
 )
-def test_a_moment_that_is_none_is_refused(
+def test_invalid_moment_is_rejected(
     as_of: str | None, known_at: str | None, told: str, build: Any
 ) -> None:
     state = build.state(build.run("START", "open", "j", "08:00:00"))
@@ -161,7 +159,7 @@ def test_a_moment_that_is_none_is_refused(
     st.integers(0, 6),
     st.randoms(use_true_random=False),
 )
-def test_any_order_of_arrival_gives_the_same_past(
+def test_arrival_order_does_not_change_the_past(
     loads: list[tuple[int, int, int]], hour: int, chance: random.Random
 ) -> None:
     from packages.throughline.tests.conftest import Build
@@ -188,7 +186,7 @@ def test_any_order_of_arrival_gives_the_same_past(
     assert found == export(project(expected))
 
 
-def test_the_tree_of_a_moment_shows_runs_as_they_stood_then(live: Live, build: Any) -> None:
+def test_past_tree_shows_past_run_states(live: Live, build: Any) -> None:
     begun = build.run("START", "1", "report", "08:00:00", writes=("db|out",))
     ended = build.run("COMPLETE", "1", "report", "09:00:00")
     live.ingest(Batch([build.entry(begun), build.entry(ended)]))
@@ -204,7 +202,7 @@ def test_the_tree_of_a_moment_shows_runs_as_they_stood_then(live: Live, build: A
     assert state_at(f"{DAY}09:30:00Z") == "COMPLETED"
 
 
-def test_a_state_of_the_past_that_takes_too_long_goes_on_when_it_is_asked_for_again(
+def test_slow_past_state_continues_with_the_next_query(
     live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [build.run("COMPLETE", f"r{n}", "j", f"08:00:{n:02}") for n in range(50)]

@@ -53,9 +53,7 @@ def _answers(state: State) -> dict[str, Any]:
 @pytest.mark.replay
 @settings(max_examples=150, deadline=None)
 @given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
-def test_a_graph_asked_for_between_events_is_the_one_that_all_of_them_together_give(
-    entries: list[Entry], asks: list[bool]
-) -> None:
+def test_incremental_graph_equals_the_full_graph(entries: list[Entry], asks: list[bool]) -> None:
     events = [entry.event for entry in entries]
     state = State()
     for count, event in enumerate(events, 1):
@@ -101,7 +99,7 @@ def _rare(build: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_a_graph_asked_for_before_a_rare_event_is_right_after_it(build: Any, number: int) -> None:
+def test_graph_is_updated_by_rare_events(build: Any, number: int) -> None:
     name, bodies = list(_rare(build).items())[number]
     events = [build.entry(body).event for body in bodies]
     state = State()
@@ -114,7 +112,7 @@ def test_a_graph_asked_for_before_a_rare_event_is_right_after_it(build: Any, num
 @pytest.mark.replay
 @settings(max_examples=120, deadline=None)
 @given(entries=run_entries(), random=st.randoms(use_true_random=False), data=st.data())
-def test_any_order_with_any_repetition_gives_the_same_projection(
+def test_order_and_repetition_do_not_change_the_projection(
     entries: list[Entry], random: Random, data: st.DataObject
 ) -> None:
     events = [entry.event for entry in entries]
@@ -123,7 +121,7 @@ def test_any_order_with_any_repetition_gives_the_same_projection(
     assert _canonical(again) == _canonical(events)
 
 
-def test_any_order_of_the_real_events_gives_the_same_projection(shared: Path) -> None:
+def test_order_of_real_events_does_not_change_the_projection(shared: Path) -> None:
     folder = shared / "openlineage-events" / "this-stack"
     lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
     events = [entry_of(line).event for line in lines]

@@ -19,9 +19,7 @@ def _run(state: Any, run_id: str) -> Any:
 
 
 @pytest.mark.parametrize("type_", ["RUNNING", "PAUSED", None])
-def test_neither_a_late_start_nor_what_follows_its_end_reopens_or_stretches_a_run(
-    type_: str | None, build: Any
-) -> None:
+def test_late_events_neither_reopen_nor_extend_a_run(type_: str | None, build: Any) -> None:
     end = build.run("COMPLETE", "r", "j", "08:05:00")
     late = build.run("START", "r", "j", "08:00:00")
     state = build.state(end, late, build.run(type_, "r", "j", "08:36:00"))
@@ -42,14 +40,14 @@ def test_neither_a_late_start_nor_what_follows_its_end_reopens_or_stretches_a_ru
         (["FAIL", "COMPLETE"], RunState.COMPLETED),
     ],
 )
-def test_the_state_is_that_of_the_last_end_by_event_time(
+def test_last_end_by_event_time_determines_the_state(
     types: list[str], expected: RunState, build: Any
 ) -> None:
     events = [build.run(t, "r", "j", f"08:0{i}:00") for i, t in enumerate(types)]
     assert outcome(build.state(*events[::-1]), _run(build.state(*events), "r")).state is expected
 
 
-def test_inputs_and_outputs_are_the_union_of_all_events_of_a_run(build: Any) -> None:
+def test_inputs_and_outputs_of_a_run_are_merged(build: Any) -> None:
     state = build.state(
         build.run("START", "r", "j", "08:00:00", reads=("db|a",)),
         build.run("RUNNING", "r", "j", "08:01:00", writes=("db|b",)),
@@ -60,7 +58,7 @@ def test_inputs_and_outputs_are_the_union_of_all_events_of_a_run(build: Any) -> 
     assert {name.name for name in run.outputs} == {"b"}
 
 
-def test_a_run_without_an_end_takes_it_from_the_run_above_however_far(build: Any) -> None:
+def test_run_without_end_takes_it_from_an_ancestor(build: Any) -> None:
     state = build.state(
         build.run("START", "q", "app.query", "08:02:00", parent=("a", "app")),
         build.run("START", "a", "app", "08:01:00", parent=("t", "dag.task")),
@@ -71,9 +69,7 @@ def test_a_run_without_an_end_takes_it_from_the_run_above_however_far(build: Any
     assert shown_time(outcome(state, _run(state, "q")).ended) == "2025-11-21T08:05:00Z"
 
 
-def test_an_open_run_that_fell_silent_is_lost_until_its_end_comes(
-    log: EventLog, build: Any
-) -> None:
+def test_stale_run_is_lost_until_its_end_arrives(log: EventLog, build: Any) -> None:
     since = datetime.now(UTC) - datetime.fromisoformat("2025-11-21T08:30:00Z")
     live = Live(log, lost_after=since.total_seconds())
 
@@ -92,7 +88,7 @@ def test_an_open_run_that_fell_silent_is_lost_until_its_end_comes(
     assert states() == {"Flow": "FAILED", "Flow.step": "FAILED"}
 
 
-def test_a_run_id_used_for_two_jobs_keeps_their_datasets_apart(build: Any) -> None:
+def test_run_id_shared_by_two_jobs_keeps_datasets_separate(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "r", "one", "08:00:00", reads=("db|a",)),
         build.run("COMPLETE", "r", "two", "08:01:00", reads=("db|b",)),
@@ -101,7 +97,7 @@ def test_a_run_id_used_for_two_jobs_keeps_their_datasets_apart(build: Any) -> No
     assert inputs == {"one": {"a"}, "two": {"b"}}
 
 
-def test_parents_in_a_circle_end_where_they_close(build: Any) -> None:
+def test_cycle_of_parents_terminates(build: Any) -> None:
     state = build.state(
         build.run("START", "a", "x", "08:00:00", parent=("b", "y")),
         build.run("START", "b", "y", "08:00:00", parent=("a", "x")),
@@ -109,13 +105,13 @@ def test_parents_in_a_circle_end_where_they_close(build: Any) -> None:
     assert outcome(state, _run(state, "a")).state is RunState.RUNNING
 
 
-def test_taking_the_same_batch_again_changes_nothing(live: Live, build: Any) -> None:
+def test_repeated_batch_changes_nothing(live: Live, build: Any) -> None:
     entries = [build.entry(build.run("START", run, "j", "08:00:00")) for run in ("a", "b")]
     assert (live.ingest(Batch(entries)).stored, live.ingest(Batch(entries)).duplicates) == (2, 2)
 
 
 @pytest.mark.each_database
-def test_what_another_process_appends_is_followed_without_gaps(live: Live, build: Any) -> None:
+def test_events_of_another_process_are_followed(live: Live, build: Any) -> None:
     other = Live(live.log)
     other.ingest(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
     live.ingest(Batch([build.entry(build.run("START", "b", "j", "08:00:00"))]))
@@ -126,7 +122,7 @@ def test_what_another_process_appends_is_followed_without_gaps(live: Live, build
 
 
 @pytest.mark.each_database
-def test_many_writers_at_once_lose_nothing(live: Live, build: Any) -> None:
+def test_concurrent_writers_lose_no_event(live: Live, build: Any) -> None:
     live.start()
     futures = [
         live.submit(Batch([build.entry(build.run("START", f"r{i % 50}", "j", "08:00:00"))]))
@@ -137,7 +133,7 @@ def test_many_writers_at_once_lose_nothing(live: Live, build: Any) -> None:
     assert len(list(live.log.read())) == 50
 
 
-def test_a_run_that_never_spoke_lasts_as_long_as_what_it_started(build: Any) -> None:
+def test_run_without_events_lasts_as_long_as_its_children(build: Any) -> None:
     above = ("t", "dag.task")
     state = build.state(
         build.run("START", "a", "app", "08:01:00", parent=above),

@@ -57,16 +57,12 @@ def _edges(bodies: list[Json]) -> set[tuple[str, str, str]]:
     }
 
 
-def test_every_body_is_valid_by_the_specification(
-    of_stack: list[Json], specification: Specification
-) -> None:
+def test_payloads_are_valid(of_stack: list[Json], specification: Specification) -> None:
     assert of_stack
     assert [error for body in of_stack for error in specification.errors(body)] == []
 
 
-def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
-    rewriting: Rewriting, stack: list[Json], of_stack: list[Json]
-) -> None:
+def test_rewriting_is_pure(rewriting: Rewriting, stack: list[Json], of_stack: list[Json]) -> None:
     for event in stack[:40]:
         given = deepcopy(event)
         known = RunContext(inputs=({"namespace": "n", "name": "a", "facets": {"x": {"y": None}}},))
@@ -77,9 +73,7 @@ def test_the_same_is_answered_to_the_same_and_nothing_given_is_changed(
     assert sent(rewriting, stack) == of_stack
 
 
-def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
-    rewriting: Rewriting, build: Any
-) -> None:
+def test_last_payload_does_not_depend_on_order(rewriting: Rewriting, build: Any) -> None:
     parent = ("t", "flow.task")
     events = [
         build.run("START", "t", "flow.task", "08:00:00", kind="METAFLOW/STEP"),
@@ -101,9 +95,7 @@ def test_the_last_body_of_each_run_is_the_same_in_whatever_order_events_came(
     }
 
 
-def test_a_run_between_that_comes_last_brings_what_is_below_it(
-    rewriting: Rewriting, build: Any
-) -> None:
+def test_late_intermediate_run_adds_its_descendants(rewriting: Rewriting, build: Any) -> None:
     task, app = ("t", "f.task"), ("a", "app")
     events = [
         build.run("COMPLETE", "t", "f.task", "08:09:00", kind="METAFLOW/STEP", writes=("x|out",)),
@@ -115,7 +107,7 @@ def test_a_run_between_that_comes_last_brings_what_is_below_it(
     assert _edges([body]) == {("f.task", "inputs", "in"), ("f.task", "outputs", "out")}
 
 
-def test_what_comes_late_tells_no_end_again_beyond_its_task(build: Any) -> None:
+def test_late_event_resends_only_ends_up_to_its_task(build: Any) -> None:
     dag, task = ("d", "dag"), ("t", "dag.task")
     events = [
         build.run("COMPLETE", "d", "dag", "08:09:00", kind="AIRFLOW/DAG"),
@@ -126,9 +118,7 @@ def test_what_comes_late_tells_no_end_again_beyond_its_task(build: Any) -> None:
     assert jobs == ["dag", "dag.task", "q", "dag.task"]
 
 
-def test_runs_that_are_each_others_parents_are_told_all_the_same(
-    rewriting: Rewriting, build: Any
-) -> None:
+def test_cyclic_parents_are_delivered(rewriting: Rewriting, build: Any) -> None:
     events = [
         build.run("COMPLETE", a, f"f.{a}", "08:00:00", parent=(b, f"f.{b}"), reads=(f"x|{a}",))
         for a, b in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "d"))
@@ -143,9 +133,7 @@ def _last(bodies: list[Json]) -> dict[str, Json]:
     return {body["job"]["name"]: body for body in bodies}
 
 
-def test_an_event_of_which_nothing_is_known_goes_with_what_it_says(
-    rewriting: Rewriting, build: Any
-) -> None:
+def test_event_without_context_is_sent_unchanged(rewriting: Rewriting, build: Any) -> None:
     event = build.run(
         "COMPLETE", "r", "flow.j", "08:00:00", reads=("s3://b|in",), writes=("x|out",)
     )
@@ -154,7 +142,7 @@ def test_an_event_of_which_nothing_is_known_goes_with_what_it_says(
     assert body["eventTime"] == event["eventTime"]
 
 
-def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: Any) -> None:
+def test_table_has_one_name(rewriting: Rewriting, build: Any) -> None:
     table, place = "hive://h|shop.orders", "s3://lake|warehouse/orders"
     link = build.dataset(place, symlinks=[("hive://h", "shop.orders", "TABLE")])
     spark = build.run("COMPLETE", "a", "app.a", "08:00:00", reads=("x|in",))
@@ -164,7 +152,7 @@ def test_one_table_has_one_name_whoever_names_it(rewriting: Rewriting, build: An
     assert {name for _, _, name in _edges(bodies)} == {"in", "shop.orders", "out"}
 
 
-def test_events_of_jobs_and_datasets_have_the_one_name_too(build: Any) -> None:
+def test_job_and_dataset_events_use_the_same_name(build: Any) -> None:
     link = build.dataset("s3://lake|wh/t", symlinks=[("hive://h", "shop.t", "TABLE")])
     spark = build.run("COMPLETE", "a", "app.a", "08:00:00")
     spark["outputs"] = [link]
@@ -180,7 +168,7 @@ def test_events_of_jobs_and_datasets_have_the_one_name_too(build: Any) -> None:
         assert (body["namespace"], body["name"]) == ("hive://h", "shop.t")
 
 
-def test_what_is_told_of_a_dataset_comes_along_and_what_another_run_did_with_it_does_not(
+def test_payload_has_dataset_facets_without_those_of_other_runs(
     rewriting: Rewriting, build: Any
 ) -> None:
     before = build.run("COMPLETE", "a", "f.a", "08:00:00", reads=("x|raw",), writes=("x|in",))
@@ -199,7 +187,7 @@ def test_what_is_told_of_a_dataset_comes_along_and_what_another_run_did_with_it_
     assert written["version"]["datasetVersion"] == "2"
 
 
-def test_nulls_go_and_what_is_left_is_kept(rewriting: Rewriting, build: Any) -> None:
+def test_nulls_are_removed(rewriting: Rewriting, build: Any) -> None:
     event = build.run(
         "COMPLETE", "r", "flow.j", "08:00:00", reads=("x|in",), writes=("x|out",),
         facets={"airflow": {"dag": {"dag_id": "d", "owner": None}}},

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 _ARN = "arn:aws:glue:eu-west-1:123456789012"
 
 
-def test_a_glue_table_is_called_by_its_arn_in_column_lineage_too(build: Any) -> None:
+def test_column_lineage_uses_the_arn_of_a_glue_table(build: Any) -> None:
     event = build.run("COMPLETE", "r", "app.j", "08:00:00", writes=("s3://b|mart",))
     place = build.dataset("s3://b|wh/raw", symlinks=[(_ARN, "table/shop/raw", "TABLE")])
     event["inputs"] = [place]
@@ -34,7 +34,7 @@ def test_a_glue_table_is_called_by_its_arn_in_column_lineage_too(build: Any) -> 
         assert (named["namespace"], named["name"], named["field"]) == (_ARN, "table/shop/raw", "id")
 
 
-def test_only_events_of_runs_go_there(build: Any) -> None:
+def test_only_run_events_are_sent(build: Any) -> None:
     job = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "d", "name": "j"}}
     dataset = {"eventTime": "2025-11-21T08:00:00Z", "dataset": build.dataset("x|y")}
     assert sent(DATAZONE, [job, dataset]) == []
@@ -75,7 +75,7 @@ def _trimmed(event: Json) -> Json:
     return body
 
 
-def test_what_fits_is_whole(build: Any) -> None:
+def test_small_event_is_complete(build: Any) -> None:
     event = _wide(build, 3, custom={"plan": "x" * 1_000})
     body = _trimmed(event)
     assert body["run"]["facets"]["custom"]["plan"] == "x" * 1_000
@@ -91,7 +91,7 @@ def test_what_fits_is_whole(build: Any) -> None:
         (6_000, 0, set()),
     ],
 )
-def test_what_is_too_long_loses_the_least_first(
+def test_large_event_loses_unimportant_parts_first(
     build: Any, columns: int, plan: int, left: set[str]
 ) -> None:
     body = _trimmed(_wide(build, columns, custom={"plan": "x" * plan}))
@@ -130,20 +130,20 @@ def _heavy(build: Any, length: int) -> Json:
 
 
 @pytest.mark.parametrize("gone", range(len(TRIMMED) + 1))
-def test_facets_go_in_the_stated_order_and_only_as_many_as_have_to(build: Any, gone: int) -> None:
+def test_facets_are_trimmed_in_order_as_needed(build: Any, gone: int) -> None:
     room = len(TRIMMED) - gone + 0.5  # of so many of them
     text = orjson.dumps(_trimmed(_heavy(build, int(MOST_BYTES / room)))).decode()
     assert [n for n in range(len(TRIMMED)) if f'"{n}:x' not in text] == list(range(gone))
 
 
-def test_an_event_of_too_many_datasets_is_refused_with_what_is_allowed(build: Any) -> None:
+def test_event_with_too_many_datasets_is_rejected(build: Any) -> None:
     names = tuple(f"x|{'y' * 100}{n}" for n in range(3_000))
     event = build.run("COMPLETE", "r", "app.j", "08:00:00", reads=names)
     with pytest.raises(DeliveryError, match=r"has \d+,\d+ bytes .* DataZone accepts 300,000"):
         DATAZONE.rewrite(event, RunContext())
 
 
-def test_a_token_is_that_of_the_body(build: Any) -> None:
+def test_token_depends_on_the_body(build: Any) -> None:
     one, other = _wide(build, 3), _wide(build, 4)
     assert (
         client_token(_trimmed(one)) == client_token(_trimmed(one)) != client_token(_trimmed(other))

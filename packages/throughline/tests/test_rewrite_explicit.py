@@ -31,7 +31,7 @@ def names(body: Json, side: str) -> list[str]:
     return [each["name"] for each in body[side]]
 
 
-def test_openmetadata_is_sent_an_event_for_each_output_with_its_own_inputs() -> None:
+def test_openmetadata_gets_one_event_per_output() -> None:
     bodies = sent(REWRITINGS["openmetadata"], [event()])
     assert [(names(each, "inputs"), names(each, "outputs")) for each in bodies] == [
         (["public.a"], ["public.c"]),
@@ -39,7 +39,7 @@ def test_openmetadata_is_sent_an_event_for_each_output_with_its_own_inputs() -> 
     ]
 
 
-def test_stated_columns_are_sent_as_the_column_lineage_facet() -> None:
+def test_explicit_columns_are_sent_as_column_lineage() -> None:
     for kind in ("marquez", "openmetadata"):
         bodies = sent(REWRITINGS[kind], [event()])
         (made,) = [o for body in bodies for o in body["outputs"] if o["name"] == "public.c"]
@@ -47,7 +47,7 @@ def test_stated_columns_are_sent_as_the_column_lineage_facet() -> None:
         assert (source["name"], source["field"]) == ("public.a", "amount")
 
 
-def test_an_earlier_run_is_sent_with_its_own_statement_and_not_the_newest_of_its_job() -> None:
+def test_earlier_run_is_sent_with_its_own_lineage() -> None:
     other = run_event(
         "bulk_etl",
         into(dataset("public.c"), dataset("public.b")),
@@ -63,7 +63,7 @@ def test_an_earlier_run_is_sent_with_its_own_statement_and_not_the_newest_of_its
 
 
 @pytest.mark.parametrize("kind", ["openmetadata", "datahub"])
-def test_entries_have_the_names_that_the_datasets_are_sent_under(kind: str, build: Any) -> None:
+def test_entries_use_the_names_of_the_datasets(kind: str, build: Any) -> None:
     amount = {"inputs": [dataset("public.a", field="amount")]}
     place = {**dataset("x"), "namespace": "s3a://lake"}
     linked = run_event(

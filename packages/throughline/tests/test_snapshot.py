@@ -83,15 +83,13 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
 @pytest.mark.replay
 @settings(max_examples=60, deadline=None)
 @given(some_entries(), st.integers())
-def test_a_snapshot_and_what_came_after_it_give_what_all_events_give(
-    entries: list[Entry], seed: int
-) -> None:
+def test_snapshot_and_later_events_equal_all_events(entries: list[Entry], seed: int) -> None:
     log = EventLog("sqlite://")
     _check(log, entries, Random(seed))
     log.close()
 
 
-def test_either_database_gives_a_snapshot_back_whole_in_parts(
+def test_snapshot_is_stored_in_parts(
     log: EventLog, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "_PART", 1_000)
@@ -101,7 +99,7 @@ def test_either_database_gives_a_snapshot_back_whole_in_parts(
         assert connection.execute(select(func.max(schema.snapshots.c.part))).scalar_one() > 0
 
 
-def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: Any) -> None:
+def test_snapshot_does_not_depend_on_query_time(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
     with live.reading() as state:
         canonical(state)
@@ -113,7 +111,7 @@ def test_a_snapshot_holds_nothing_of_when_it_was_looked_at(live: Live, build: An
     assert (state.derived, state.touched) == ({}, set())
 
 
-def test_what_is_thinned_out_leaves_the_newest_and_fewer_the_farther_back(log: EventLog) -> None:
+def test_fewer_old_snapshots_are_kept(log: EventLog) -> None:
     for seq in range(1, 101):
         Snapshots(log).add(seq, "f", b"x")
     distances = sorted(100 - seq for seq in _held(log))
@@ -122,7 +120,7 @@ def test_what_is_thinned_out_leaves_the_newest_and_fewer_the_farther_back(log: E
     assert all(far <= 2 * near + 2 for near, far in pairwise(distances[:-1]))
 
 
-def test_one_that_is_added_drops_those_of_another_format(log: EventLog) -> None:
+def test_new_snapshot_deletes_other_formats(log: EventLog) -> None:
     Snapshots(log).add(1, "old", b"x")
     Snapshots(log).add(2, "new", b"x")
     assert _held(log) == {2}
@@ -163,7 +161,7 @@ def _naming(name: str) -> bytes:
         pytest.param(lambda data: data[:-8] + bytes(8), "CRC", id="a wrong checksum"),
     ],
 )
-def test_what_is_no_snapshot_of_ours_runs_nothing_and_the_log_is_read(
+def test_invalid_snapshot_is_ignored_and_runs_no_code(
     change: Callable[[bytes], bytes],
     reason: str,
     live: Live,
@@ -191,7 +189,7 @@ def _starts_anew(live: Live, caplog: pytest.LogCaptureFixture, reason: str) -> N
     assert reason in told
 
 
-def test_a_snapshot_of_another_version_is_not_used_and_the_next_one_takes_its_place(
+def test_snapshot_of_another_version_is_replaced(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
@@ -203,7 +201,7 @@ def test_a_snapshot_of_another_version_is_not_used_and_the_next_one_takes_its_pl
     assert Live(live.log).restored == seq
 
 
-def test_a_rebuild_finds_a_wrong_snapshot_and_drops_it(
+def test_rebuild_deletes_a_wrong_snapshot(
     live: Live, database: str, build: Any, call: Call
 ) -> None:
     live.ingest(Batch([build.entry(event) for event in loads(build, "a")]))
@@ -215,9 +213,7 @@ def test_a_rebuild_finds_a_wrong_snapshot_and_drops_it(
     assert (found.returncode, found.stdout.endswith(" equal\n")) == (0, True)
 
 
-def test_the_format_changes_with_the_code_that_makes_a_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_format_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {*snapshot._CLASSES.values(), apply, parse_event, save}
     files = {Path(inspect.getsourcefile(each) or "") for each in made}
     assert {file.parent.name for file in files} == set(snapshot._PACKAGES)
@@ -233,7 +229,7 @@ def test_the_format_changes_with_the_code_that_makes_a_state(
     assert len(found) == 1 + len(files)
 
 
-def test_a_snapshot_is_due_each_tenth_and_sooner_while_nothing_comes() -> None:
+def test_snapshot_is_due_after_a_tenth_or_when_idle() -> None:
     begun: list[int] = []
 
     class Noting(Snapshotter):
@@ -250,7 +246,7 @@ def test_a_snapshot_is_due_each_tenth_and_sooner_while_nothing_comes() -> None:
 
 
 @pytest.mark.server
-def test_a_server_keeps_a_snapshot_when_it_is_quiet_and_the_next_one_starts_from_it(
+def test_idle_server_stores_a_snapshot_for_the_next_start(
     serve: Callable[..., Server], log: EventLog, database: str, build: Any
 ) -> None:
     runs = [build.run("COMPLETE", f"{n}", "j", "08:00:00") for n in range(1_000)]
@@ -264,7 +260,7 @@ def test_a_server_keeps_a_snapshot_when_it_is_quiet_and_the_next_one_starts_from
 
 
 @pytest.mark.server
-def test_a_writer_that_fails_is_told_of_once_and_tried_again_later(
+def test_failed_snapshot_is_logged_once_and_retried(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     snapshotter = Snapshotter(str(tmp_path / "none.db"), 0)
@@ -280,7 +276,7 @@ def test_a_writer_that_fails_is_told_of_once_and_tried_again_later(
 
 
 @pytest.mark.server
-def test_a_writer_that_is_stopped_leaves_nothing(log: EventLog, database: str, build: Any) -> None:
+def test_stopped_snapshot_writer_leaves_nothing(log: EventLog, database: str, build: Any) -> None:
     log.append([build.entry(build.run("COMPLETE", "r", "j", "08:00:00"))])
     snapshotter = Snapshotter(database, 0)
     snapshotter.poll(10_000)

@@ -33,7 +33,7 @@ def _lines(folder: Path) -> list[bytes]:
     return [line for file in folder.glob("*.jsonl") for line in file.read_bytes().splitlines()]
 
 
-def test_openlineages_client_finds_the_transport_by_its_import_path(tmp_path: Path) -> None:
+def test_client_finds_the_transport_by_import_path(tmp_path: Path) -> None:
     transport = {"type": "throughline.spool.SpoolTransport", "directory": str(tmp_path / "new")}
     client = OpenLineageClient(config={"transport": transport})
     client.emit(_event())
@@ -51,7 +51,7 @@ def test_two_transports_never_share_a_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
+def test_forked_child_has_its_own_file(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
         "from throughline.spool import SpoolConfig, SpoolTransport\n"
@@ -74,7 +74,7 @@ def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
     assert counts == [1, 2]
 
 
-def test_threads_of_one_process_never_tear_a_line(tmp_path: Path) -> None:
+def test_threads_write_complete_lines(tmp_path: Path) -> None:
     transport = SpoolTransport(SpoolConfig(str(tmp_path)))
 
     def emit() -> None:
@@ -89,9 +89,7 @@ def test_threads_of_one_process_never_tear_a_line(tmp_path: Path) -> None:
     assert len([orjson.loads(line) for line in _lines(tmp_path)]) == 80
 
 
-def test_a_disk_error_is_one_warning_and_never_an_exception(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_disk_error_causes_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     transport = SpoolTransport(SpoolConfig(str(tmp_path / "file" / "spool")))
     with caplog.at_level(logging.WARNING):
@@ -122,14 +120,14 @@ def test_unwritable_event_logs_one_warning(
     assert len(caplog.records) == 1
 
 
-def test_a_missing_directory_is_named_with_an_example() -> None:
+def test_missing_directory_setting_is_explained() -> None:
     with pytest.raises(
         ValueError, match=r"directory: received None, expected the spool folder.*SpoolTransport"
     ):
         SpoolConfig.from_dict({})
 
 
-def test_the_producers_side_loads_nothing_of_the_servers() -> None:
+def test_producer_imports_nothing_of_the_server() -> None:
     heavy = ("fastapi", "sqlalchemy", "pydantic", "uvicorn", "starlette", "orjson", "typer", "rich")
     script = f"import sys, throughline.spool; print([m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run(

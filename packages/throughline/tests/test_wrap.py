@@ -67,7 +67,7 @@ def _error(folder: Path) -> str:
     return message
 
 
-def test_a_command_keeps_its_input_its_outputs_and_its_exit_code(tmp_path: Path) -> None:
+def test_command_keeps_input_outputs_and_exit_code(tmp_path: Path) -> None:
     found = _run(tmp_path, "sh", "-c", "cat; echo told >&2; exit 7", input="given")
     assert (found.returncode, found.stdout, found.stderr) == (7, "given", "told\n")
     start, end = _events(tmp_path)
@@ -79,14 +79,14 @@ def test_a_command_keeps_its_input_its_outputs_and_its_exit_code(tmp_path: Path)
     assert [each["name"] for each in end["outputs"]] == ["exports/customers.csv"]
 
 
-def test_a_command_takes_options_of_its_own_and_needs_no_dashes_before_it(tmp_path: Path) -> None:
+def test_command_can_have_its_own_options(tmp_path: Path) -> None:
     head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool")]
     found = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)
     assert (found.returncode, found.stdout) == (0, "--spool -f\n")
     assert _types(tmp_path) == ["START", "COMPLETE"]
 
 
-def test_files_that_a_shell_opened_for_the_command_stay_open(tmp_path: Path) -> None:
+def test_inherited_files_stay_open(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.write(write, b"through a pipe")
     os.close(write)
@@ -95,7 +95,7 @@ def test_files_that_a_shell_opened_for_the_command_stay_open(tmp_path: Path) -> 
     assert (found.returncode, found.stdout) == (0, "through a pipe")
 
 
-def test_a_terminal_stays_one_and_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
+def test_command_keeps_the_terminal_and_gets_ctrl_c_once(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, lambda *_: print('heard', flush=True))\n"
@@ -131,7 +131,7 @@ def _read(terminal: int, what: bytes) -> bytes:
     return seen
 
 
-def test_a_signal_to_us_is_one_to_the_command_and_its_own_answer_counts(tmp_path: Path) -> None:
+def test_signals_are_forwarded_to_the_command(tmp_path: Path) -> None:
     script = "trap 'echo bye; kill $!; exit 5' TERM; sleep 60 >&- & echo up; wait"
     line = _line(tmp_path, "sh", "-c", script)
     pipe = subprocess.PIPE
@@ -148,7 +148,7 @@ def test_a_signal_to_us_is_one_to_the_command_and_its_own_answer_counts(tmp_path
     ("number", "type_"), [(signal.SIGTERM, "ABORT"), (signal.SIGKILL, "ABORT"),
                           (signal.SIGSEGV, "FAIL")],
 )  # fmt: skip
-def test_a_command_that_a_signal_ended_ends_us_by_the_same(
+def test_wrapper_ends_by_the_signal_of_the_command(
     number: signal.Signals, type_: str, tmp_path: Path
 ) -> None:
     found = _run(tmp_path, "sh", "-c", f"kill -{number.value} $$")
@@ -157,7 +157,7 @@ def test_a_command_that_a_signal_ended_ends_us_by_the_same(
     assert _error(tmp_path) == f"sh was ended by {number.name}"
 
 
-def test_a_signal_that_was_ignored_before_us_is_ignored_by_the_command(tmp_path: Path) -> None:
+def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
     script = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -168,7 +168,7 @@ def test_a_signal_that_was_ignored_before_us_is_ignored_by_the_command(tmp_path:
 
 
 @pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/", 126)])
-def test_a_command_that_cannot_be_run_failed_with_the_shells_exit_code(
+def test_command_that_cannot_start_has_the_shell_exit_code(
     command: str, code: int, tmp_path: Path
 ) -> None:
     found = _run(tmp_path, command)
@@ -177,7 +177,7 @@ def test_a_command_that_cannot_be_run_failed_with_the_shells_exit_code(
     assert _types(tmp_path) == ["START", "FAIL"]
 
 
-def test_a_long_command_gives_signs_of_life_until_it_ends(tmp_path: Path) -> None:
+def test_long_command_sends_heartbeats(tmp_path: Path) -> None:
     script = (
         "import glob, sys, time\n"
         "def text(): return ''.join(open(f).read() for f in glob.glob(sys.argv[1] + '/*'))\n"
@@ -190,7 +190,7 @@ def test_a_long_command_gives_signs_of_life_until_it_ends(tmp_path: Path) -> Non
     assert (types[0], types[-1], set(types[1:-1])) == ("START", "COMPLETE", {"RUNNING"})
 
 
-def test_a_run_is_below_the_one_that_started_it_and_above_those_that_it_starts(
+def test_run_has_parent_and_children(
     tmp_path: Path,
 ) -> None:
     above = {
@@ -217,7 +217,7 @@ def test_a_run_is_below_the_one_that_started_it_and_above_those_that_it_starts(
     assert json.loads(told["OPENLINEAGE_CONTEXT"])["parent"]["run"]["runId"] == run_id
 
 
-def test_the_context_of_openlineages_client_is_read_before_the_older_variables() -> None:
+def test_openlineage_context_precedes_older_variables() -> None:
     job = {"namespace": "a/b", "name": "c/d"}
     context = {"parent": {"run": {"runId": _PARENT}, "job": job}}
     older = {"OPENLINEAGE_PARENT_ID": f"x/y/{_ROOT}"}
@@ -231,7 +231,7 @@ def test_the_context_of_openlineages_client_is_read_before_the_older_variables()
     assert parents({"OPENLINEAGE_PARENT_ID": "x/y/7"}) is None
 
 
-def test_a_parent_that_cannot_be_read_is_named_and_the_command_runs(tmp_path: Path) -> None:
+def test_invalid_parent_is_reported_and_the_command_runs(tmp_path: Path) -> None:
     head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool"), "true"]
     environment = {**os.environ, "OPENLINEAGE_PARENT_ID": "x/7"}
     found = subprocess.run(head, capture_output=True, text=True, env=environment)
@@ -240,14 +240,14 @@ def test_a_parent_that_cannot_be_read_is_named_and_the_command_runs(tmp_path: Pa
     assert "parent" not in _events(tmp_path)[0]["run"]["facets"]
 
 
-def test_lineage_that_is_disabled_leaves_only_the_command(tmp_path: Path) -> None:
+def test_disabled_lineage_only_runs_the_command(tmp_path: Path) -> None:
     disabled = {**os.environ, "OPENLINEAGE_DISABLED": "True"}
     head = [*_MAIN, "--spool", str(tmp_path / "spool"), "sh", "-c", "exit 4"]
     assert subprocess.run(head, env=disabled).returncode == 4
     assert not (tmp_path / "spool").exists()
 
 
-def test_a_spool_that_cannot_be_written_is_one_warning_and_nothing_else(tmp_path: Path) -> None:
+def test_unwritable_spool_causes_one_warning(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("in the way")
     found = _run(tmp_path, "sh", "-c", "echo done; exit 3")
     assert (found.returncode, found.stdout) == (3, "done\n")
@@ -307,9 +307,7 @@ def server(request: pytest.FixtureRequest) -> Any:
         each.close()
 
 
-def test_without_a_spool_the_server_gets_the_events_and_with_both_options_both_do(
-    server: Callable[..., _Server], tmp_path: Path
-) -> None:
+def test_events_go_to_server_spool_or_both(server: Callable[..., _Server], tmp_path: Path) -> None:
     taking = server(answers=True)
     head = [*_MAIN, "-f", str(_EXAMPLE), "--api-key", "k", "--url", taking.url]
     assert subprocess.run([*head, "true"]).returncode == 0
@@ -330,7 +328,7 @@ def test_without_a_spool_the_server_gets_the_events_and_with_both_options_both_d
         ("/base", "", "/api/v1/lineage"),  # like openlineage-python
     ],
 )
-def test_openlineages_variables_name_server_key_and_namespace(
+def test_openlineage_variables_configure_server_key_and_namespace(
     base: str, endpoint: str, path: str, server: Callable[..., _Server], tmp_path: Path
 ) -> None:
     taking = server(answers=True)
@@ -365,7 +363,7 @@ def test_throughline_settings_override_openlineage_variables(
     assert set(ours.keys) <= {None}
 
 
-def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool(
+def test_hanging_server_affects_neither_command_nor_spool(
     server: Callable[..., _Server], tmp_path: Path
 ) -> None:
     silent = server(answers=False)
@@ -408,7 +406,7 @@ def test_a_server_that_never_answers_takes_nothing_from_the_command_or_the_spool
         ("job: [", "line 1, column 7: it is no YAML"),
     ],
 )  # fmt: skip
-def test_a_bad_file_is_wrong_usage_that_names_key_value_and_what_is_allowed(
+def test_invalid_file_error_has_key_value_and_expectation(
     text: str, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "lineage.yaml"
@@ -419,7 +417,7 @@ def test_a_bad_file_is_wrong_usage_that_names_key_value_and_what_is_allowed(
     assert str(file) in str(caught.value)
 
 
-def test_with_a_bad_file_the_command_does_not_start(tmp_path: Path) -> None:
+def test_invalid_file_prevents_the_start(tmp_path: Path) -> None:
     (tmp_path / "lineage.yaml").write_text("job: {nam: x}")
     found = subprocess.run([*_MAIN, "touch", "made"], capture_output=True, text=True, cwd=tmp_path)
     assert (found.returncode, found.stdout) == (2, "")
@@ -427,7 +425,7 @@ def test_with_a_bad_file_the_command_does_not_start(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_values_of_the_file_stay_the_texts_that_they_are(tmp_path: Path) -> None:
+def test_values_of_the_file_are_strings(tmp_path: Path) -> None:
     file = tmp_path / "lineage.yaml"
     file.write_text("job: {name: 007}\ninputs: [{namespace: no, name: 2025-11-21}]\noutputs:\n")
     declared = read_declared(file, {"OPENLINEAGE_NAMESPACE": "team"})
@@ -437,7 +435,7 @@ def test_values_of_the_file_stay_the_texts_that_they_are(tmp_path: Path) -> None
     assert read_declared(file, {}).job.namespace == "default"
 
 
-def test_the_file_of_the_readme_says_owners_descriptions_and_tags(tmp_path: Path) -> None:
+def test_readme_file_has_owners_descriptions_and_tags(tmp_path: Path) -> None:
     event = CommandRun(read_declared(_EXAMPLE, {}), {}).event("START", now())
     facets = event["inputs"][0]["facets"]
     assert facets["documentation"]["description"] == "One row a customer, kept by the web shop."
@@ -466,9 +464,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_git_says_where_the_declaration_lives_without_its_password(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
     file = repository / "jobs" / "lineage.yaml"
     run = CommandRun(read_declared(file, {}), {})
     run.find_code()
@@ -503,9 +499,7 @@ def test_every_address_of_a_repository_is_reported_as_a_url(
     assert found["url"].startswith(url.removesuffix(".git") + "/blob/")
 
 
-def test_every_event_and_facet_is_valid_by_openlineages_schemas(
-    shared: Path, repository: Path, tmp_path: Path
-) -> None:
+def test_events_and_facets_are_valid(shared: Path, repository: Path, tmp_path: Path) -> None:
     from jsonschema import Draft202012Validator, FormatChecker
     from referencing import Registry, Resource
 
