@@ -136,8 +136,8 @@ def _delivery_error(error: Any) -> DeliveryError:
     code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
     reason = f"DataZone answered {status} {code}: {message}"[:500]
     if status in _BUSY or code in _EXPIRED:
-        asked = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
-        return UnavailableError(reason, float(asked) if asked.isdecimal() else 0)
+        retry_after = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
+        return UnavailableError(reason, float(retry_after) if retry_after.isdecimal() else 0)
     if status in _DOUBTFUL or status >= 500:
         return UnavailableError(reason, is_doubtful=True)
     return DeliveryError(reason)

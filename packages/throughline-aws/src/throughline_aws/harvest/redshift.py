@@ -215,8 +215,12 @@ class Redshift:
         return output
 
     def _table(self, table: Table, columns: Columns) -> Body:
-        known = columns.get(table)
-        fields = [(name, type_, "") for name, type_ in known.items()] if known else []
+        columns_of_table = columns.get(table)
+        fields = (
+            [(name, type_, "") for name, type_ in columns_of_table.items()]
+            if columns_of_table
+            else []
+        )
         facets = {"schema": schema(fields)} if fields else {}
         return dataset(self._namespace, ".".join(table), **facets)
 

@@ -97,10 +97,10 @@ class Session:
             own = self.temporary.get(found.name, SessionTable())
             return Relation(own.columns, own.rows, own.is_whole)
         table = self.table(found)
-        known = self.columns.get(table, {})
+        columns = self.columns.get(table, {})
         return Relation(
-            tuple((name, _itself(table, name)) for name in known),
-            is_whole=bool(known),
+            tuple((name, _itself(table, name)) for name in columns),
+            is_whole=bool(columns),
             other=lambda name: _itself(table, name),
         )
 

@@ -168,11 +168,15 @@ def _append(found: re.Match[str], session: Session) -> Statement:
         session.spell(name)
     target, source = (session.table(name) for name in names)
     statement = Statement("append", _digest(found[0].lower()), target, tables=[source])
-    known, own = (session.columns.get(table, {}) for table in (target, source))
+    target_columns, source_columns = (session.columns.get(table, {}) for table in (target, source))
     # Without FILLTARGET both have the same columns, of which one may be gone from the catalog.
-    shared = [name for name in own if name in known] if known and own else own
-    if not own and (found[3] or "").lower() != "filltarget":
-        shared = list(known)
+    shared = (
+        [name for name in source_columns if name in target_columns]
+        if target_columns and source_columns
+        else source_columns
+    )
+    if not source_columns and (found[3] or "").lower() != "filltarget":
+        shared = list(target_columns)
     relation = session.relation(names[1])
     statement.columns = {name: relation.column(name) for name in shared}
     return statement

@@ -83,12 +83,12 @@ class DataZoneServer(ThreadingHTTPServer):
         body = orjson.loads(raw)
         digest = hashlib.sha256(raw).hexdigest()
         with self.changed:
-            for known in self.accepted:
-                if known.token == token:
-                    if known.digest != digest:
+            for previous in self.accepted:
+                if previous.token == token:
+                    if previous.digest != digest:
                         return 409, {"message": f"Client-Token {token} was of another event"}
                     self.repeated.append(body)
-                    return 200, {"id": known.id}
+                    return 200, {"id": previous.id}
             status = self.answer(body)
             if status in (200, CUT):  # with CUT, the event has arrived
                 id_ = hashlib.sha256(token.encode()).hexdigest()[:14]

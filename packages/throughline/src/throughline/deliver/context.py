@@ -22,7 +22,7 @@ from throughline.deliver.models import Model, models_of
 from throughline.graph.current import generations_of
 from throughline.graph.levels import Level, Levels
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, RunKey, State, start_of
+from throughline.projection import Run, RunKey, State, start_of
 from throughline.projection.derived import ancestry_of
 from throughline.spec import (
     DatasetEvent,
@@ -104,12 +104,12 @@ def run_context(state: State, key: RunKey, newest_runs: NewestRuns | None = None
     if run is None:
         return RunContext()
     ancestry = list(ancestry_of(state, run))
-    flow = _flow_job(state, key.job)
     members = (
         with_subruns(state, [run])
         if newest_runs is None
         else effective_runs(state, run, newest_runs)
     )
+    written = (name for member in members for name in member.outputs)
     own = generations_of(state).levels.owner(run, Level.TASK).key.job
     models = () if newest_runs is None else tuple(models_of(state, own, members, newest_runs))
     return RunContext(
@@ -117,11 +117,9 @@ def run_context(state: State, key: RunKey, newest_runs: NewestRuns | None = None
         outputs=datasets_of(state, [run.outputs for run in members], "outputFacets"),
         run_facets=run.facets.plain(),
         job_facets=_job_facets(state, run, members),
-        flow_facets=flow.facets.plain() if flow else {},
+        flow_facets=_flow_facets(state, key.job),
         ancestors=tuple(ancestor.key for ancestor in ancestry[1:]),
-        other_writers=()
-        if newest_runs is None
-        else _other_writers_of(state, own, members, newest_runs),
+        other_writers=_other_writers(state, own, written, newest_runs),
         models=models,
         engines=dict(_engines(state, run, ancestry, models, newest_runs or {})),
         started=start_of(run),
@@ -136,29 +134,23 @@ def declared_context(
     `started` and `run_facets` are those of one run of the job; None and empty without a run.
     """
     if isinstance(event, DatasetEvent):
-        name = state.identity.primary(canonical_name(event.dataset.namespace, event.dataset.name))
+        name = canonical_name(event.dataset.namespace, event.dataset.name)
         return RunContext(
-            outputs=(dataset_of(state, name, [], "outputFacets"),),
-            other_writers=()
-            if newest_runs is None
-            else tuple(_other_writers(state, None, {name}, newest_runs)),
+            outputs=_declared_datasets(state, [name], "outputFacets"),
+            other_writers=_other_writers(state, None, [name], newest_runs),
         )
     job = state.jobs.get(event.job)
     if job is None:
         return RunContext()
     run = state.runs[min(job.runs)] if job.runs else None
-    flow = _flow_job(state, event.job)
-    sides = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
-    inputs, outputs = ({state.identity.primary(name) for name in side} for side in sides)
+    inputs, outputs = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
     return RunContext(
-        inputs=tuple(dataset_of(state, name, [], "inputFacets") for name in sorted(inputs)),
-        outputs=tuple(dataset_of(state, name, [], "outputFacets") for name in sorted(outputs)),
+        inputs=_declared_datasets(state, inputs, "inputFacets"),
+        outputs=_declared_datasets(state, outputs, "outputFacets"),
         run_facets=run.facets.plain() if run else {},
         job_facets=job.facets.plain(),
-        flow_facets=flow.facets.plain() if flow else {},
-        other_writers=()
-        if newest_runs is None
-        else tuple(_other_writers(state, event.job, outputs, newest_runs)),
+        flow_facets=_flow_facets(state, event.job),
+        other_writers=_other_writers(state, event.job, outputs, newest_runs),
         started=start_time(run) if run else None,
     )
 
@@ -171,8 +163,14 @@ def _job_facets(state: State, run: Run, members: list[Run]) -> Facets:
     return facets | ({"lineage": stated} if stated else {})
 
 
-def _flow_job(state: State, ref: JobRef) -> Job | None:
-    return state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
+def _flow_facets(state: State, ref: JobRef) -> Facets:
+    flow = state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
+    return flow.facets.plain() if flow else {}
+
+
+def _declared_datasets(state: State, names: Iterable[DatasetName], io: str) -> tuple[Body, ...]:
+    primary_names = sorted({state.identity.primary(name) for name in names})
+    return tuple(dataset_of(state, name, [], io) for name in primary_names)
 
 
 def affected_ends(state: State, event: RunEvent) -> list[SentEnd]:
@@ -217,18 +215,16 @@ def _engines(
             yield key.job, engine
 
 
-def _other_writers_of(
-    state: State, own: JobRef, members: list[Run], newest_runs: NewestRuns
-) -> tuple[Body, ...]:
-    return tuple(
-        _other_writers(state, own, (name for run in members for name in run.outputs), newest_runs)
-    )
-
-
 def _other_writers(
-    state: State, own: JobRef | None, names: Iterable[DatasetName], newest_runs: NewestRuns
-) -> Iterator[Body]:
-    """Yield the newest completed write of each other job to each dataset."""
+    state: State,
+    own: JobRef | None,
+    names: Iterable[DatasetName],
+    newest_runs: NewestRuns | None,
+) -> tuple[Body, ...]:
+    """Return the newest completed write of each other job to each dataset."""
+    if newest_runs is None:
+        return ()
+    bodies: list[Body] = []
     generations = generations_of(state)
     for name in sorted({state.identity.primary(alias) for alias in names}):
         for ref in generations.writers(name):
@@ -236,7 +232,7 @@ def _other_writers(
             written = (pair for run in runs for pair in run.outputs.items())
             uses = [use for alias, use in written if state.identity.primary(alias) == name]
             if uses:
-                yield {
-                    "inputs": list(datasets_of(state, [run.inputs for run in runs], "inputFacets")),
-                    "outputs": [dataset_of(state, name, uses, "outputFacets")],
-                }
+                inputs = datasets_of(state, [run.inputs for run in runs], "inputFacets")
+                output = dataset_of(state, name, uses, "outputFacets")
+                bodies.append({"inputs": list(inputs), "outputs": [output]})
+    return tuple(bodies)

@@ -13,6 +13,9 @@ from throughline.spec import Facets
 Body = dict[str, Any]
 """An event, a dataset or a facet as JSON, decoded."""
 
+Name = Callable[[str, str], tuple[str, str]]
+"""A function that renames a dataset or job by namespace and name."""
+
 _RUN_SPECIFIC = {
     "columnLineage",
     "dataQualityAssertions",
@@ -85,7 +88,7 @@ def _columns(state: State, facets: list[Body]) -> Body:
     return {**merged, "fields": fields}
 
 
-def rename_datasets(part: Any, name: Callable[[str, str], tuple[str, str]]) -> Any:
+def rename_datasets(part: Any, name: Name) -> Any:
     """Return JSON with every dataset renamed by a function of namespace and name."""
     if isinstance(part, list):
         return [rename_datasets(item, name) for item in part]

@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from throughline.deliver.backend import Delivery
-from throughline.deliver.datasets import Body
+from throughline.deliver.datasets import Body, Name
 from throughline.deliver.effective_runs import NewestRuns
 from throughline.deliver.payloads import payloads_with_context
 from throughline.deliver.rewrite import REWRITINGS, Rewriting
-from throughline.deliver.rewrite.rewriting import Name, Retained, is_run, same_name, uuid_of
+from throughline.deliver.rewrite.rewriting import Retained, is_run, same_name, uuid_of
 from throughline.errors import DeliveryError
 from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog

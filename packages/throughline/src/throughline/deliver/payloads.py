@@ -7,14 +7,13 @@ payload is complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import orjson
 
 from throughline.deliver.backend import Delivery
 from throughline.deliver.context import RunContext, affected_ends, declared_context, run_context
-from throughline.deliver.datasets import Body, rename_datasets
+from throughline.deliver.datasets import Body, Name, rename_datasets
 from throughline.deliver.effective_runs import NewestRuns
 from throughline.deliver.rewrite import Rewriting
 from throughline.deliver.rewrite.rewriting import with_renamed_dataset, with_renamed_datasets
@@ -66,7 +65,7 @@ def payloads_with_context(
     ]
 
 
-def _name(state: State, rewriting: Rewriting) -> Callable[[str, str], tuple[str, str]]:
+def _name(state: State, rewriting: Rewriting) -> Name:
     return lambda *name: rewriting.name(state.identity, canonical_name(*name))
 
 

@@ -56,7 +56,7 @@ def _class_of(kind: Any, where: str) -> type[Any]:
         return built_in
     others = {point.name: point for point in entry_points(group="throughline.backends")}
     if str(kind) not in others:
-        known = ", ".join(sorted({*BUILT_IN, *others}))
-        raise ConfigError(f"{where}: received {kind!r}, expected one of {known}")
+        names = ", ".join(sorted({*BUILT_IN, *others}))
+        raise ConfigError(f"{where}: received {kind!r}, expected one of {names}")
     class_: type[Any] = others[str(kind)].load()
     return class_

@@ -46,8 +46,9 @@ def emitted_facts(body: Body, context: RunContext) -> Iterator[Fact]:
 
     run = ("run", body["run"]["runId"]) if is_run(body) else None
     job = _job(body["job"]) if "job" in body else ()
-    for each in proposals(body, context):
-        name, aspect, entity = str(each.aspectName), each.aspect, _entity(str(each.entityUrn))
+    for proposal in proposals(body, context):
+        name, aspect = str(proposal.aspectName), proposal.aspect
+        entity = _entity(str(proposal.entityUrn))
         if entity and getattr(aspect, "description", name) and name in _FACETS_OF_ASPECTS:
             yield f"{entity[0]} {_FACETS_OF_ASPECTS[name]}", entity
         elif name == "dataProcessInstanceRelationships":

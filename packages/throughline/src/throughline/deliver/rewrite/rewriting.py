@@ -8,7 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from throughline.deliver.context import PLACEMENT_FACETS, RunContext
-from throughline.deliver.datasets import Body, rename_datasets, symlink
+from throughline.deliver.datasets import Body, Name, rename_datasets, symlink
 from throughline.deliver.explicit import with_column_lineage
 from throughline.identity import DatasetName, Identity
 from throughline.spec import with_parent
@@ -18,9 +18,6 @@ _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
-
-Name = Callable[[str, str], tuple[str, str]]
-"""A function that renames by namespace and name."""
 
 Rewrite = Callable[[Body, RunContext], list[Body]]
 """A pure function from an event and its context to the bodies to send, in order."""
@@ -140,7 +137,7 @@ def without_nulls(part: Any) -> Any:
     return part
 
 
-def with_renamed_datasets(body: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+def with_renamed_datasets(body: Body, name: Name) -> Body:
     """Return an event with renamed datasets, also in its column lineage."""
     changed: Body = {
         side: [with_renamed_dataset(dataset, name) for dataset in body[side]]
@@ -155,7 +152,7 @@ def with_renamed_datasets(body: Body, name: Callable[[str, str], tuple[str, str]
     return body | changed
 
 
-def with_renamed_dataset(dataset: Body, name: Callable[[str, str], tuple[str, str]]) -> Body:
+def with_renamed_dataset(dataset: Body, name: Name) -> Body:
     """Return a renamed dataset; its old name becomes a symlink."""
     old = DatasetName(dataset["namespace"], dataset["name"])
     new = DatasetName(*name(*old))
