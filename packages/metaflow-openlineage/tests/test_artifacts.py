@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from metaflow_openlineage._artifacts import (
+    InMemory,
     Options,
-    Seen,
     Stored,
     WatchedStore,
     equal_content,
@@ -42,42 +42,48 @@ def unchanged(name: str, sha: str) -> bool:
     return True
 
 
-def test_an_artifact_that_is_only_passed_on_is_neither_read_nor_written():
+def test_artifact_passed_on_is_neither_read_nor_written():
     assert read_and_written(UPSTREAM, {}, {}, {"data": Stored("sha-1")}, changed) == ([], [])
 
 
-def test_an_artifact_that_was_loaded_is_read():
-    loads = {("data", "sha-1"): Seen(1)}
-    found = read_and_written(UPSTREAM, loads, {"data": Seen(1)}, {"data": Stored("sha-1")}, changed)
+def test_loaded_artifact_is_read():
+    loads = {("data", "sha-1"): InMemory(1)}
+    found = read_and_written(
+        UPSTREAM, loads, {"data": InMemory(1)}, {"data": Stored("sha-1")}, changed
+    )
     assert found == ([("data", "sha-1")], [])
 
 
 def test_new_content_is_written():
-    found = read_and_written(UPSTREAM, {}, {"model": Seen(1)}, {"model": Stored("sha-9")}, changed)
+    found = read_and_written(
+        UPSTREAM, {}, {"model": InMemory(1)}, {"model": Stored("sha-9")}, changed
+    )
     assert found == ([], ["model"])
 
 
 @pytest.mark.parametrize(("verdict", "written"), [(unchanged, []), (changed, ["data"])])
-def test_content_stored_anew_from_the_same_object_is_written_only_if_it_changed(verdict, written):
-    loads = {("data", "sha-1"): Seen(1)}
-    found = read_and_written(UPSTREAM, loads, {"data": Seen(1)}, {"data": Stored("sha-2")}, verdict)
+def test_restored_artifact_is_written_only_if_changed(verdict, written):
+    loads = {("data", "sha-1"): InMemory(1)}
+    found = read_and_written(
+        UPSTREAM, loads, {"data": InMemory(1)}, {"data": Stored("sha-2")}, verdict
+    )
     assert found == ([("data", "sha-1")], written)
 
 
-def test_an_artifact_that_was_replaced_is_read_and_written():
-    loads = {("data", "sha-1"): Seen(1)}
+def test_replaced_artifact_is_read_and_written():
+    loads = {("data", "sha-1"): InMemory(1)}
     stored = {"data": Stored("sha-2")}
-    found = read_and_written(UPSTREAM, loads, {"data": Seen(2)}, stored, unchanged)
+    found = read_and_written(UPSTREAM, loads, {"data": InMemory(2)}, stored, unchanged)
     assert found == ([("data", "sha-1")], ["data"])
 
 
-def test_what_the_step_itself_made_and_loaded_again_is_not_read():
-    loads = {("model", "sha-9"): Seen(1)}
+def test_artifact_created_and_loaded_by_a_step_is_not_read():
+    loads = {("model", "sha-9"): InMemory(1)}
     assert read_and_written(UPSTREAM, loads, {}, {}, changed) == ([], [])
 
 
-def test_a_watched_store_is_the_store_and_tells_what_was_taken_from_it():
-    loads: dict[tuple[str, str], Seen] = {}
+def test_watched_store_records_loaded_artifacts():
+    loads: dict[tuple[str, str], InMemory] = {}
     watched = WatchedStore(Store(), loads)
     assert "data" in watched
     assert watched["data"] == ["data"]
@@ -90,26 +96,26 @@ def test_a_watched_store_is_the_store_and_tells_what_was_taken_from_it():
     "kind",
     ["NoneType", "bool", "int", "float", "str", "datetime.date", "numpy.float64", "numpy.bool"],
 )
-def test_plain_scalars_are_no_datasets(kind):
+def test_scalars_are_not_datasets(kind):
     assert not Options().is_dataset("x", f"<class '{kind}'>")
     assert Options(include=("x",)).is_dataset("x", f"<class '{kind}'>")
 
 
 @pytest.mark.parametrize("name", ["_own", "input", "index", "name", "scratch"])
-def test_private_reserved_and_excluded_names_are_no_datasets(name):
+def test_private_reserved_and_excluded_names_are_not_datasets(name):
     assert not Options(exclude=("scratch",)).is_dataset(name, "<class 'list'>")
     for kind in ("list", "numpy.ndarray", "strange.Type"):
         assert Options().is_dataset("data", f"<class '{kind}'>")
 
 
-def test_models_are_told_by_name_or_by_declaration():
+def test_models_are_recognized_by_name_or_declaration():
     kinds = {name: Options().dataset_type(name) for name in ("model", "churn_model", "models")}
     assert kinds == {"model": "MODEL", "churn_model": "MODEL", "models": "JOB_OUTPUT"}
     assert Options(models=("fitted",)).dataset_type("fitted") == "MODEL"
     assert Options(models=("fitted",)).dataset_type("model") == "JOB_OUTPUT"
 
 
-def test_a_frame_that_went_through_storage_twice_still_has_equal_content():
+def test_frame_stored_twice_has_equal_content():
     pandas = pytest.importorskip("pandas", reason="the package does without it")
     frame = pandas.DataFrame({"a": [1, 2], "b": ["x", None]})
     again = pickle.loads(pickle.dumps(frame))
@@ -118,7 +124,7 @@ def test_a_frame_that_went_through_storage_twice_still_has_equal_content():
     assert not equal_content(frame, again)
 
 
-def test_content_without_a_single_truth_value_is_compared_by_its_bytes():
+def test_content_without_truth_value_is_compared_by_bytes():
     numpy = pytest.importorskip("numpy", reason="the package does without it")
     one = {"a": numpy.array([1, 2])}
     assert equal_content(one, pickle.loads(pickle.dumps(one)))

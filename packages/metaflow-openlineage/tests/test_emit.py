@@ -48,7 +48,7 @@ def test_events_are_sent_in_order_before_emit_returns():
     assert backend.closed
 
 
-def test_a_backend_that_fails_is_one_warning_and_no_exception(capsys):
+def test_failing_backend_causes_one_warning(capsys):
     emitter = Emitter(1, lambda: Backend(OSError("refused")))
     for event in range(3):
         emitter.emit(event)
@@ -56,7 +56,7 @@ def test_a_backend_that_fails_is_one_warning_and_no_exception(capsys):
     assert capsys.readouterr().err.count("metaflow-openlineage: events are lost") == 1
 
 
-def test_a_client_that_cannot_be_made_is_one_warning_and_no_exception(capsys):
+def test_failing_client_causes_one_warning(capsys):
     def connect() -> Backend:
         raise ValueError("no such transport")
 
@@ -66,7 +66,7 @@ def test_a_client_that_cannot_be_made_is_one_warning_and_no_exception(capsys):
     assert capsys.readouterr().err.count("no such transport") == 1
 
 
-def test_a_backend_that_hangs_costs_its_patience_once_and_loses_no_order(capsys):
+def test_hanging_backend_costs_patience_once_and_keeps_order(capsys):
     gate = threading.Event()
     backend = Backend(gate=gate)
     emitter = Emitter(0.2, lambda: backend)
@@ -75,14 +75,14 @@ def test_a_backend_that_hangs_costs_its_patience_once_and_loses_no_order(capsys)
         emitter.emit(event)
     emitter.close()
     assert time.monotonic() - began < 1
-    assert capsys.readouterr().err.count("does not answer") == 1
+    assert capsys.readouterr().err.count("does not respond") == 1
     gate.set()
     emitter._last.join(10)
     assert backend.seen == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.filterwarnings("ignore:The _yaml extension module")  # Metaflow's own import
-def test_a_timeout_of_the_step_passes_through_a_hook_and_other_errors_do_not(capsys):
+def test_hooks_raise_only_the_timeout_of_the_step(capsys):
     from metaflow.plugins.timeout_decorator import TimeoutException
 
     @harmless
@@ -95,13 +95,13 @@ def test_a_timeout_of_the_step_passes_through_a_hook_and_other_errors_do_not(cap
         hook(TimeoutException("too long"))
 
 
-def test_no_thread_is_left_when_the_backend_answers():
+def test_no_thread_is_left_after_an_answer():
     before = threading.active_count()
     Emitter(1, Backend).emit(1)
     assert threading.active_count() == before
 
 
-def test_the_console_transport_prints_events_though_a_flow_sets_up_no_logging():
+def test_console_transport_prints_events_without_logging_setup():
     program = (
         "from metaflow_openlineage._emit import Emitter\n"
         "from openlineage.client.event_v2 import Job, Run, RunEvent, RunState\n"

@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.metaflow
-def test_the_example_ties_table_artifact_and_model_together(metaflow, tmp_path):
+def test_example_connects_table_artifact_and_model(metaflow, tmp_path):
     launch = metaflow.run(ROOT / "examples" / "line_flow.py", TMPDIR=str(tmp_path))
     assert launch.process.returncode == 0, launch.process.stderr
     edges = {
@@ -37,7 +37,7 @@ def test_the_example_ties_table_artifact_and_model_together(metaflow, tmp_path):
     }
 
 
-def test_the_code_in_the_readme_parses():
+def test_code_in_the_readme_parses():
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert blocks
     for block in blocks:

@@ -84,7 +84,7 @@ def check_datahub(event: dict[str, Any]) -> None:
     assert ": null" not in json.dumps(facets)
 
 
-def test_rules_of_datahubs_converter_are_those_of_its_recorded_answers():
+def test_datahub_rules_match_recorded_responses():
     answers = SPEC.parent / "data" / "datahub-answers"
     if not answers.exists():
         pytest.skip(f"the recorded answers are not at {answers}")
@@ -101,7 +101,7 @@ def test_rules_of_datahubs_converter_are_those_of_its_recorded_answers():
     assert refused == {"34", "36", "40", "42", "52"}
 
 
-def test_an_event_with_every_facet_is_valid():
+def test_event_with_every_facet_is_valid():
     dataset = Dataset(
         "file",
         "/t",
@@ -180,27 +180,27 @@ def test_secrets_are_redacted(name, value, shown):
         ("empty:", "empty", ""),
     ],
 )
-def test_a_tag_is_a_key_with_its_value_and_never_a_secret(tag, key, value):
+def test_tags_have_keys_and_values_without_secrets(tag, key, value):
     (found,) = facets.tags([tag], [])["tags"].tags
     assert (found.key, found.value, found.source) == (key, value, "USER")
 
 
-def test_a_job_without_an_owner_and_a_run_without_tags_claim_none():
+def test_missing_owner_and_tags_have_no_facet():
     assert "ownership" not in facets.job("STEP", None)
     assert facets.tags([], []) == {}
 
 
-def test_errors_and_code_are_cut_to_what_backends_take():
+def test_errors_and_code_are_truncated():
     error = facets.error(ValueError("x" * 100_000))["errorMessage"]
     assert len(error.message) == len(error.stackTrace) == facets.MAX_TRACE
 
 
-def test_source_code_can_be_left_out():
+def test_source_code_can_be_omitted():
     assert "sourceCode" not in facets.source(check, {}, with_code=False)
     assert "sourceCode" not in facets.source(len, {}, with_code=True)
 
 
-def test_one_dataset_said_twice_is_one_and_keeps_all_that_is_known():
+def test_repeated_dataset_is_merged():
     merged = merge(
         [
             Dataset("file", "/t", version="7", rows=3),
@@ -214,7 +214,7 @@ def test_one_dataset_said_twice_is_one_and_keeps_all_that_is_known():
     assert merged == [expected]
 
 
-def test_column_lineage_states_how_each_source_column_is_used():
+def test_column_lineage_has_transformations():
     trips, zones = Dataset("file", "/trips"), Dataset("file", "/zones")
     written = Dataset(
         "file",
@@ -245,7 +245,7 @@ def test_column_lineage_states_how_each_source_column_is_used():
     }
 
 
-def test_row_lineage_of_two_declarations_is_joined():
+def test_row_lineage_of_two_declarations_is_merged():
     trips = Dataset("file", "/trips")
     one = Dataset("file", "/t", row_lineage=[(trips, "a", "FILTER")])
     other = Dataset("file", "/t", version="7", row_lineage=[(trips, "b", "JOIN")])
@@ -253,12 +253,12 @@ def test_row_lineage_of_two_declarations_is_joined():
     assert [column for _, column, _ in merged.row_lineage] == ["b", "a"]
 
 
-def test_a_dataset_read_in_many_versions_is_named_in_so_many_and_no_more():
+def test_versions_of_a_dataset_are_limited():
     versions = [Dataset("file", "/t", version=str(n)) for n in range(100)]
     assert len(merge(versions)) == MAX_VERSIONS
 
 
-def test_fields_are_told_of_tables_and_nothing_else():
+def test_only_tables_have_fields():
     pandas = pytest.importorskip("pandas", reason="the package does without it")
     pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
     assert fields_of(pandas.DataFrame({"a": [1]})) == (("a", "int64"),)
@@ -269,9 +269,7 @@ def test_fields_are_told_of_tables_and_nothing_else():
 @pytest.mark.parametrize(
     ("ui", "url"), [(None, None), ("https://ui.example.org/", "https://ui.example.org/Flow/17/a/3")]
 )
-def test_a_task_leads_to_metaflow_s_page_where_there_is_one(
-    ui: str | None, url: str | None
-) -> None:
+def test_task_links_to_metaflow_ui_if_configured(ui: str | None, url: str | None) -> None:
     found = facets.task("Flow/17/a/3", "python flow.py", ui, has_card=True)["metaflow_task"]
     told = Serde.to_dict(found)
     assert told.get("url") == url

@@ -31,27 +31,25 @@ NAMES = FlowNames("ns", "Flow", "1795259227314473")
     ],
     ids=["plain", "url", "arn", "odd job"],
 )
-def test_a_parent_is_read_from_the_right_so_that_its_namespace_may_hold_slashes(
-    text, namespace, job
-):
+def test_parent_namespace_may_contain_slashes(text, namespace, job):
     found = RunRef.parse(text)
     assert found == RunRef(namespace, job, RUN)
     assert str(found) == text
 
 
 @pytest.mark.parametrize("text", ["", "ns/job", f"job/{RUN}", f"/job/{RUN}", "ns/job/not-a-uuid"])
-def test_what_is_no_run_reference_is_not_guessed_at(text):
+def test_invalid_run_reference_is_ignored(text):
     assert RunRef.parse(text) is None
 
 
-def test_run_ids_are_the_same_whoever_computes_them_and_are_uuids_of_version_7():
+def test_run_ids_are_deterministic_uuids_of_version_7():
     again = FlowNames("ns", "Flow", "1795259227314473")
     assert NAMES.flow_run() == again.flow_run()
     assert NAMES.attempt("train", "3", 0) == again.attempt("train", "3", 0)
     assert uuid.UUID(NAMES.flow_run().run_id).version == 7
 
 
-def test_flow_steps_tasks_attempts_queries_and_runs_all_have_their_own_id():
+def test_all_runs_have_distinct_ids():
     runs = [
         NAMES.flow_run(),
         NAMES.attempt("train", "3", 0),
@@ -68,7 +66,7 @@ def test_flow_steps_tasks_attempts_queries_and_runs_all_have_their_own_id():
     assert runs[5].job == "Flow.train.query_a"
 
 
-def test_a_local_run_id_tells_its_time_and_a_services_one_does_not():
+def test_only_local_run_ids_have_a_time():
     assert instant_of("1795259227314473") == datetime(2026, 11, 21, 11, 7, 7, 314473, UTC)
     assert instant_of("42") is None
     assert instant_of("argo-flow-x7k2p") is None
@@ -78,12 +76,12 @@ def test_settings_without_an_environment_are_the_defaults():
     assert Settings.from_env({}) == Settings()
 
 
-def test_the_root_is_the_parent_where_only_the_parent_is_known():
+def test_root_defaults_to_the_parent():
     settings = Settings.from_env({"OPENLINEAGE_PARENT_ID": f"ns/dag.task/{RUN}"})
     assert settings.root == settings.parent == RunRef("ns", "dag.task", RUN)
 
 
-def test_settings_that_cannot_be_read_are_ignored_with_a_word(capsys, monkeypatch):
+def test_invalid_settings_are_ignored_with_a_warning(capsys, monkeypatch):
     monkeypatch.setattr("metaflow_openlineage._report._warned", False)
     environ = {"OPENLINEAGE_PARENT_ID": "nonsense", "METAFLOW_OPENLINEAGE_TIMEOUT": "soon"}
     assert Settings.from_env(environ) == Settings()

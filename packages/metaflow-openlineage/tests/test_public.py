@@ -30,18 +30,18 @@ RUN = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
 TABLE = Dataset("lake", "nyc.trips")
 
 
-def test_all_names_what_is_public_and_nothing_else():
+def test_all_lists_exactly_the_public_names():
     public = {name for name in vars(metaflow_openlineage) if not name.startswith("_")}
     public -= {"TYPE_CHECKING", "Any", "annotations"}
     assert public | {"openlineage", "__version__"} == set(metaflow_openlineage.__all__)
 
 
-def test_everything_public_has_a_docstring():
+def test_public_names_have_docstrings():
     public = [getattr(metaflow_openlineage, name) for name in metaflow_openlineage.__all__]
     assert [each for each in public if not isinstance(each, str) and not inspect.getdoc(each)] == []
 
 
-def test_the_version_is_the_packages():
+def test_version_is_the_package_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert metaflow_openlineage.__version__ == project["version"]
 
@@ -52,26 +52,26 @@ def test_importing_the_package_imports_neither_metaflow_nor_openlineage():
     assert shown.stdout.strip() == "set()"
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'openlinage'"):
         _ = metaflow_openlineage.openlinage
 
 
-def test_declarations_outside_a_step_hand_back_their_dataset():
+def test_declarations_outside_a_step_return_their_dataset():
     assert reads(TABLE) is TABLE
     assert writes(TABLE) is TABLE
     assert writes(TABLE, column_lineage={"a": [(TABLE, "b")]}).name == "nyc.trips"
     assert artifact("model", flow="Train") == Dataset("metaflow://local", "Train/model")
 
 
-def test_a_query_outside_a_step_just_runs():
+def test_query_outside_a_step_runs():
     with query("SELECT 1") as running:
         running.outputs.append(TABLE)
     with pytest.raises(LookupError), query("SELECT 1"):
         raise LookupError
 
 
-def test_a_real_iceberg_table_gives_its_snapshot_and_schema(tmp_path):
+def test_iceberg_table_has_snapshot_and_schema(tmp_path):
     catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="the package does without it")
     pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
     catalog = catalogs.SqlCatalog(
@@ -97,13 +97,13 @@ def test_a_real_iceberg_table_gives_its_snapshot_and_schema(tmp_path):
         catalog.engine.dispose()
 
 
-def test_what_is_no_table_is_declared_without_its_version(capsys, monkeypatch):
+def test_invalid_table_is_declared_without_version(capsys, monkeypatch):
     monkeypatch.setattr("metaflow_openlineage._report._warned", False)
     assert table_written(object(), TABLE) == TABLE
     assert "lineage is incomplete" in capsys.readouterr().err
 
 
-def test_spark_gets_the_run_of_the_environment_as_parent_and_root(monkeypatch):
+def test_spark_gets_parent_and_root_from_the_environment(monkeypatch):
     monkeypatch.delenv("OPENLINEAGE_PARENT_ID", raising=False)
     assert spark_conf() == {}
     monkeypatch.setenv("OPENLINEAGE_PARENT_ID", f"ns/Flow.step/{RUN}")

@@ -20,21 +20,21 @@ def told(inputs: str, consumed: str, *outputs: Dataset) -> dict[str, str]:
     return {target: "".join(name for _, name in found) for (_, target), found in stated.items()}
 
 
-def test_nothing_is_stated_where_every_output_depends_on_every_input() -> None:
+def test_no_lineage_if_every_output_depends_on_every_input() -> None:
     assert told("ab", "", made("c"), made("d")) == {}
     assert told("ab", "", made("c", "a", "b"), made("d")) == {}
     assert told("", "", made("c")) == {}
     assert told("a", "") == {}
 
 
-def test_an_output_without_sources_depends_on_all_inputs_that_no_query_consumed() -> None:
+def test_output_without_sources_depends_on_unconsumed_inputs() -> None:
     assert told("ab", "", made("c", "a"), made("d")) == {"c": "a", "d": "ab"}
     assert told("a", "q", made("c", "q"), made("d")) == {"c": "q", "d": "a"}
 
 
-def test_an_input_that_the_step_reads_as_well_is_not_only_the_query_s() -> None:
+def test_input_of_step_and_query_feeds_other_outputs() -> None:
     assert told("aq", "q", made("c", "q"), made("d")) == {"c": "q", "d": "aq"}
 
 
-def test_sources_stated_twice_for_an_output_are_united() -> None:
+def test_repeated_sources_of_an_output_are_merged() -> None:
     assert told("ab", "x", made("c", "a"), made("c", "b"), made("c")) == {"c": "ab"}

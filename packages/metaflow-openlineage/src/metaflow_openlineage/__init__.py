@@ -39,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # The decorator imports Metaflow; code that only declares its data need not pay for that.
+    # The decorator imports Metaflow, which code that only declares data does not need.
     if name == "openlineage":
         from ._decorator import openlineage
 

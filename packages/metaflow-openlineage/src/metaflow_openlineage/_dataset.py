@@ -1,4 +1,4 @@
-"""Datasets as values: what was read or written, before any OpenLineage class is imported."""
+"""Datasets as plain values, independent of OpenLineage's classes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-# One dataset can be read in many versions (a join over a wide foreach); an event names this many.
+# Maximum versions of one dataset in an event; a join of a wide foreach can read many.
 MAX_VERSIONS = 20
 
 Field: TypeAlias = tuple[str, str] | tuple[str, str, str]
 """The name and type of a column, and its description if it has one."""
 
 Direct: TypeAlias = Literal["IDENTITY", "TRANSFORMATION", "AGGREGATION"]
-"""The value of the source column goes into the target column."""
+"""The target value is computed from the source column."""
 Indirect: TypeAlias = Literal["JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"]
-"""The source column only decides which rows or values the target has."""
+"""The source column only affects which rows or values the target has."""
 
 ColumnSource: TypeAlias = "tuple[Dataset, str] | tuple[Dataset, str, Direct | Indirect]"
 """A source column, optionally with the transformation (OpenLineage's subtypes)."""
@@ -23,13 +23,13 @@ ColumnSource: TypeAlias = "tuple[Dataset, str] | tuple[Dataset, str, Direct | In
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset by its OpenLineage name, with what is known about it.
+    """A dataset by its OpenLineage name, with its metadata.
 
     `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
     are (name, type) or (name, type, description), `facets` any further OpenLineage dataset facets
-    by their key, `commit` what Iceberg reports of the commit that wrote it. `column_lineage` maps a
-    column to its sources, `row_lineage` lists the columns that decide which rows there are.
-    `sources` are the inputs of the step that feed an output; None means that nobody stated them.
+    by their key, `commit` is the Iceberg commit report of the write. `column_lineage` maps a column
+    to its sources, `row_lineage` lists the columns that determine the rows. `sources` are the
+    inputs of the step that feed an output; None means that they are not reported.
     """
 
     namespace: str
@@ -48,31 +48,31 @@ class Dataset:
 
 
 def merge(datasets: Iterable[Dataset]) -> list[Dataset]:
-    """One entry per dataset and version; what is said without a version holds for every version."""
+    """Merge datasets by name and version; metadata without a version applies to every version."""
     named: dict[tuple[str, str], dict[str | None, Dataset]] = {}
-    for each in datasets:
-        versions = named.setdefault((each.namespace, each.name), {})
-        known = versions.get(each.version)
-        versions[each.version] = _combine(known, each) if known else each
+    for dataset in datasets:
+        versions = named.setdefault((dataset.namespace, dataset.name), {})
+        existing = versions.get(dataset.version)
+        versions[dataset.version] = _combine(existing, dataset) if existing else dataset
     merged = []
     for versions in named.values():
         general = versions.pop(None, None) if len(versions) > 1 else None
-        kept = list(versions.values())[:MAX_VERSIONS]
-        merged += [_combine(each, general) if general else each for each in kept]
+        limited = list(versions.values())[:MAX_VERSIONS]
+        merged += [_combine(item, general) if general else item for item in limited]
     return merged
 
 
 def _combine(one: Dataset, other: Dataset) -> Dataset:
-    """The later word on each point wins, except that silence takes nothing back."""
-    said = {key: value for key, value in vars(other).items() if value not in (None, (), {})}
+    """Merge two descriptions; later values take precedence unless they are empty."""
+    reported = {key: value for key, value in vars(other).items() if value not in (None, (), {})}
     for key in ("column_lineage", "facets"):
-        said[key] = {**getattr(one, key), **getattr(other, key)}
-    said["row_lineage"] = (*one.row_lineage, *other.row_lineage)
-    return replace(one, **said)
+        reported[key] = {**getattr(one, key), **getattr(other, key)}
+    reported["row_lineage"] = (*one.row_lineage, *other.row_lineage)
+    return replace(one, **reported)
 
 
 def fields_of(value: object) -> tuple[tuple[str, str], ...]:
-    """Columns and types of a pandas or polars frame or a pyarrow table, told by its type's name."""
+    """Return the columns and types of a pandas or polars frame or a pyarrow table."""
     table: Any = value
     columns: Iterable[tuple[object, object]] = ()
     match type(value).__module__.partition(".")[0], type(value).__name__:

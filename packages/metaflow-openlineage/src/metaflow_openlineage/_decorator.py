@@ -1,4 +1,4 @@
-"""The decorator: Metaflow's hooks, each handing over to a flow's run or a task's run."""
+"""The decorator and Metaflow's hooks, which delegate to FlowRun and TaskRun."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class openlineage(FlowMutator):
     """Emit OpenLineage events for the flow, its steps and the artifacts between them.
 
-    `models` names the artifacts that are models, by default `model` and those ending in `_model`.
-    `exclude` names artifacts that are no datasets, `include` plain scalars that are.
+    `models` lists the artifacts that are models, by default `model` and those ending in `_model`.
+    `exclude` lists artifacts that are not datasets, `include` scalars that are datasets.
     """
 
     def init(
@@ -36,7 +36,7 @@ class openlineage(FlowMutator):
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
     ) -> None:
-        """Take the decorator's arguments."""
+        """Store the decorator's arguments."""
         self._options = {
             "models": None if models is None else list(models),
             "include": list(include),
@@ -44,7 +44,7 @@ class openlineage(FlowMutator):
         }
 
     def mutate(self, mutable_flow: Any) -> None:
-        """Give every step the hooks, unless lineage is disabled."""
+        """Add the hooks to every step, unless lineage is disabled."""
         if Settings.from_env(os.environ).disabled:
             return
         hooks = functools.partial(_base_step_decorator, StepHooks)
@@ -53,7 +53,7 @@ class openlineage(FlowMutator):
 
 
 class StepHooks(StepDecorator):
-    """What Metaflow calls in the launching process (`runtime_…`) and in a task's (`task_…`)."""
+    """Metaflow's hooks in the launching process (`runtime_…`) and in task processes (`task_…`)."""
 
     name = "openlineage"
     defaults: dict[str, Any] = {"models": None, "include": [], "exclude": []}
@@ -63,12 +63,12 @@ class StepHooks(StepDecorator):
     _flow_datastore: Any = None
 
     def step_init(self, flow: Any, graph: Any, step_name: str, *rest: Any) -> None:
-        """Keep the flow's datastore: a resumed run's tasks come from another run."""
+        """Store the flow's datastore, because a resumed run reads tasks of another run."""
         _decorators, _environment, self._flow_datastore, *_ = rest
 
     @harmless
     def runtime_init(self, flow: Any, graph: Any, package: Any, run_id: Any) -> None:
-        """The run begins; Metaflow says so once per step."""
+        """Start the run; Metaflow calls this once per step."""
         if StepHooks._flow_run is None:
             from ._launcher import FlowRun
 
@@ -78,25 +78,25 @@ class StepHooks(StepDecorator):
 
     @harmless
     def runtime_step_cli(self, cli_args: Any, *rest: Any) -> None:
-        """A task is about to be launched."""
+        """Prepare the launch of a task."""
         if StepHooks._flow_run is not None:
             StepHooks._flow_run.launch(cli_args.task, cli_args.env)
 
     def runtime_finished(self, exception: BaseException | None) -> None:
-        """The run is over; Metaflow says so once per step."""
+        """Finish the run; Metaflow calls this once per step."""
         if StepHooks._flow_run is not None:
             StepHooks._flow_run.finish(exception)
 
     @harmless
     def task_pre_step(self, step_name: str, *hook: Any) -> None:
-        """The step is about to run."""
+        """Start the task's run before the step."""
         from ._task import TaskRun
 
         store, _metadata, run_id, task_id, flow, graph, attempt, _retries, _ubf, inputs = hook
         settings, options = Settings.from_env(os.environ), Options(**self.attributes)
         where = (self._flow_datastore, str(run_id), step_name, str(task_id), attempt)
         task = TaskRun(settings, options, flow, *where, store, list(inputs or ()))
-        # From here on, whatever this process starts belongs to this task.
+        # Runs started by this process become children of the task.
         os.environ["OPENLINEAGE_PARENT_ID"] = str(task.ref)
         os.environ["OPENLINEAGE_ROOT_PARENT_ID"] = str(task.root)
         _helpers.enter(task)
@@ -106,7 +106,7 @@ class StepHooks(StepDecorator):
     def task_decorate(
         self, step_func: Callable[..., Any], flow: Any, graph: Any, *rest: Any
     ) -> Callable[..., Any]:
-        """Let a join's inputs be watched."""
+        """Watch the inputs of a join."""
         task = self._task_run
         if task is None or graph[task.step].type != "join":
             return step_func
@@ -120,13 +120,13 @@ class StepHooks(StepDecorator):
         return watched
 
     def task_exception(self, exception: BaseException, *rest: Any) -> None:
-        """The step raised; whether that ends the task, another decorator may decide."""
+        """Store the exception of a step; another decorator may still handle it."""
         if self._task_run is not None:
             self._task_run.error = exception
 
     def task_finished(self, step_name: str, flow: Any, graph: Any, is_ok: Any, *rest: Any) -> None:
-        """The step's artifacts are stored: all is known. Ctrl-C is seen as it passes through."""
+        """End the task's run after its artifacts are stored, also on Ctrl-C."""
         if self._task_run is not None:
-            with contextlib.suppress(Exception):  # an alarm of @timeout, too late to count
+            with contextlib.suppress(Exception):  # a late alarm of @timeout
                 self._task_run.end(ok=is_ok, error=self._task_run.error or sys.exc_info()[1])
             _helpers.enter(None)

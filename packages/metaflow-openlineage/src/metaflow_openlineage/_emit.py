@@ -1,4 +1,4 @@
-"""The way out: events leave in order, and a backend that fails costs one bounded wait a process."""
+"""Emit events in order; a failing backend costs one limited wait per process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 class Emitter:
-    """Sends events through whatever transport openlineage-python is configured with.
+    """Sends events through the configured transport of openlineage-python.
 
-    Each event is sent by a thread that first waits for the one before it, and the caller waits for
-    that thread: in the normal case none is alive while the step's own code runs, so code that
-    forks is safe. Waits in vain add up to `patience` seconds at most; after that, events are still
-    handed over but no longer waited for.
+    Each event is sent by a thread that first waits for the previous one, and the caller waits for
+    that thread. So normally no thread is alive while the step's own code runs, and forking is safe.
+    Failed waits add up to at most `patience` seconds; after that, events are sent without waiting.
     """
 
     def __init__(self, patience: float, connect: Callable[[], Any] | None = None) -> None:
@@ -31,11 +30,11 @@ class Emitter:
         self._last: threading.Thread | None = None
 
     def emit(self, event: Any) -> None:
-        """Send one event; trouble is a warning."""
+        """Send one event; errors become a warning."""
         self._run(lambda: self._connect().emit(event))
 
     def close(self) -> None:
-        """Give what is still under way the rest of the patience."""
+        """Wait for pending events for the rest of the patience."""
         if self._last is not None:
             timeout = self.patience
             self._run(lambda: self._connect().close(timeout))
@@ -51,17 +50,17 @@ class Emitter:
                 action()
             except Exception as error:
                 failed.set()
-                warn(f"events are lost, the flow goes on: {type(error).__name__}: {error}")
+                warn(f"events are lost, the flow continues: {type(error).__name__}: {error}")
 
         self._last = threading.Thread(target=work, name="metaflow-openlineage", daemon=True)
-        began = time.monotonic()
+        started = time.monotonic()
         self._last.start()
         self._last.join(self.patience)
-        late = self._last.is_alive()
-        if late:
-            warn("the lineage backend does not answer: the flow goes on, events may be lost")
-        if late or failed.is_set():
-            self.patience = max(0.0, self.patience - (time.monotonic() - began))
+        is_late = self._last.is_alive()
+        if is_late:
+            warn("the lineage backend does not respond: the flow continues, events may be lost")
+        if is_late or failed.is_set():
+            self.patience = max(0.0, self.patience - (time.monotonic() - started))
 
 
 def _client() -> OpenLineageClient:
@@ -69,12 +68,12 @@ def _client() -> OpenLineageClient:
 
     client = OpenLineageClient()
     if client.transport.kind == "console":
-        _let_through(logging.getLogger(type(client.transport).__module__))
+        _ensure_visible(logging.getLogger(type(client.transport).__module__))
     return client
 
 
-def _let_through(logger: logging.Logger) -> None:
-    """Show what the console transport logs: a flow sets up no logging, so nobody would see it."""
+def _ensure_visible(logger: logging.Logger) -> None:
+    """Make the log of the console transport visible, because a flow does not configure logging."""
     if not logger.isEnabledFor(logging.INFO):
         logger.setLevel(logging.INFO)
     if not logger.hasHandlers():

@@ -1,4 +1,7 @@
-"""OpenLineage events and facets from plain values. Imports openlineage-python: import it late."""
+"""Create OpenLineage events and facets from plain values.
+
+Import this module late, because it imports openlineage-python.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ State = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 RunFacets = dict[str, fv.RunFacet]
 JobFacets = dict[str, fv.JobFacet]
 
-# Some backends take events of 300 kB at most.
+# Some backends accept events of at most 300 kB.
 MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 
 _SECRET_NAME = re.compile(
@@ -41,11 +44,11 @@ def run_event(
     inputs: Iterable[Dataset] = (),
     outputs: Iterable[Dataset] = (),
 ) -> ev.RunEvent:
-    """An event of the run `ref`, now."""
+    """Create an event of the run `ref` with the present time."""
     from metaflow.metaflow_version import get_version
 
     version: Callable[[], str | None] = get_version
-    engine = _ours(
+    engine = _facet(
         fv.processing_engine_run.ProcessingEngineRunFacet, version() or "?", "metaflow", VERSION
     )
     return ev.RunEvent(
@@ -54,41 +57,41 @@ def run_event(
         producer=PRODUCER,
         run=ev.Run(ref.run_id, {"processing_engine": engine, **run_facets}),
         job=ev.Job(ref.namespace, ref.job, dict(job_facets)),
-        inputs=[_input(each) for each in merge(inputs)],
-        outputs=[_output(each) for each in merge(outputs)],
+        inputs=[_input(dataset) for dataset in merge(inputs)],
+        outputs=[_output(dataset) for dataset in merge(outputs)],
     )
 
 
-def _ours(facet: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+def _facet(facet: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     return facet(*args, **kwargs, producer=PRODUCER)
 
 
 def parent(ref: RunRef, root: RunRef) -> RunFacets:
-    """The run that started this one, and the outermost run of all.
+    """Create the facet of the parent run and the root run.
 
-    The facet's producer is openlineage-python: DataHub's converter refuses an event whose parent
-    facet has a producer that it does not know.
+    The facet's producer is openlineage-python, because DataHub's converter rejects events whose
+    parent facet has an unknown producer.
     """
     m = fv.parent_run
-    top = m.Root(m.RootRun(root.run_id), m.RootJob(root.namespace, root.job))
-    above = m.Run(ref.run_id), m.Job(ref.namespace, ref.job)
-    return {"parent": m.ParentRunFacet(*above, top, producer=DEFAULT_PRODUCER)}
+    root_facet = m.Root(m.RootRun(root.run_id), m.RootJob(root.namespace, root.job))
+    parent_run = m.Run(ref.run_id), m.Job(ref.namespace, ref.job)
+    return {"parent": m.ParentRunFacet(*parent_run, root_facet, producer=DEFAULT_PRODUCER)}
 
 
 def nominal_time(instant: str | None) -> RunFacets:
-    """The time a run is for."""
+    """Create the facet of a run's nominal time."""
     if not instant:
         return {}
-    return {"nominalTime": _ours(fv.nominal_time_run.NominalTimeRunFacet, instant)}
+    return {"nominalTime": _facet(fv.nominal_time_run.NominalTimeRunFacet, instant)}
 
 
 def error(exception: BaseException | None) -> RunFacets:
-    """What went wrong, if anything, with its traceback."""
+    """Create the facet of an exception with its traceback."""
     if exception is None:
         return {}
     message = ": ".join(filter(None, (type(exception).__name__, str(exception))))
     trace = "".join(traceback.format_exception(exception))
-    facet = _ours(
+    facet = _facet(
         fv.error_message_run.ErrorMessageRunFacet,
         without_password(message)[:MAX_TRACE],
         "python",
@@ -97,38 +100,41 @@ def error(exception: BaseException | None) -> RunFacets:
     return {"errorMessage": facet}
 
 
-def failure(exception: BaseException | None) -> State:
-    """How a run ends that an exception ended."""
+def end_state(exception: BaseException | None) -> State:
+    """Return the end state of a run that an exception ended."""
     return "ABORT" if isinstance(exception, KeyboardInterrupt) else "FAIL"
 
 
 def dependencies(upstream: Iterable[RunRef], downstream: Iterable[tuple[str, str]]) -> RunFacets:
-    """The control flow around a task: runs before it, and jobs after it, whose runs are to come."""
+    """Create the facet of a task's control flow: upstream runs and downstream jobs."""
     m = fv.job_dependencies_run
-    how = "DIRECT_INVOCATION"
-    before = [
+    dependency_type = "DIRECT_INVOCATION"
+    upstream_jobs = [
         m.JobDependency(
-            m.JobIdentifier(each.namespace, each.job), m.RunIdentifier(each.run_id), how
+            m.JobIdentifier(ref.namespace, ref.job), m.RunIdentifier(ref.run_id), dependency_type
         )
-        for each in upstream
+        for ref in upstream
     ]
-    after = [m.JobDependency(m.JobIdentifier(*job), dependency_type=how) for job in downstream]
-    return {"jobDependencies": _ours(m.JobDependenciesRunFacet, before, after)}
+    downstream_jobs = [
+        m.JobDependency(m.JobIdentifier(*job), dependency_type=dependency_type)
+        for job in downstream
+    ]
+    return {"jobDependencies": _facet(m.JobDependenciesRunFacet, upstream_jobs, downstream_jobs)}
 
 
 def parameters(values: Mapping[str, object]) -> RunFacets:
-    """The flow's parameters, without what looks like a secret."""
+    """Create the facet of the flow's parameters, with secrets masked."""
     m = fv.execution_parameters_run
-    given = [
+    items = [
         m.ExecutionParameter(name, name, value=redacted(name, value)[:MAX_VALUE])
         for name, value in values.items()
     ]
-    return {"executionParameters": _ours(m.ExecutionParametersRunFacet, given)} if given else {}
+    return {"executionParameters": _facet(m.ExecutionParametersRunFacet, items)} if items else {}
 
 
 @attr.define
 class TaskFacet(fv.RunFacet):
-    """Metaflow's name of a task, what starts its flow, and where it can be looked at."""
+    """A task's pathspec, the command that starts its flow, and its page."""
 
     pathspec: str
     program: str
@@ -137,16 +143,16 @@ class TaskFacet(fv.RunFacet):
 
 
 def task(pathspec: str, program: str, ui: str | None, *, has_card: bool) -> RunFacets:
-    """Where a task can be looked at: on Metaflow's page, if there is one, and on its card."""
+    """Create the facet of a task with its page in Metaflow's UI, if there is one."""
     url = f"{ui.rstrip('/')}/{pathspec}" if ui else None
-    return {"metaflow_task": _ours(TaskFacet, pathspec, program, has_card, url)}
+    return {"metaflow_task": _facet(TaskFacet, pathspec, program, has_card, url)}
 
 
 def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:
-    """The run's tags: `a:b` and `a=b` are the value b of the key a, others `true` of theirs."""
-    found = [_tag(each, "USER") for each in sorted(user)]
-    found += [_tag(each, "METAFLOW") for each in sorted(system)]
-    return {"tags": _ours(fv.tags_run.TagsRunFacet, found)} if found else {}
+    """Create the facet of a run's tags: `a:b` and `a=b` have key a and value b, others `true`."""
+    fields = [_tag(tag, "USER") for tag in sorted(user)]
+    fields += [_tag(tag, "METAFLOW") for tag in sorted(system)]
+    return {"tags": _facet(fv.tags_run.TagsRunFacet, fields)} if fields else {}
 
 
 def _tag(tag: str, source: str) -> fv.tags_run.TagsRunFacetFields:
@@ -157,36 +163,36 @@ def _tag(tag: str, source: str) -> fv.tags_run.TagsRunFacetFields:
 
 
 def redacted(name: str, value: object) -> str:
-    """A value as text: `***` if its name, or one within it, is a secret's; no password in a URL."""
+    """Return a value as text, with secrets by name and passwords in URLs masked."""
     if _SECRET_NAME.search(name):
         return "***"
     if isinstance(value, dict):
-        return str({key: redacted(str(key), each) for key, each in value.items()})
+        return str({key: redacted(str(key), item) for key, item in value.items()})
     return without_password(str(value))
 
 
 def without_password(text: str) -> str:
-    """The text with the password of each URL in it replaced."""
+    """Mask the passwords of URLs in a text."""
     return _SECRET_IN_URL.sub(r"\1:***@", text)
 
 
 def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:
-    """What kind of job this is, and whose."""
+    """Create the facets of a job's type and owner."""
     m = fv.ownership_job
     owners = [m.Owner(f"user:{owner}", "MAINTAINER")]
     return {
-        "jobType": _ours(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind),
-        **({"ownership": _ours(m.OwnershipJobFacet, owners)} if owner else {}),
+        "jobType": _facet(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind),
+        **({"ownership": _facet(m.OwnershipJobFacet, owners)} if owner else {}),
     }
 
 
 def sql(query: str, dialect: str | None) -> JobFacets:
-    """The text of a query."""
-    return {"sql": _ours(fv.sql_job.SQLJobFacet, without_password(query)[:MAX_CODE], dialect)}
+    """Create the facet of a query's text."""
+    return {"sql": _facet(fv.sql_job.SQLJobFacet, without_password(query)[:MAX_CODE], dialect)}
 
 
 def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFacets:
-    """A class or function: its source, its docstring, and where it lives in git."""
+    """Create the facets of a class or function: source, docstring and git location."""
     facets: JobFacets = {}
     try:
         text = textwrap.dedent(inspect.getsource(code)) if with_code else ""
@@ -194,22 +200,22 @@ def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFac
         text = ""
     if text:
         text = without_password(text)[:MAX_CODE]
-        facets["sourceCode"] = _ours(fv.source_code_job.SourceCodeJobFacet, "python", text)
+        facets["sourceCode"] = _facet(fv.source_code_job.SourceCodeJobFacet, "python", text)
     if code.__doc__:
-        facets["documentation"] = _ours(
+        facets["documentation"] = _facet(
             fv.documentation_job.DocumentationJobFacet,
             inspect.cleandoc(code.__doc__),
             contentType="text/plain",
         )
     if location:
-        facets["sourceCodeLocation"] = _ours(
+        facets["sourceCodeLocation"] = _facet(
             fv.source_code_location_job.SourceCodeLocationJobFacet, "git", **location
         )
     return facets
 
 
 def lineage(stated: Mapping[tuple[str, str], Iterable[tuple[str, str]]]) -> JobFacets:
-    """The inputs that feed each output (explicit lineage, which is experimental)."""
+    """Create the facet of the inputs that feed each output (explicit lineage, experimental)."""
     m = fv.lineage
     entries = [
         m.LineageDatasetEntry(
@@ -217,24 +223,26 @@ def lineage(stated: Mapping[tuple[str, str], Iterable[tuple[str, str]]]) -> JobF
         )
         for target, sources in stated.items()
     ]
-    return {"lineage": _ours(m.LineageJobFacet, entries)} if entries else {}
+    return {"lineage": _facet(m.LineageJobFacet, entries)} if entries else {}
 
 
 def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
     facets: dict[str, Any] = dict(dataset.facets)
     if dataset.version:
-        facets["version"] = _ours(
+        facets["version"] = _facet(
             fv.dataset_version_dataset.DatasetVersionDatasetFacet, dataset.version
         )
     if dataset.type:
-        facets["datasetType"] = _ours(fv.dataset_type_dataset.DatasetTypeDatasetFacet, dataset.type)
+        facets["datasetType"] = _facet(
+            fv.dataset_type_dataset.DatasetTypeDatasetFacet, dataset.type
+        )
     if dataset.fields:
         column = fv.schema_dataset.SchemaDatasetFacetFields
         columns = [column(*field) for field in dataset.fields[:MAX_FIELDS]]
-        facets["schema"] = _ours(fv.schema_dataset.SchemaDatasetFacet, columns)
+        facets["schema"] = _facet(fv.schema_dataset.SchemaDatasetFacet, columns)
     if dataset.symlink:
         table = fv.symlinks_dataset.Identifier(*dataset.symlink, type="TABLE")
-        facets["symlinks"] = _ours(fv.symlinks_dataset.SymlinksDatasetFacet, [table])
+        facets["symlinks"] = _facet(fv.symlinks_dataset.SymlinksDatasetFacet, [table])
     return facets
 
 
@@ -269,7 +277,7 @@ def _commit(dataset: Dataset) -> dict[str, Any]:
 def _statistics(name: str, facet: Callable[..., Any], dataset: Dataset) -> dict[str, Any]:
     if dataset.rows is None and dataset.size is None:
         return {}
-    return {name: _ours(facet, rowCount=dataset.rows, size=dataset.size)}
+    return {name: _facet(facet, rowCount=dataset.rows, size=dataset.size)}
 
 
 def _column_lineage(dataset: Dataset) -> dict[str, Any]:
@@ -281,17 +289,17 @@ def _column_lineage(dataset: Dataset) -> dict[str, Any]:
     rows = _input_fields(dataset.row_lineage)
     if not columns and not rows:
         return {}
-    return {"columnLineage": _ours(m.ColumnLineageDatasetFacet, columns, rows)}
+    return {"columnLineage": _facet(m.ColumnLineageDatasetFacet, columns, rows)}
 
 
 def _input_fields(sources: Iterable[ColumnSource]) -> list[fv.column_lineage_dataset.InputField]:
     """Return one entry per source column, with all its transformations."""
     m = fv.column_lineage_dataset
-    found: dict[tuple[str, str, str], list[m.Transformation]] = {}
+    transformations: dict[tuple[str, str, str], list[m.Transformation]] = {}
     for dataset, column, *subtypes in sources:
-        known = found.setdefault((dataset.namespace, dataset.name, column), [])
+        of_column = transformations.setdefault((dataset.namespace, dataset.name, column), [])
         for subtype in subtypes:
             kind = "DIRECT" if subtype in get_args(Direct) else "INDIRECT"
-            if (transformation := m.Transformation(kind, subtype)) not in known:
-                known.append(transformation)
-    return [m.InputField(*column, kinds) for column, kinds in found.items()]
+            if (transformation := m.Transformation(kind, subtype)) not in of_column:
+                of_column.append(transformation)
+    return [m.InputField(*column, kinds) for column, kinds in transformations.items()]

@@ -1,4 +1,4 @@
-"""What a step can say about its data. Outside a decorated step all of this does nothing, safely."""
+"""Functions with which a step declares its data. Outside a decorated step they do nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _task: TaskRun | None = None
 
 
 def enter(task: TaskRun | None) -> None:
-    """Make `task` the one that declarations belong to."""
+    """Set the task to which declarations belong."""
     global _task
     _task = task
 
@@ -42,10 +42,9 @@ def writes(
 ) -> Dataset:
     """Declare that this step writes a dataset.
 
-    `column_lineage` maps a column to its sources, each (dataset, column), or (dataset, column,
-    transformation). `row_lineage` lists the sources that decide which rows there are: filters,
-    joins, groupings and sorts. `sources` are the inputs of the step that feed the dataset; by
-    default all of them do.
+    `column_lineage` maps a column to its sources: (dataset, column), or (dataset, column,
+    transformation). `row_lineage` lists the sources that determine the rows: filters, joins,
+    groupings and sorts. `sources` are the inputs of the step that feed the dataset, by default all.
     """
     if column_lineage:
         dataset = replace(dataset, column_lineage=column_lineage)
@@ -59,7 +58,7 @@ def writes(
 
 
 def artifact(name: str, *, flow: str | None = None) -> Dataset:
-    """The dataset of an artifact of this flow, or of another one, for use in declarations."""
+    """Return the dataset of an artifact of this flow or another one, for use in declarations."""
     if _task:
         return Dataset(_task.artifact_namespace, f"{flow or _task.names.flow}/{name}")
     deployment = Settings.from_env(os.environ).deployment or "local"
@@ -67,7 +66,7 @@ def artifact(name: str, *, flow: str | None = None) -> Dataset:
 
 
 def flow_run_id(flow: str, run: str) -> str:
-    """The lineage run id of a Metaflow run, as any process can compute it."""
+    """Return the lineage run id of a Metaflow run; any process can compute it."""
     namespace = Settings.from_env(os.environ).namespace
     return FlowNames(namespace, flow, run).flow_run().run_id
 
@@ -77,8 +76,10 @@ def table_read(table: Any, dataset: Dataset, *, snapshot_id: int | None = None) 
 
     `table` is a PyIceberg table or anything with its `schema()` and `current_snapshot()`.
     """
-    known = _described(table, dataset) or dataset
-    return reads(replace(known, version=str(snapshot_id)) if snapshot_id is not None else known)
+    described = _with_metadata(table, dataset) or dataset
+    return reads(
+        replace(described, version=str(snapshot_id)) if snapshot_id is not None else described
+    )
 
 
 def table_written(
@@ -89,16 +90,18 @@ def table_written(
     row_lineage: Iterable[ColumnSource] = (),
     sources: Iterable[Dataset] | None = None,
 ) -> Dataset:
-    """Declare that this step has committed to an Iceberg table: call it after the commit.
+    """Declare that this step has written an Iceberg table; call it after the commit.
 
     The other arguments are those of `writes`.
     """
-    known = _described(table, dataset, written=True) or dataset
-    return writes(known, column_lineage=column_lineage, row_lineage=row_lineage, sources=sources)
+    described = _with_metadata(table, dataset, written=True) or dataset
+    return writes(
+        described, column_lineage=column_lineage, row_lineage=row_lineage, sources=sources
+    )
 
 
 @harmless
-def _described(table: Any, dataset: Dataset, *, written: bool = False) -> Dataset:
+def _with_metadata(table: Any, dataset: Dataset, *, written: bool = False) -> Dataset:
     snapshot = table.current_snapshot()
     summary = snapshot.summary if snapshot and written else None
     added = summary["added-records"] if summary else None
@@ -119,9 +122,9 @@ def _field(column: Any) -> Field:
 
 
 def _commit(summary: Any) -> dict[str, Any]:
-    """An Iceberg snapshot's summary as the commit report of OpenLineage's Spark integration.
+    """Return a snapshot's summary as the commit report of OpenLineage's Spark integration.
 
-    It tells whether rows of earlier commits are still in the table: whether they are upstream.
+    It shows whether the table still contains rows of earlier commits, which are then upstream.
     """
     added, total = summary.get("added-records"), summary.get("total-records")
     if total is None:
@@ -131,7 +134,7 @@ def _commit(summary: Any) -> dict[str, Any]:
 
 @dataclass
 class Query:
-    """A query under way; add to `inputs` and `outputs` what is only known once it has run."""
+    """A running query; append datasets to `inputs` and `outputs` that are known only afterwards."""
 
     inputs: list[Dataset] = field(default_factory=list)
     outputs: list[Dataset] = field(default_factory=list)
@@ -148,8 +151,8 @@ def query(
 ) -> Iterator[Query]:
     """Run a query as a child run of this step, named `Flow.step.<name>`, `query_<hash>` by default.
 
-    For engines that emit no lineage of their own (DuckDB, Athena); Spark's queries do, by
-    `spark_conf()`. What the query reads and writes also counts as the step's.
+    Use it for engines without lineage of their own (DuckDB, Athena); for Spark use `spark_conf()`.
+    The inputs and outputs of the query are also those of the step.
     """
     running = Query(list(inputs), list(outputs))
     if (task := _task) is None:
@@ -166,9 +169,9 @@ def query(
 
 
 def spark_conf() -> dict[str, str]:
-    """Spark settings that put a session's events under this step (or whatever run this is part of).
+    """Return Spark settings that make a session's runs children of this step or run.
 
-    Empty where no run is known. In a step: the step is the parent, the outermost run the root.
+    Empty outside a run. In a step, the step is the parent and the outermost run is the root.
     """
     settings = Settings.from_env(os.environ)
     if settings.parent is None:

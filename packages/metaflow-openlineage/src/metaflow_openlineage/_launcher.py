@@ -1,4 +1,4 @@
-"""One run of a flow, in the process that launches its tasks."""
+"""The lineage of a flow's run, in the process that launches its tasks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ._report import harmless
 from ._settings import Settings
 from ._task import ENDED, LOCATION, facets_of_run, metadata_of, owner, parameter_values
 
-HURRIED = 0.5  # seconds a task waits for a backend that has already failed the launcher
+SHORT_TIMEOUT = 0.5  # timeout of tasks in seconds if the backend failed in the launcher
 
 
 class TaskDied(Exception):
-    """The process of a task ended without a word: it was killed, or could not start."""
+    """A task's process was killed or could not start."""
 
 
 class LauncherStopped(KeyboardInterrupt):
-    """The launcher was terminated, or ended before its flow did."""
+    """The launcher was terminated, or ended before its flow."""
 
 
 @dataclass
 class FlowRun:
-    """The lineage of one run: its start, its end, and the ends of attempts that could not speak."""
+    """The lineage of one run: its start and end, and the missing ends of killed attempts."""
 
     settings: Settings
     flow: Any
@@ -50,58 +50,58 @@ class FlowRun:
         self._location = git_location(Path(inspect.getfile(type(self.flow))).resolve())
         self._job_facets: facets.JobFacets = {}
         self._metadata = self.flow_datastore.metadata
-        self._unproven: dict[str, Any] = {}  # launched tasks that may not have succeeded, by path
+        self._unfinished: dict[str, Any] = {}  # launched tasks that have not yet succeeded, by path
         self._ended = False
 
     def start(self) -> None:
-        """Emit START, and see to it that an end follows."""
+        """Emit START, and make sure that an end follows."""
         code, with_code = type(self.flow), self.settings.source_code
-        described = facets.source(code, self._location, with_code=with_code)
-        self._job_facets = {**facets.job("FLOW", owner()), **described}
+        source_facets = facets.source(code, self._location, with_code=with_code)
+        self._job_facets = {**facets.job("FLOW", owner()), **source_facets}
         self._emit("START")
         atexit.register(self.finish, LauncherStopped("the launcher ended before the flow did"))
-        in_main = threading.current_thread() is threading.main_thread()
-        if in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        is_main_thread = threading.current_thread() is threading.main_thread()
+        if is_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _interrupt)
 
     def _emit(
-        self, state: facets.State, more: facets.RunFacets | None = None, task: RunRef | None = None
+        self, state: facets.State, extra: facets.RunFacets | None = None, task: RunRef | None = None
     ) -> None:
-        """Emit an event of the flow's run, or of an attempt at a task below it."""
-        run_facets = facets_of_run(self.settings, self.run_id, self._metadata) | (more or {})
-        if above := self._ref if task else self.settings.parent:
-            run_facets |= facets.parent(above, self.settings.root or above)
+        """Emit an event of the flow's run, or of one attempt of a task."""
+        run_facets = facets_of_run(self.settings, self.run_id, self._metadata) | (extra or {})
+        if parent := self._ref if task else self.settings.parent:
+            run_facets |= facets.parent(parent, self.settings.root or parent)
         job_facets = facets.job("STEP", owner()) if task else self._job_facets
         self._emitter.emit(facets.run_event(state, task or self._ref, run_facets, job_facets))
 
     def launch(self, task: Any, environ: dict[str, str]) -> None:
-        """An attempt is about to start: the tasks before it succeeded, its last attempt did not."""
+        """Prepare an attempt: its upstream tasks have succeeded, its previous attempt failed."""
         environ[LOCATION] = json.dumps(self._location)
         if self._emitter.patience < self.settings.timeout / 2:
-            environ["METAFLOW_OPENLINEAGE_TIMEOUT"] = str(min(HURRIED, self.settings.timeout))
+            environ["METAFLOW_OPENLINEAGE_TIMEOUT"] = str(min(SHORT_TIMEOUT, self.settings.timeout))
         for path in task.input_paths or ():
-            self._unproven.pop(path, None)
-        self._unproven[f"{task.run_id}/{task.step}/{task.task_id}"] = task
+            self._unfinished.pop(path, None)
+        self._unfinished[f"{task.run_id}/{task.step}/{task.task_id}"] = task
         if task.retries > 0:
-            self._end_if_silent(task, task.retries - 1, "FAIL")
+            self._end_if_missing(task, task.retries - 1, "FAIL")
 
     @harmless
     def finish(self, exception: BaseException | None) -> None:
-        """Emit the end of the run, once, after the ends of attempts that died."""
+        """Emit the end of the run once, after the ends of killed attempts."""
         if self._ended:
             return
         self._ended = True
-        state = facets.failure(exception) if exception else "COMPLETE"
+        state = facets.end_state(exception) if exception else "COMPLETE"
         if exception:
-            for task in self._unproven.values():
-                self._end_if_silent(task, task.retries, state)
+            for task in self._unfinished.values():
+                self._end_if_missing(task, task.retries, state)
         parameters = self._parameters() or {}
         self._emit(state, {**facets.parameters(parameters), **facets.error(exception)})
         self._emitter.close()
 
     @harmless
     def _parameters(self) -> dict[str, object]:
-        """Metaflow keeps them with a task of their own, also in a resumed run."""
+        """Return the parameters, which Metaflow stores in a separate task, also in resumed runs."""
         path = (self.flow.name, self.run_id, "_parameters")
         tasks = self._metadata.get_object("step", "task", {}, None, *path)
         if not tasks:
@@ -110,32 +110,32 @@ class FlowRun:
         return parameter_values(self.flow, store)
 
     @harmless
-    def _end_if_silent(self, task: Any, attempt: int, state: facets.State) -> None:
+    def _end_if_missing(self, task: Any, attempt: int, state: facets.State) -> None:
         step, task_id = task.step, task.task_id
-        known = metadata_of(self._metadata, self._names.flow, self.run_id, step, task_id)
-        if ENDED.format(attempt=attempt) not in known:
-            died = TaskDied("the task's process ended without a word: killed, or never started")
-            self._emit(state, facets.error(died), self._names.attempt(step, task_id, attempt))
+        metadata = metadata_of(self._metadata, self._names.flow, self.run_id, step, task_id)
+        if ENDED.format(attempt=attempt) not in metadata:
+            error = TaskDied("the task's process was killed or could not start")
+            self._emit(state, facets.error(error), self._names.attempt(step, task_id, attempt))
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
-    """End a terminated launcher as Ctrl-C does, so that it stops its tasks and says so."""
+    """End a terminated launcher as Ctrl-C does, so that it stops its tasks and emits the end."""
     raise LauncherStopped("the launcher was terminated")
 
 
 def git_location(file: Path) -> dict[str, str]:
-    """The fields of `sourceCodeLocation` for a file; none without a repository with a remote."""
-    known = get_repository_info(file.parent) or {}
-    if not known.get("repo_url"):
+    """Return the fields of `sourceCodeLocation` for a file; empty without a remote repository."""
+    info = get_repository_info(file.parent) or {}
+    if not info.get("repo_url"):
         return {}
     command = ["git", "rev-parse", "--show-prefix"]
-    asked = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
-    repository = re.sub(r"^(\w+://)[^/@]*@", r"\1", str(known["repo_url"]))
-    commit, path = str(known["commit_sha"]), asked.stdout.strip() + file.name
+    result = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
+    repository = re.sub(r"^(\w+://)[^/@]*@", r"\1", str(info["repo_url"]))
+    commit, path = str(info["commit_sha"]), result.stdout.strip() + file.name
     return {
         "url": f"{repository.removesuffix('.git')}/blob/{commit}/{path}",
         "repoUrl": repository,
         "path": path,
         "version": commit,
-        "branch": str(known["branch_name"]),
+        "branch": str(info["branch_name"]),
     }

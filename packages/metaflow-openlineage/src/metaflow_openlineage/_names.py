@@ -1,4 +1,4 @@
-"""Names and ids: what any process can compute without asking another one."""
+"""Names and ids, which every process can compute on its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRODUCER = f"https://github.com/throughline-lineage/metaflow-openlineage/tree/{V
 
 @dataclass(frozen=True)
 class RunRef:
-    """One run of one job, written `namespace/job/runId` as Airflow's lineage macros write it."""
+    """One run of one job, written as `namespace/job/runId` like in Airflow's lineage macros."""
 
     namespace: str
     job: str
@@ -20,7 +20,7 @@ class RunRef:
 
     @classmethod
     def parse(cls, text: str) -> RunRef | None:
-        """Read `namespace/job/runId`; of the three only the namespace may hold slashes."""
+        """Parse `namespace/job/runId`; only the namespace may contain slashes."""
         namespace, _, rest = text.strip().rpartition("/")
         namespace, _, job = namespace.rpartition("/")
         try:
@@ -34,7 +34,7 @@ class RunRef:
 
 
 def instant_of(run_id: str) -> datetime | None:
-    """When a run was created: local ids are epoch microseconds, a service's ids tell no time."""
+    """Return when a run was created: local ids are epoch microseconds, others give None."""
     if run_id.isdecimal() and len(run_id) == 16:
         return datetime.fromtimestamp(int(run_id) / 1e6, UTC)
     return None
@@ -56,15 +56,15 @@ class FlowNames:
         return str(generate_static_uuid(instant, data.encode()))
 
     def flow_run(self) -> RunRef:
-        """The run of the flow itself."""
+        """Return the run of the flow itself."""
         return RunRef(self.namespace, self.flow, self._uuid())
 
     def attempt(self, step: str, task_id: str, attempt: int) -> RunRef:
-        """The run of one attempt at one task."""
+        """Return the run of one attempt of a task."""
         run_id = self._uuid(step, task_id, attempt)
         return RunRef(self.namespace, f"{self.flow}.{step}", run_id)
 
     def query(self, step: str, task_id: str, attempt: int, name: str, nth: int) -> RunRef:
-        """The run of a step's query; `nth` tells the repetitions of a query apart."""
+        """Return the run of a step's query; `nth` distinguishes repetitions of the query."""
         run_id = self._uuid(step, task_id, attempt, "query", name, nth)
         return RunRef(self.namespace, f"{self.flow}.{step}.{name}", run_id)

@@ -1,4 +1,4 @@
-"""Trouble with lineage is said once per process and never reaches the flow."""
+"""Report lineage errors once per process without failing the flow."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def warn(message: str) -> None:
 
 
 def harmless(hook: Callable[P, R]) -> Callable[P, R | None]:
-    """Let a hook fail without failing the flow: the reason becomes a warning, the result None.
+    """Make a hook safe: an exception becomes a warning, and the result None.
 
-    The alarm of @timeout may go off while a hook runs: it is the step's, so it is passed on.
+    The alarm of @timeout may occur while a hook runs; it belongs to the step and is raised.
     """
 
     @functools.wraps(hook)

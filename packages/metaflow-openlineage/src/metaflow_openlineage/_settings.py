@@ -1,4 +1,4 @@
-"""Settings: read from the environment once per process, then passed in."""
+"""Settings, read from the environment once per process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._report import warn
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says about where events belong and what they may hold."""
+    """The settings in environment variables."""
 
     namespace: str = "default"
     parent: RunRef | None = None
@@ -25,7 +25,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
-        """Read what the README lists; one that cannot be read is warned of and ignored."""
+        """Read the variables listed in the README; ignore invalid ones with a warning."""
         parent = _run_ref(environ, "OPENLINEAGE_PARENT_ID")
         return cls(
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",
@@ -42,10 +42,10 @@ class Settings:
 
 def _run_ref(environ: Mapping[str, str], name: str) -> RunRef | None:
     text = environ.get(name)
-    found = RunRef.parse(text) if text else None
-    if text and not found:
-        warn(f"{name}={text!r} is ignored: it is not namespace/job/runId with a UUID at the end")
-    return found
+    ref = RunRef.parse(text) if text else None
+    if text and not ref:
+        warn(f"{name}={text!r} is ignored: expected namespace/job/runId with a UUID at the end")
+    return ref
 
 
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
@@ -53,5 +53,5 @@ def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
     try:
         return max(0.0, float(text)) if text else default
     except ValueError:
-        warn(f"{name}={text!r} is ignored: it is not a number of seconds")
+        warn(f"{name}={text!r} is ignored: expected a number of seconds")
         return default

@@ -1,4 +1,4 @@
-"""Which inputs of a step feed which of its outputs, where that is not all of them."""
+"""Explicit lineage of a step: the inputs that feed each output."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def stated_sources(
 ) -> dict[Name, list[Name]]:
     """Return the inputs that feed each output; empty if every output depends on every input.
 
-    An output with stated sources depends on these, any other on all `inputs`. What a query read to
-    write its result itself is `consumed`: it feeds only outputs that state it.
+    An output with declared sources depends on these, any other on all `inputs`. `consumed` are the
+    inputs of queries that wrote their outputs themselves: they feed only outputs that declare them.
     """
-    free, written = _names(inputs), list(outputs)
-    found: dict[Name, list[Name]] = {}
+    default_sources, written = _names(inputs), list(outputs)
+    declared: dict[Name, list[Name]] = {}
     for output in written:
         if output.sources is not None:
-            held = found.setdefault((output.namespace, output.name), [])
-            held += [name for name in _names(output.sources) if name not in held]
-    found = {name: found.get(name, free) for name in _names(written)}
-    every = {*free, *_names(consumed)}
-    return found if any(set(sources) != every for sources in found.values()) else {}
+            sources = declared.setdefault((output.namespace, output.name), [])
+            sources += [name for name in _names(output.sources) if name not in sources]
+    lineage = {name: declared.get(name, default_sources) for name in _names(written)}
+    all_inputs = {*default_sources, *_names(consumed)}
+    return lineage if any(set(sources) != all_inputs for sources in lineage.values()) else {}
 
 
 def _names(datasets: Iterable[Dataset]) -> list[Name]:
-    return list(dict.fromkeys((each.namespace, each.name) for each in datasets))
+    return list(dict.fromkeys((dataset.namespace, dataset.name) for dataset in datasets))

@@ -1,4 +1,4 @@
-"""One attempt at one task, in the process that runs it."""
+"""The lineage of one attempt of a task, in the process that runs it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from metaflow.util import get_username
 from . import _facets as facets
 from ._artifacts import (
     MAX_COMPARED_BYTES,
+    InMemory,
     Options,
-    Seen,
     Stored,
     WatchedStore,
     equal_content,
@@ -35,13 +35,13 @@ from ._report import harmless
 from ._settings import Settings
 from ._stated import stated_sources
 
-ENDED = "openlineage-ended-{attempt}"  # the task metadata that says an attempt's end was emitted
-LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # hands the launcher's git location to its tasks
+ENDED = "openlineage-ended-{attempt}"  # task metadata: the attempt's end was emitted
+LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # passes the launcher's git location to its tasks
 
 
 @dataclass
 class TaskRun:
-    """The lineage of one attempt: what it is, what it touches, how it ends."""
+    """The lineage of one attempt: its facets, inputs, outputs and end."""
 
     settings: Settings
     options: Options
@@ -52,7 +52,7 @@ class TaskRun:
     task_id: str
     attempt: int
     store: Any  # the task datastore being written
-    upstream: list[Any]  # the task datastores the step starts from
+    upstream: list[Any]  # the task datastores of the upstream tasks
     inputs: list[Dataset] = field(default_factory=list)
     outputs: list[Dataset] = field(default_factory=list)
     error: BaseException | None = None
@@ -65,25 +65,27 @@ class TaskRun:
         deployment = self.settings.deployment or deployment_of(self.metadata)
         self.artifact_namespace = f"metaflow://{deployment}"
         self._emitter = Emitter(self.settings.timeout)
-        self._loads: dict[tuple[str, str], Seen] = {}
-        self._assigned: dict[str, Seen] = {}
+        self._loads: dict[tuple[str, str], InMemory] = {}
+        self._assigned: dict[str, InMemory] = {}
         self._queries: dict[str, int] = {}
-        self._consumed: list[Dataset] = []  # read by queries that wrote their results themselves
+        self._consumed: list[Dataset] = []  # inputs of queries that have outputs
         self._run_facets: facets.RunFacets = {}
         self._job_facets: facets.JobFacets = {}
 
     def start(self, node: Any) -> None:
-        """Emit START and begin to watch."""
-        before = [each for each in self.upstream if each.step_name != "_parameters"]
-        after = [(self.names.namespace, f"{self.names.flow}.{step}") for step in node.out_funcs]
+        """Emit START and start to watch artifacts."""
+        upstream = [store for store in self.upstream if store.step_name != "_parameters"]
+        downstream = [
+            (self.names.namespace, f"{self.names.flow}.{step}") for step in node.out_funcs
+        ]
         parameters = parameter_values(self.flow, self.upstream[0]) if self.upstream else {}
         code = getattr(type(self.flow), self.step)
         self._run_facets = {
             **facets.parent(self.names.flow_run(), self.root),
             **facets_of_run(self.settings, self.run_id, self.metadata),
-            **facets.dependencies(map(self._origin, before), after),
+            **facets.dependencies(map(self._producing_attempt, upstream), downstream),
             **facets.parameters(parameters),
-            **self._where(code),
+            **self._task_facet(code),
         }
         location = json.loads(os.environ.get(LOCATION, "{}"))
         self._job_facets = {
@@ -94,36 +96,36 @@ class TaskRun:
         self._watch_persist()
         self._emit("START", self.ref, self._run_facets, self._job_facets)
 
-    def _where(self, code: Any) -> facets.RunFacets:
+    def _task_facet(self, code: Any) -> facets.RunFacets:
         pathspec = "/".join((self.flow.name, self.run_id, self.step, self.task_id))
         program = self.settings.program or f"python {Path(sys.argv[0]).name}"
-        decorators = {each.name for each in code.decorators}
+        decorators = {decorator.name for decorator in code.decorators}
         return facets.task(pathspec, program, UI_URL, has_card="card" in decorators)
 
     def _emit(self, *event: Any) -> None:
         self._emitter.emit(facets.run_event(*event))
 
-    def _origin(self, store: Any) -> RunRef:
-        """The attempt that made an upstream task's data; a resumed run cloned it from another."""
+    def _producing_attempt(self, store: Any) -> RunRef:
+        """Return the attempt that produced an upstream task's data; a resumed run clones tasks."""
         step, run_id, task_id = store.step_name, str(store.run_id), str(store.task_id)
         while current.origin_run_id:
-            known = metadata_of(self.metadata, self.names.flow, run_id, step, task_id)
-            if "origin-task-id" not in known:
+            metadata = metadata_of(self.metadata, self.names.flow, run_id, step, task_id)
+            if "origin-task-id" not in metadata:
                 break
-            run_id, task_id = known["origin-run-id"], known["origin-task-id"]
+            run_id, task_id = metadata["origin-run-id"], metadata["origin-task-id"]
             store = self.flow_datastore.get_task_datastore(run_id, step, task_id)
         return replace(self.names, run_id=run_id).attempt(step, task_id, store.attempt or 0)
 
     def watch(self, flow: Any) -> None:
-        """Note what is loaded from the artifacts behind a flow object."""
+        """Record the artifacts that are loaded from a flow object."""
         flow._set_datastore(WatchedStore(flow._datastore, self._loads))
 
     def _watch_persist(self) -> None:
-        """Look at the flow just before Metaflow stores and forgets its artifacts, or fails to."""
+        """Record the flow's artifacts just before Metaflow stores and drops them."""
         persist = self.store.persist
 
         def watched(flow: Any) -> None:
-            self._note_assigned()
+            self._record_assigned()
             try:
                 persist(flow)
             except Exception as error:
@@ -133,28 +135,28 @@ class TaskRun:
         self.store.persist = watched
 
     @harmless
-    def _note_assigned(self) -> None:
+    def _record_assigned(self) -> None:
         names = [name for name in vars(self.flow) if not name.startswith("_")]
-        self._assigned = {name: Seen.of(vars(self.flow)[name]) for name in names}
+        self._assigned = {name: InMemory.of(vars(self.flow)[name]) for name in names}
 
     @harmless
     def end(self, *, ok: bool | None, error: BaseException | None = None) -> None:
-        """Emit how the attempt ended with all it read and wrote, and leave word of it."""
-        state = "COMPLETE" if ok else facets.failure(error)
+        """Emit the end of the attempt with inputs and outputs, and record it in the metadata."""
+        state = "COMPLETE" if ok else facets.end_state(error)
         read, written = self._artifacts() or ([], [])
         run_facets = {**self._run_facets, **facets.error(error)}
         inputs, outputs = [*read, *self.inputs], [*(written if ok else ()), *self.outputs]
-        stated = facets.lineage(stated_sources(inputs, outputs, self._consumed))
-        job_facets = {**self._job_facets, **stated}
+        lineage = facets.lineage(stated_sources(inputs, outputs, self._consumed))
+        job_facets = {**self._job_facets, **lineage}
         self._emit(state, self.ref, run_facets, job_facets, [*inputs, *self._consumed], outputs)
         self._emitter.close()
-        mark = MetaDatum(
+        datum = MetaDatum(
             ENDED.format(attempt=self.attempt),
             self.ref.run_id,
             "openlineage",
             [f"attempt_id:{self.attempt}"],
         )
-        self.metadata.register_metadata(self.run_id, self.step, self.task_id, [mark])
+        self.metadata.register_metadata(self.run_id, self.step, self.task_id, [datum])
 
     @harmless
     def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:
@@ -164,22 +166,22 @@ class TaskRun:
         for store in self.upstream:
             for name, content in stored_in(store).items():
                 upstream.setdefault(name, {})[content.sha] = content
-        seen, made = self._loads, self._assigned
-        read, written = read_and_written(upstream, seen, made, stored, self._unchanged)
-        inputs = ((key[0], replace(upstream[key[0]][key[1]], seen=seen[key])) for key in read)
-        outputs = ((name, replace(stored[name], seen=made.get(name))) for name in written)
+        loads, assigned = self._loads, self._assigned
+        read, written = read_and_written(upstream, loads, assigned, stored, self._unchanged)
+        inputs = ((key[0], replace(upstream[key[0]][key[1]], in_memory=loads[key])) for key in read)
+        outputs = ((name, replace(stored[name], in_memory=assigned.get(name))) for name in written)
         return list(self._datasets(inputs)), list(self._datasets(outputs))
 
-    def _datasets(self, found: Iterator[tuple[str, Stored]]) -> Iterator[Dataset]:
-        """An artifact's name is the same in every step, its version is its content."""
-        for name, content in found:
-            if self.options.is_dataset(name, content.type):
-                where = (self.artifact_namespace, f"{self.names.flow}/{name}", content.sha)
-                seen, kind = content.seen or Seen(0), self.options.dataset_type(name)
-                yield Dataset(*where, kind, seen.fields, seen.rows, content.size)
+    def _datasets(self, artifacts: Iterator[tuple[str, Stored]]) -> Iterator[Dataset]:
+        """Yield artifacts as datasets; their names are per flow, their versions by content."""
+        for name, artifact in artifacts:
+            if self.options.is_dataset(name, artifact.type):
+                identity = (self.artifact_namespace, f"{self.names.flow}/{name}", artifact.sha)
+                in_memory, kind = artifact.in_memory or InMemory(0), self.options.dataset_type(name)
+                yield Dataset(*identity, kind, in_memory.fields, in_memory.rows, artifact.size)
 
     def _unchanged(self, name: str, sha: str) -> bool:
-        """Compare an artifact before and after the step, unless loading it twice costs too much."""
+        """Compare an artifact before and after the step, unless it is too large."""
         origin = self._loads[name, sha].store
         if (stored_in(origin)[name].size or 0) > MAX_COMPARED_BYTES:
             return True
@@ -189,7 +191,7 @@ class TaskRun:
     def start_query(
         self, sql: str, name: str, dialect: str | None, query: Query
     ) -> Callable[[BaseException | None], None]:
-        """Emit a query's START; the function returned emits its end."""
+        """Emit a query's START; return a function that emits its end."""
         nth = self._queries[name] = self._queries.get(name, -1) + 1
         ref = self.names.query(self.step, self.task_id, self.attempt, name, nth)
         run_facets = facets.parent(self.ref, self.root)
@@ -197,43 +199,45 @@ class TaskRun:
 
         @harmless
         def end(error: BaseException | None) -> None:
-            state = facets.failure(error) if error else "COMPLETE"
+            state = facets.end_state(error) if error else "COMPLETE"
             if not error:
-                self._count_query(query)
+                self._add_query(query)
             facets_at_end = {**run_facets, **facets.error(error)}
             self._emit(state, ref, facets_at_end, job_facets, query.inputs, query.outputs)
 
         self._emit("START", ref, run_facets, job_facets, query.inputs, query.outputs)
         return end
 
-    def _count_query(self, query: Query) -> None:
-        """Count what a query read and wrote as the step's; what it wrote depends on it alone."""
+    def _add_query(self, query: Query) -> None:
+        """Add the inputs and outputs of a query to the step; its outputs depend on its inputs."""
         if not query.outputs:
             self.inputs += query.inputs
             return
         self._consumed += query.inputs
         sources = tuple(query.inputs)
         self.outputs += [
-            each if each.sources is not None or not sources else replace(each, sources=sources)
-            for each in query.outputs
+            output
+            if output.sources is not None or not sources
+            else replace(output, sources=sources)
+            for output in query.outputs
         ]
 
 
 def metadata_of(metadata: Any, flow: str, run_id: str, step: str, task_id: str) -> dict[str, str]:
-    """The metadata Metaflow keeps of one task."""
-    found = metadata.get_object("task", "metadata", {}, None, flow, run_id, step, task_id)
-    return {each["field_name"]: str(each["value"]) for each in found or ()}
+    """Return Metaflow's metadata of one task."""
+    items = metadata.get_object("task", "metadata", {}, None, flow, run_id, step, task_id)
+    return {item["field_name"]: str(item["value"]) for item in items or ()}
 
 
 def deployment_of(metadata: Any) -> str:
-    """`local`, or the host of the metadata service."""
+    """Return `local`, or the host of the metadata service."""
     if metadata.TYPE == "local":
         return "local"
     return urlsplit(metadata.default_info()).netloc or str(metadata.TYPE)
 
 
 def facets_of_run(settings: Settings, run_id: str, metadata: Any) -> facets.RunFacets:
-    """What the flow's run and its tasks share: the time they are for, tags, Metaflow's run id."""
+    """Return the facets shared by a flow's run and its tasks: nominal time and tags."""
     instant = instant_of(run_id)
     time = settings.nominal_time or (instant.isoformat() if instant else None)
     system = {*metadata.sticky_sys_tags, f"run_id:{run_id}"}
@@ -242,13 +246,13 @@ def facets_of_run(settings: Settings, run_id: str, metadata: Any) -> facets.RunF
 
 
 def owner() -> str | None:
-    """Whose run this is: the user's; on a production scheduler, of the user who deployed it."""
+    """Return the owner of the run: the user; on a scheduler, the user who deployed the flow."""
     user: Callable[[], str | None] = get_username
     return os.environ.get("METAFLOW_OWNER") or user()
 
 
 def parameter_values(flow: Any, store: Any) -> dict[str, object]:
-    """The flow's parameters and configs as stored with a task; included files are left out."""
+    """Return the flow's parameters and configs stored with a task, without included files."""
     stored = stored_in(store)
     names = [name for name, _ in flow._get_parameters() if name in stored]
     return {name: store[name] for name in names if "IncludedFile" not in stored[name].type}
