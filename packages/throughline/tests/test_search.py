@@ -84,5 +84,5 @@ def test_a_slip_finds_what_was_meant_and_says_so(state: State, slip: str) -> Non
 
 def test_nothing_like_it_is_no_hit_and_no_word_is_refused(state: State) -> None:
     assert search_answer(state, "zzzzzz")["items"] == []
-    with pytest.raises(ConfigError, match="expected a word"):
+    with pytest.raises(ConfigError, match="expected a non-empty string"):
         search_answer(state, "  ")["items"]

@@ -111,7 +111,7 @@ Limit = Annotated[int, Query(ge=0, le=1_000)]
 PageLimit = Annotated[int, Query(ge=1, le=1_000)]
 Cursor = Annotated[
     str | None,
-    Query(description="`next` of the last answer to the same question: what comes after."),
+    Query(description="Value of `next` in the previous answer, to get the next page."),
 ]
 LARGEST = 2**63 - 1  # that a database can count to
 Offset = Annotated[int, Query(ge=0, le=LARGEST)]

@@ -1,4 +1,4 @@
-"""What reads and writes what, at the level a reader looks at. Pure: the state in, values out."""
+"""The lineage graph at a level of detail: pure functions of a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names joined by hand: which there are, and which are meant."""
+"""Aliases that users declared: list, add and remove them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> Page
 
 
 def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:
-    """What the log shall say to join two ids or short names from now (microseconds), or no longer.
+    """Return the log entry that joins two ids or short names as aliases, or separates them again.
+
+    `now` is in microseconds.
 
     Raises:
-        NotFoundError: there is no such dataset, or nobody joined the two.
-        ConfigError: it is one name twice.
+        NotFoundError: there is no such dataset, or the two are not joined.
+        ConfigError: both are the same name.
     """
     first, second = sorted(_name_of(state, text) for text in (one, other))
     if first == second:
@@ -46,7 +48,7 @@ def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: boo
 
 
 def _name_of(state: State, text: str) -> DatasetName:
-    """The very name that was typed, of whichever dataset it is now one."""
+    """Return the exact name that was entered, not the shown name of its dataset."""
     node = find_dataset(state, text)
     names = state.identity.names(node.dataset_name)
     typed = [name for name in names if name.name == text or name in _spelled(text)]
@@ -54,7 +56,7 @@ def _name_of(state: State, text: str) -> DatasetName:
 
 
 def _spelled(text: str) -> set[DatasetName]:
-    """Every name that an id can mean: namespaces hold colons too."""
+    """Return every name that an id can mean; namespaces contain colons too."""
     parts = text.removeprefix("dataset:").split(":")
     cuts = range(1, len(parts))
     return {canonical_name(":".join(parts[:at]), ":".join(parts[at:])) for at in cuts}

@@ -93,13 +93,13 @@ Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
 ]
 Field = Annotated[str | None, "A column of the dataset."]
-Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "How many steps along edges to walk."]
+Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "Maximum number of steps along edges."]
 Grown = Annotated[
-    list[str] | None, "Sides of shown nodes that show a step more, in order: up:ID or down:ID."
+    list[str] | None, "Sides of shown nodes to expand by one step, in order: up:ID or down:ID."
 ]
-Limit = Annotated[int, Ge(1), Le(1_000), "How many at most."]
-Cursor = Annotated[str | None, "`next` of the last answer to the same question: what comes after."]
-LevelName = Annotated[Literal["pipeline", "task", "query"], "How fine to look."]
+Limit = Annotated[int, Ge(1), Le(1_000), "Maximum number of items."]
+Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get the next page."]
+LevelName = Annotated[Literal["pipeline", "task", "query"], "Level of detail."]
 Direction = Literal["up", "down", "both"]
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 
@@ -108,13 +108,13 @@ Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 def tree_answer(
     state: State,
     node: Name,
-    direction: Annotated[Direction, "Where it comes from, where it goes, or both."] = "up",
+    direction: Annotated[Direction, "Upstream, downstream or both."] = "up",
     depth: Depth = 20,
     level: LevelName | None = None,
 ) -> TreeAnswer:
-    """The tree around the node of an id or a short name.
+    """Return the tree of the nodes upstream or downstream of a node.
 
-    Without a level it shows tasks, or for a job that does nothing as a task the job's own level.
+    Without a level, it shows tasks, or the level of the job if it has no edges as a task.
     """
     found = find_node(state, node)
     chosen = _fitting(state, found) if level is None else level_of(level)
@@ -130,14 +130,10 @@ def graph_answer(
     level: LevelName = "task",
     *,
     grown: Grown = None,
-    datasets: Annotated[
-        bool, "Datasets alone: a step leads over the job between two, which is a line."
-    ] = False,
-    columns: Annotated[
-        bool, "Also the columns of the datasets, and what they are made of."
-    ] = False,
+    datasets: Annotated[bool, "Show datasets only; an edge replaces the job between two."] = False,
+    columns: Annotated[bool, "Include the columns of datasets and their lineage."] = False,
 ) -> GraphAnswer:
-    """The graph around a node, with what is known of each node in few words."""
+    """Return the graph around a node, with a summary of each node."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), _graph_around(state, found, chosen)
     depths = (up, down)
@@ -154,7 +150,7 @@ def graph_answer(
 
 
 def _graph_around(state: State, node: Node, level: Level) -> LevelGraph:
-    """The graph at a level; between pipelines without what stays inside of one, the node apart."""
+    """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
     if level is not Level.PIPELINE:
         return graph_of(state, level)
     known = generations_of(state)
@@ -170,12 +166,12 @@ def timeline_answer(
     up: Depth = 1,
     down: Depth = 1,
     level: LevelName = "task",
-    from_: Annotated[str | None, "A time; without it the first run."] = None,
-    to: Annotated[str | None, "A time; by default now."] = None,
-    parts: Annotated[int, Ge(1), Le(500), "How many parts of the time to count runs in."] = 60,
+    from_: Annotated[str | None, "Start time; by default that of the first run."] = None,
+    to: Annotated[str | None, "End time; by default now."] = None,
+    parts: Annotated[int, Ge(1), Le(500), "Number of intervals to count runs in."] = 60,
     limit: Limit = 200,
 ) -> TimelineAnswer:
-    """What ran around a node over time, and what came, went or changed there, the newest first."""
+    """Return the runs around a node over time, and the changes of the graph there, newest first."""
     found, chosen = find_node(state, node), level_of(level)
     known, graph = generations_of(state), _graph_around(state, found, chosen)
     begin = 0 if from_ is None else micros_of(from_, "from")
@@ -191,13 +187,13 @@ def timeline_answer(
 
 @question("node", Times.THEN)
 def node_answer(state: State, node: Name) -> NodeAnswer:
-    """Everything that was said of a node last."""
+    """Return a node with everything that was last reported about it."""
     return Summaries(generations_of(state)).in_full(find_node(state, node))
 
 
 @question("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
-    """What is different between two states, at a level."""
+    """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
     chosen = level_of(level)
     changes = diff(before, graph_of(before, chosen), after, graph_of(after, chosen))
     return {"level": chosen.name.lower(), **changes}
@@ -208,12 +204,12 @@ def columns_answer(
     state: State,
     node: Name,
     field: Field = None,
-    direction: Annotated[Literal["up", "down"], "What they are made of, or make."] = "up",
+    direction: Annotated[Literal["up", "down"], "Upstream or downstream."] = "up",
     depth: Depth = 20,
     *,
-    indirect: Annotated[bool, "Also what only filters, joins, groups or sorts."] = False,
+    indirect: Annotated[bool, "Include columns that only filter, join, group or sort."] = False,
 ) -> ColumnsAnswer:
-    """What the columns of a dataset, or one of them, are made of or make; and their tags."""
+    """Return the columns upstream or downstream of a dataset or of one column, with tags."""
     found = find_dataset(state, node)
     known = generations_of(state)
     answer = columns(known, found, field, direction, depth=depth, indirect=indirect)
@@ -230,9 +226,9 @@ def columns_answer(
 def column_answer(
     state: State, node: Name, field: Annotated[str, "A column of the dataset."]
 ) -> ColumnAnswer:
-    """What a column is made of, and the queries or code of the jobs that make it.
+    """Return a column with its inputs and the queries or code of the jobs that write it.
 
-    A job that writes the dataset and told nothing of the column is there with no `inputs`.
+    A job that writes the dataset without column lineage for the column has no `inputs`.
     """
     return making(generations_of(state), find_dataset(state, node), field)
 
@@ -275,16 +271,16 @@ def impact_answer(
 @question("search")
 def search_answer(
     state: State,
-    text: Annotated[str, "A word, or a part of one."],
+    text: Annotated[str, "Text to search for; part of a word is enough."],
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> SearchAnswer:
-    """The nodes in whose names, columns, tags, owners, descriptions or queries a text is.
+    """Search names, columns, tags, owners, descriptions and queries of all nodes.
 
-    `counts` tells how many there are in all, by what of them has the text.
+    `counts` has the number of all results by what matched.
     """
     if not (text := text.strip()):
-        raise ConfigError("text: received nothing, expected a word or a part of one")
+        raise ConfigError("text: missing value; expected a non-empty string")
     hits = search(state, text)
     found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
     levels = generations_of(state).levels
@@ -294,13 +290,13 @@ def search_answer(
 
 @question("newest")
 def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
-    """The tables and models that a task wrote last, and when its run ended: where to begin."""
+    """Return the tables and models written last, with the end of the run that wrote them."""
     return {"items": list(islice(newest(state, graph_of(state, Level.TASK)), limit))}
 
 
 @question("path", Times.THEN)
 def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
-    """A shortest way of the data between two nodes, whichever of them comes first."""
+    """Return the shortest lineage path between two nodes, in either direction."""
     chosen = level_of(level)
     nodes = path(generations_of(state), find_node(state, from_), find_node(state, to), chosen)
     return {"level": chosen.name.lower(), "path": [node_ref(node) for node in nodes]}
@@ -310,10 +306,12 @@ def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") 
 def provenance_answer(
     state: State,
     node: Name,
-    version: Annotated[str | None, "One version of it, or the run that wrote it."] = None,
+    version: Annotated[
+        str | None, "A version of the dataset, or the id of the run that wrote it."
+    ] = None,
     level: LevelName = "task",
 ) -> ProvenanceAnswer:
-    """Every run, input version and code version that a dataset comes from, up to the sources."""
+    """Return every run, input version and code version upstream of a dataset."""
     found = find_dataset(state, node)
     return provenance(generations_of(state), found, version, level_of(level))
 
@@ -322,7 +320,7 @@ def provenance_answer(
 def history_answer(
     state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
 ) -> HistoryAnswer:
-    """What became of a node, the newest first: a dataset's versions and checks, a job's runs."""
+    """Return the history of a node, newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
     page = history(generations_of(state), found, limit, cursor)
     return {"node": node_id(found), "items": page["items"], "next": page["next"]}
@@ -331,11 +329,11 @@ def history_answer(
 @question("drift", Times.THEN)
 def drift_answer(
     state: State,
-    node: Annotated[str | None, "A dataset; without it all."] = None,
+    node: Annotated[str | None, "A dataset; by default all."] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Page[SchemaChange]:
-    """The newest changes of the schema of a dataset, or of all, and the runs that told them."""
+    """Return the schema changes of one dataset or of all, newest first, with their runs."""
     if node is None:
         names = list(state.identity)
     else:
@@ -349,12 +347,12 @@ def drift_answer(
 @question("tags", Times.THEN)
 def tags_answer(
     state: State,
-    node: Annotated[str | None, "A dataset; without it all."] = None,
-    key: Annotated[str | None, "Only tags of this key, in upper or lower case."] = None,
+    node: Annotated[str | None, "A dataset; by default all."] = None,
+    key: Annotated[str | None, "Only tags with this key (not case-sensitive)."] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> Page[DatasetTag]:
-    """The tags of datasets and columns, own and handed on by what they are made of."""
+    """Return the tags of datasets and columns, including those inherited through column lineage."""
     known = generations_of(state)
     names = set(state.identity)
     generations: Iterable[Generation] = known.present
@@ -371,7 +369,7 @@ def tags_answer(
 
 @question("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
-    """The pairs of names that were joined by hand, and since when."""
+    """Return the pairs of aliases that users declared, with the time of each."""
     return aliases(state, limit, cursor)
 
 
@@ -383,10 +381,9 @@ def edges_answer(
     limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> Page[DataEdgeRow] | Page[PairRow] | Page[NodePairRow]:
-    """Every edge of the graph at a level.
-
-    `data` edges are between a job and a dataset. `direct` edges pass data between two jobs or two
-    datasets, as explicit lineage states them. `control` edges only tell what waits for what.
+    """Return all edges of the graph at a level.
+    `data` edges are between a job and a dataset. `direct` edges connect two jobs or two datasets,
+    as reported by explicit lineage. `control` edges are dependencies between jobs without data.
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
@@ -403,7 +400,7 @@ def edges_answer(
 def nodes_answer(
     state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[ListedNode]:
-    """Every node of the graph at a level, with its owners, a job with the run its edges are of."""
+    """Return all nodes of the graph at a level, with owners, aliases and the run of each job."""
     graph = graph_of(state, level_of(level))
     nodes = {Node.of_job(ref) for ref in graph.jobs}
     nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
@@ -425,18 +422,16 @@ def nodes_answer(
 @question("runs")
 def runs_answer(
     state: State,
-    job: Annotated[str | None, "A job; without it the runs of all."] = None,
+    job: Annotated[str | None, "A job; by default all."] = None,
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
-    counting: Annotated[
-        LevelName | None, "Only runs that the graph at this level is made of."
-    ] = None,
+    counting: Annotated[LevelName | None, "Only effective runs of the graph at this level."] = None,
     cursor: Cursor = None,
     *,
-    roots: Annotated[bool, "Only runs that no other run started, as far as is known."] = False,
-    own_id: Annotated[str | None, "Only runs that their orchestrator calls so."] = None,
+    roots: Annotated[bool, "Only runs without a parent."] = False,
+    own_id: Annotated[str | None, "Only runs with this id in their orchestrator."] = None,
 ) -> Page[RunInfo]:
-    """The newest runs, of one job or of all, with parameters, the orchestrator's id and errors."""
+    """Return the newest runs of one job or of all, with parameters, external ids and errors."""
     if job is None:
         runs = [run for run in state.runs.values() if run.has_events]
     else:
@@ -462,7 +457,7 @@ def runs_answer(
 
 @question("runtree")
 def runtree_answer(
-    state: State, run: Annotated[str, "A run's id, or what its orchestrator calls it."]
+    state: State, run: Annotated[str, "The id of a run, in OpenLineage or in its orchestrator."]
 ) -> RunTree:
     """Return the tree of a run and its child runs, at most 100 levels deep (see `hasMore`)."""
     return run_tree(state, find_run(state, run))

@@ -1,4 +1,4 @@
-"""The graph around a node, as the page draws it: nodes with what is known of each, and edges."""
+"""The graph around a node: summaries of its nodes, and the edges between them."""
 
 from __future__ import annotations
 
@@ -41,18 +41,16 @@ def neighbourhood(
     over_jobs: bool,
     with_columns: bool,
 ) -> GraphAnswer:
-    """The nodes within so many steps up and down of a node, and every edge between these.
-
-    `grown` are sides (`up:ID`, `down:ID`) of shown nodes of which a step more is shown, in order;
-    a node that is not shown by then is passed over. With `over_jobs` a step leads from a dataset
-    to those that jobs make of it, and `left` counts the jobs that lines stand for. `roots` stand
-    for the node at the level. `reach` tells how many nodes there are on each side, and of each
-    node `up` and `down` how many are next to it, shown or not. `sources` has the inputs of each
-    output of a job whose outputs come from different inputs; of other jobs, every output comes
-    from every input.
+    """Return the nodes within some steps upstream and downstream of a node, and their edges.
+    `grown` lists sides (`up:ID`, `down:ID`) of shown nodes to expand by one step, in order; nodes
+    that are not shown are ignored. With `over_jobs`, a step leads from a dataset to the next
+    datasets, and `left` counts the jobs that such edges replace. `roots` are the nodes that
+    represent the node at the level. `reach` counts all nodes on each side; `up` and `down` of a
+    node count its neighbours, shown or not. `sources` has the inputs of each output of a job whose
+    outputs come from different inputs; every output of any other job comes from every input.
 
     Raises:
-        ConfigError: one of `grown` has no side.
+        ConfigError: an item of `grown` has no side.
     """
     state = known.state
     roots = at_level(known, graph, root, level)
@@ -111,7 +109,7 @@ def _grown(
 
 
 def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
-    """The datasets one step up or down, over the jobs between them unless these are kept."""
+    """Return the datasets one step away, skipping the jobs between them unless these are kept."""
     found: set[Node] = set()
     seen: set[Node] = set()
     open_ = neighbours(graph, node, way)
@@ -126,7 +124,7 @@ def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> 
 
 
 def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
-    """What a job makes of a dataset, or makes it of; of another job, what is next to this one."""
+    """Return the neighbours of a job, limited to those connected with a dataset next to it."""
     every = neighbours(graph, job, way)
     if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
         return every
@@ -162,7 +160,7 @@ def _sources(
 
 
 def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
-    """The jobs that are not shown and make a shown dataset of another one."""
+    """Return the hidden jobs that write one shown dataset from another."""
     return {
         job
         for node in shown
@@ -172,7 +170,7 @@ def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
 
 
 def at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
-    """What stands for a node at a level: itself, its parts, or what it is a part of."""
+    """Return the nodes that represent a node at a level: itself, its parts or its owner."""
     if root.type == "dataset" or root.job_ref in graph.jobs:
         return [root]
     if parts := parts_of(known, graph, root, level):

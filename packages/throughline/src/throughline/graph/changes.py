@@ -55,7 +55,7 @@ class Scope:
 
     @classmethod
     def of(cls, roots: Iterable[Node], graph: LevelGraph, up: int, down: int) -> Scope:
-        """The nodes within so many steps of the roots on each side."""
+        """Return the nodes within some steps of the roots on each side."""
         found = cls()
         for way, depth, users in (("up", up, "writes"), ("down", down, "reads")):
             for root in roots:
@@ -73,7 +73,7 @@ class Scope:
             self.inner.add((users, name))
 
     def has(self, edge: Edge) -> bool:
-        """Whether an edge that is, or was, belongs to it."""
+        """Return True if a present or former edge belongs to the scope."""
         return edge.job in self.jobs or (edge.direction, edge.dataset) in self.inner
 
 
@@ -89,7 +89,7 @@ def changes(known: Generations, graph: LevelGraph, scope: Scope, level: Level) -
 
 
 def runs_of(state: State, ref: JobRef) -> list[Run]:
-    """The runs of a job, also those that only others tell of."""
+    """Return the runs of a job, including those that only other runs refer to."""
     job = state.jobs.get(ref)
     runs = (state.runs[key] for key in job.runs) if job else ()
     return [run for run in deadline.watched(runs) if run.has_events or run.children]
@@ -125,7 +125,7 @@ def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
 def _of_graph(
     known: Generations, graph: LevelGraph, scope: Scope, level: Level
 ) -> Iterator[Change]:
-    """What the generations of the tasks of a scope changed, in the order in which they began."""
+    """Yield the changes by the generations of the tasks of a scope, ordered by start."""
     tasks = {ref for job in scope.jobs for ref in _tasks_of(known, job)}
     for direction, name in scope.inner:
         tasks |= set(known.writers(name) if direction == "writes" else known.readers(name))
@@ -137,7 +137,7 @@ def _of_graph(
 
 
 class _Seen:
-    """What of the graph was seen so far, while one generation after the other is taken."""
+    """The edges, runs and code of a graph, updated generation by generation."""
 
     def __init__(self, state: State, graph: LevelGraph, scope: Scope, level: Level) -> None:
         self._state, self._graph, self._scope, self._level = state, graph, scope, level
@@ -147,7 +147,7 @@ class _Seen:
         self._told: set[DatasetName] = set()
 
     def take(self, step: Step) -> Iterator[Change]:
-        """What a generation changed."""
+        """Yield the changes that a generation made."""
         times = (step.began - 1, step.ended)
         new = {ref for ref in step.runs if ref not in self._first}
         for ref in sorted(step.runs):
@@ -167,7 +167,7 @@ class _Seen:
                 yield self._edge(edge, step, is_gone=True)
 
     def is_still_there(self, change: Change) -> bool:
-        """Whether an edge that went is in the graph all the same: what it brought is still used."""
+        """Return True if a removed edge is still in the graph, because its data is still used."""
         edge = change.edge
         if not change.is_gone or edge is None or self._count[edge]:
             return False
@@ -175,7 +175,7 @@ class _Seen:
         return edge.dataset in (edges.reads if edge.direction == "reads" else edges.writes)
 
     def _came(self, edge: Edge, step: Step, *, is_first: bool) -> Iterator[Change]:
-        """A dataset that was not there before is told as such; a new job's edges are its own."""
+        """Yield a new dataset as a node; yield an edge unless the job itself is new."""
         name, run = edge.dataset, step.runs.get(edge.job)
         if name not in self._told and _first_heard(self._state, name) >= step.began:
             self._told.add(name)
@@ -230,7 +230,7 @@ def _first_heard(state: State, name: DatasetName) -> int:
 
 
 def _tasks_of(known: Generations, ref: JobRef) -> set[JobRef]:
-    """The tasks whose runs did what a job did: those below it, itself, or what it is a part of."""
+    """Return the tasks that own the runs of a job and the runs below them."""
     state, found = known.state, set[JobRef]()
     for run in runs_of(state, ref):
         for each in (run, *descendants_of(state, run)):

@@ -38,14 +38,13 @@ _Origin = tuple[Run | None, JobRef]
 """A run and its task; without a run, a declared job or a derivation."""
 
 _OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
-"""What wrote or read a dataset."""
+"""Function that returns the origins that wrote or read a dataset."""
 
 
 class Column(NamedTuple):
     """A field of a dataset under its shown name.
-
     As a target, the field EVERY_ROW is the dataset as a whole; as a source, the field
-    UNKNOWN_COLUMN is a column that nobody named.
+    UNKNOWN_COLUMN is a column that was not named.
     """
 
     dataset: DatasetName
@@ -53,7 +52,7 @@ class Column(NamedTuple):
 
 
 class ColumnEdge(NamedTuple):
-    """An edge between a column and one that it depends on, with the job that makes it."""
+    """An edge between a column and one that it depends on, with the job that computes it."""
 
     target: Column
     source: Column
@@ -65,7 +64,7 @@ class ColumnEdge(NamedTuple):
 
     @property
     def label(self) -> str:
-        """A short description of the transformations."""
+        """Return a short description of the transformations."""
         words = sorted({kind.label for kind in self.transformations})
         return ", ".join([*words, "MASKED"] if self.is_masked else words)
 

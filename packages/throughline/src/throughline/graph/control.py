@@ -1,4 +1,4 @@
-"""Control edges: what waits for what, from the jobDependencies facet. Never data."""
+"""Control dependencies between jobs, from the jobDependencies facet. They are never data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from throughline.spec import JobRef
 
 
 def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef]]:
-    """Every (upstream, downstream) at a level.
-
+    """Return every control dependency (upstream, downstream) at a level.
     For each job the newest run with a jobDependencies facet counts, with its siblings under the
     same parent run. Ends finer than the level are rolled up; an edge within one job is dropped.
     """
@@ -47,7 +46,7 @@ def _at_level(state: State, levels: Levels, level: Level | None, end: Dependency
 
 
 def _run_of(state: State, end: Dependency) -> Run | None:
-    """The run that an end names, or the newest run of its job."""
+    """Return the run that a dependency names, or the newest run of its job."""
     job = state.jobs.get(end.job)
     if job is None:
         return None

@@ -1,4 +1,4 @@
-"""What is different between two states of the lineage: a pure function of both."""
+"""Differences between two states of the lineage."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
 
 
 def _fields(state: State, node: Node) -> tuple[set[str], str]:
-    """The fields of a dataset, by whichever of its names the newest schema came; who told them."""
+    """Return the fields and the producer of the newest schema of a dataset, under any alias."""
     found: tuple[Stamp, bytes] | None = None
     for name in state.identity.names(node.dataset_name):
         record = state.datasets.get(name)

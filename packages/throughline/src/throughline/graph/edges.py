@@ -1,16 +1,15 @@
-"""The data edges of the graph at a level, from the generations that count.
+"""The data edges of the graph at a level, from the effective generations.
 
-Which runs count is decided for tasks (see throughline.graph.generations) and serves every level, so
-that the pipelines' edges are the tasks' edges rolled up, and the queries' edges the same ones in
-detail. For whom they count is the owner at the level (see Levels.owner). A run of a coarser level
-than the one looked at, a container, is shown only with what none of the runs below it accounts for.
-Of the two runs that Spark reports for one CREATE TABLE AS SELECT, the outer one is left out where
-queries are shown.
+Effective generations are determined for tasks (see throughline.graph.generations) and used at
+every level: the edges of pipelines are those of their tasks rolled up, and the edges of queries are
+the same ones in detail. The owner of a run at the level (see Levels.owner) gets its edges. A run of
+a coarser level, a container, is shown only with the edges that no run below it reports. Of the two
+runs that Spark reports for one CREATE TABLE AS SELECT, the outer one is left out at query level.
 
-Without a level each job shows what its own events said, which is Marquez's graph.
+Without a level, each job has the edges of its own events, as in Marquez.
 
-What a job passes to another without a dataset, and what a dataset is derived from without a job,
-is a direct link between two jobs or two datasets.
+A job that passes data to another without a dataset, or a dataset that is derived from another
+without a job, is a direct link between two jobs or two datasets.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class LevelGraph:
     readers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
-    """Of each job the newest run that its edges come from, a completed one if there is any."""
+    """The newest run of each job that its edges come from; a completed one if there is any."""
     _from_jobs: list[tuple[DatasetName, Node]] = field(default_factory=list)
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
 
@@ -76,27 +75,27 @@ class LevelGraph:
         return graph
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """What a job reads and writes."""
+        """Return the edges of a job."""
         return self.jobs.get(ref) or Edges()
 
     def readers_of(self, name: DatasetName) -> set[JobRef]:
-        """The jobs that read a dataset."""
+        """Return the jobs that read a dataset."""
         return self.readers.get(name) or set()
 
     def writers_of(self, name: DatasetName) -> set[JobRef]:
-        """The jobs that write a dataset."""
+        """Return the jobs that write a dataset."""
         return self.writers.get(name) or set()
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """The nodes that a direct link leads to, one step up or down."""
+        """Return the nodes one direct link upstream or downstream."""
         return self._links[way].get(node, set())
 
     def links(self) -> Iterator[tuple[Node, Node]]:
-        """Every direct link between two jobs or two datasets, in the direction of the data."""
+        """Yield every direct link between jobs or datasets, in the direction of the data."""
         yield from ((above, node) for node, found in self._links["up"].items() for above in found)
 
     def edges(self) -> Iterator[tuple[Node, Node]]:
-        """Every edge, in the direction of the data."""
+        """Yield every edge, in the direction of the data."""
         for ref, edges in self.jobs.items():
             job = Node.of_job(ref)
             yield from ((Node.of_dataset(name), job) for name in edges.reads)
@@ -123,7 +122,7 @@ class LevelGraph:
                 self._connect(Node.of_job(above), Node.of_job(below))
 
     def _derive(self, edges: Edges) -> None:
-        """Connect a derived dataset with what it comes from."""
+        """Connect a derived dataset with its sources."""
         for end in map(Node.of_dataset, edges.writes):
             for name in edges.reads:
                 if handed_by(name):
@@ -145,17 +144,17 @@ class LevelGraph:
 
 
 class Latest:
-    """What the events of each job said last, and of each dataset the last that wrote it.
+    """The latest edges of each job, and of each dataset those of its last writer, as in Marquez.
 
-    This is Marquez's graph, in which a job's newest run alone would leave what the job wrote before
-    without a producer. It is found as it is asked for, and has no direct links.
+    Without the last writers, a dataset that the newest run of a job did not write would have no
+    producer. Edges are computed on request. There are no direct links.
     """
 
     def __init__(self, known: Generations) -> None:
         self._known = known
 
     def edges_of(self, ref: JobRef) -> Edges:
-        """What a job reads and writes."""
+        """Return the edges of a job."""
         found = Edges()
         if ref in self._known.state.jobs:
             for owner in self._known.owners(ref) or (ref,):
@@ -163,17 +162,17 @@ class Latest:
         return found
 
     def readers_of(self, name: DatasetName) -> set[JobRef]:
-        """The jobs that read a dataset."""
+        """Return the jobs that read a dataset."""
         owners = self._known.readers(name)
         return {ref for owner in owners for ref in self._of(owner).readers_of(name)}
 
     def writers_of(self, name: DatasetName) -> set[JobRef]:
-        """The jobs that write a dataset."""
+        """Return the jobs that write a dataset."""
         owners = self._known.writers(name)
         return {ref for owner in owners for ref in self._of(owner).writers_of(name)}
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """None: Marquez knows no edges between two jobs or two datasets."""
+        """Return an empty set: Marquez has no edges between two jobs or two datasets."""
         return set()
 
     def _of(self, owner: JobRef) -> LevelGraph:
@@ -212,7 +211,7 @@ def _rolled_up(
 
 
 class _Own:
-    """The edges that each run itself told, within those of its generation that are asked for."""
+    """The edges reported by each run itself, limited to the requested part of its generation."""
 
     def __init__(self, known: Generations, parts: Mapping[Generation, Edges]) -> None:
         self._known = known
@@ -228,10 +227,9 @@ class _Own:
 
 
 def _left_over(edges: Edges, lower: Edges) -> Edges:
-    """What a container does beyond the runs below it.
-
-    Where something is left on one side the other side stays whole: a step that reads a table by a
-    query and writes an artifact itself would otherwise end the walk between the two.
+    """Return the edges of a container that no run below it reports.
+    If edges remain on one side, the other side stays whole: otherwise a step that reads a table by
+    a query and writes an artifact itself would have no path between the two.
     """
     reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
     left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
@@ -239,7 +237,7 @@ def _left_over(edges: Edges, lower: Edges) -> Edges:
 
 
 def _accounted_below(own: _Own, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
-    """For every run with runs below it, the edges of those."""
+    """Return, for every run with runs below it, the edges of those runs."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run in current:
         for above in levels.lineage(run)[1:]:

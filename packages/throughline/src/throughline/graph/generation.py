@@ -1,4 +1,4 @@
-"""One generation of a task, and which of a task's generations count."""
+"""One generation of a task, and the effective ones among a task's generations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from throughline.spec import JobRef
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """Runs of one task that belong together; none, for what a JobEvent declares."""
+    """Runs of one task that belong together; without runs, the declaration of a JobEvent."""
 
     job: JobRef
     order: tuple[int, RunKey | None]
@@ -25,7 +25,7 @@ class Generation:
 
     @property
     def started(self) -> int:
-        """When the first of its runs began."""
+        """Return the start of its first run, in microseconds."""
         return self.order[0]
 
 
@@ -45,10 +45,9 @@ def counting(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def living(oldest_first: list[Generation]) -> list[Generation]:
-    """Those that wrote a dataset which no later finished one has written again.
-
-    One job can serve many datasets, a run each (a flow that is started for one service, then for
-    another): the last run alone would leave the others without an origin.
+    """Return the generations that wrote a dataset which no later finished one replaced.
+    One job can write many datasets in separate runs (a flow that is started per service): its last
+    run alone would leave the other datasets without an origin.
     """
     settled: set[DatasetName] = set()
     found = []
@@ -66,7 +65,7 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """The datasets that hold more rows after the last commit of the runs than the runs added."""
+    """Return the datasets with more rows after the last commit than the runs added."""
     added: dict[DatasetName, float] = defaultdict(float)
     total: dict[DatasetName, tuple[int, float]] = {}
     for run in runs:

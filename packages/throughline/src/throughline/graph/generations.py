@@ -1,21 +1,20 @@
-"""Generations: the runs of a task that belong together, and which of them count.
+"""Generations: the runs of a task that belong together, and the effective ones.
 
 - The runs of one task under one parent run are one generation: mapped and foreach elements and
-  retries are united. A run without a parent is a generation of its own. What a generation reads and
-  writes is what its runs and all runs below them do.
-- The newest finished generation counts. It is the newest one that wrote something, or, for a task
-  that never wrote, the newest one that read: a load that was skipped, or that only looked and found
-  nothing to do, takes no edge away, while a dataset that it stopped reading is gone with the next
-  finished run.
-- Unfinished and failed generations that are newer count as well: what they touched, they touched.
-- Generations are ordered by when they started, not by when they were heard of.
+  retries are united. A run without a parent is a generation of its own. A generation reads and
+  writes whatever its runs and all runs below them do.
+- The newest finished generation is effective. It is the newest one that wrote something, or, for a
+  task that never wrote, the newest one that read. A load that was skipped or found nothing to do
+  removes no edge; a dataset that the task stopped reading is gone with the next finished run.
+- Newer unfinished and failed generations are effective as well, because they may have changed data.
+- Generations are ordered by their start, not by the arrival of their events.
 
-That is what jobs did last. What a dataset holds at present can be older: a table that is
-loaded slice by slice still holds what earlier generations wrote, from files that the newest one
-never saw. `sources` therefore leads from a generation to those whose work it used: for each dataset
-that it read, the ones that counted when it began, and for each dataset of which its commits kept
-rows, the ones before it. Iceberg's commit report says whether rows were kept; without one a write
-is taken to replace the dataset.
+These are the last actions of each job. The contents of a dataset can be older: a table that is
+loaded in partitions still contains rows of earlier generations, from files that the newest one did
+not read. `sources` therefore leads from a generation to those whose data it used: for each dataset
+that it read, the ones that were effective when it started, and for each dataset whose rows its
+commits kept, the ones before it. Iceberg's commit report says whether rows were kept; without one,
+a write is taken to replace the dataset.
 """
 
 from __future__ import annotations
@@ -65,12 +64,12 @@ Answer = TypeVar("Answer")
 __all__ = ["Generation", "Generations", "Walked"]
 
 Walked = dict[Generation, Edges]
-"""The generations that a walk came by, each with those of its edges that belong to the walk."""
+"""The generations on a walk, each with those of its edges that belong to the walk."""
 
 
 @dataclass(slots=True)
 class _OfJob:
-    """What is known of one job's generations, until one of them changes."""
+    """The cached generations of one job, valid until one of them changes."""
 
     oldest_first: list[Generation]
     writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
@@ -78,11 +77,10 @@ class _OfJob:
 
 
 class Generations:
-    """Every generation of a state, and how they feed one another.
-
-    Each is found when somebody asks for it and kept until an event changes it, so that the work
-    grows with the question and with what happened since the last one. An event that puts known runs
-    in another place, gives a job another level or joins names has all found anew.
+    """All generations of a state, and the data flow between them.
+    Each is computed on request and cached until an event changes it, so that the work grows with
+    the query and with the events since the last one. An event that moves known runs, changes the
+    level of a job or joins names clears the cache.
     """
 
     def __init__(self, state: State) -> None:
@@ -116,7 +114,7 @@ class Generations:
             self._revision = state.revision
 
     def _renew(self, run: Run) -> None:
-        """An event told something of a run: forget what followed from it, note what is new."""
+        """Clear the results that depend on a run after an event, and index its new uses."""
         self._own.pop(run.key, None)
         # The end of a run is also that of the runs below it that never told theirs.
         changed = [run, *descendants_of(self.state, run)] if run.end else [run]
@@ -142,14 +140,14 @@ class Generations:
                     self._using[side, name].add(ref)
 
     def own(self, run: Run) -> Edges:
-        """What the events of a run itself said."""
+        """Return the edges that the events of a run itself report."""
         edges = self._own.get(run.key)
         if edges is None:
             edges = self._own[run.key] = run_edges(self.state, run)
         return edges
 
     def owners(self, ref: JobRef) -> set[JobRef]:
-        """The tasks that answer for the runs of a job which read or wrote something."""
+        """Return the tasks that own the runs of a job which read or wrote data."""
         if ref not in self._owners:
             self._owners[ref] = {
                 self.levels.owner(run, Level.TASK).key.job
@@ -162,12 +160,12 @@ class Generations:
         return run.has_data or (run.has_events and run.key.job in self.state.handoffs)
 
     def reading(self, run: Run) -> set[DatasetName]:
-        """What a run read; of what only the column lineage names, more than it read perhaps."""
+        """Return the datasets that a run read, including those named only in column lineage."""
         primary = self.state.identity.primary
         return self.own(run).reads | {primary(name) for name in run.in_columns or ()}
 
     def jobs(self) -> Iterable[JobRef]:
-        """All tasks that have generations."""
+        """Return all tasks that have generations."""
         if self._jobs is None:
             found: dict[JobRef, None] = {}  # not kept unless it is whole: a check may end it
             for run in self.state.runs.values():
@@ -178,7 +176,7 @@ class Generations:
         return self._jobs
 
     def _static_refs(self) -> Iterator[JobRef]:
-        """The jobs, and derivations of datasets, of which something is known without a run."""
+        """Yield the jobs and derivations that have edges without a run."""
         state = self.state
         for job in state.jobs.values():
             if job.declared is not None or job.stated_by or job.ref in state.handoffs:
@@ -187,21 +185,21 @@ class Generations:
         yield from (derivation(state.identity.primary(name)) for name in derived)
 
     def readers(self, name: DatasetName) -> list[JobRef]:
-        """The tasks that may have read a dataset at some time."""
+        """Return the tasks that may have read a dataset at some time."""
         return self._users("reading", name)
 
     def writers(self, name: DatasetName) -> list[JobRef]:
-        """The tasks that may have written a dataset at some time."""
+        """Return the tasks that may have written a dataset at some time."""
         return self._users("writing", name)
 
     def counting(self, ref: JobRef) -> list[Generation]:
-        """What a job did last: its newest finished generation, and the unfinished ones after it."""
+        """Return the newest finished generation of a job, and the unfinished ones after it."""
         return self.derived(ref, "counting", counting)
 
     def derived(
         self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
     ) -> Answer:
-        """What follows from the generations of one task (oldest first), found once for them."""
+        """Return a value computed from the generations of a task (oldest first), cached by name."""
         of_job = self._of_job(ref)
         if name not in of_job.derived:
             of_job.derived[name] = derive(of_job.oldest_first)
@@ -209,30 +207,30 @@ class Generations:
         return answer
 
     def effective(self, ref: JobRef) -> list[Generation]:
-        """What a job did last, and whatever else it wrote that was not replaced."""
+        """Return the latest generations of a job, and older ones whose data was not replaced."""
         return self.derived(ref, "effective", effective)
 
     @property
     def present(self) -> list[Generation]:
-        """What every job did last, and all that the present contents of any dataset come from."""
+        """Return the effective generations of all jobs, and all that their data comes from."""
         if self._present is None:
             effective = [g for ref in self.jobs() for g in self.effective(ref)]
             self._present = list(self.behind(effective))
         return self._present
 
     def generation_of(self, run: Run) -> Generation | None:
-        """The one that a run is part of; none if it neither read nor wrote."""
+        """Return the generation of a run; None if the run neither read nor wrote."""
         owner = self.levels.owner(run, Level.TASK)
         ref, unit = owner.key.job, self._unit_of(owner)
         members = self._members(ref).get(unit, {})
         return self._describe(ref, unit, members) if run.key in members else None
 
     def writing(self, name: DatasetName) -> list[Generation]:
-        """Those that count for the present contents of a dataset, before `sources` of them."""
+        """Return the generations that wrote the contents of a dataset, without `sources`."""
         return self._writing(name, None)
 
     def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
-        """Those of which a run wrote one version of a dataset."""
+        """Return the generations with a run that wrote a version of a dataset."""
         primary = self.state.identity.primary
         return [
             generation
@@ -246,7 +244,7 @@ class Generations:
         ]
 
     def sources(self, generation: Generation) -> list[Generation]:
-        """Those that wrote what a generation read or kept."""
+        """Return the generations that wrote the data which a generation read or kept."""
         found = [g for name in generation.edges.reads for g in self._writing(name, generation)]
         for name in generation.kept:
             found += self._writing(name, generation, is_cut=True)
@@ -343,10 +341,9 @@ class Generations:
     def _writing(
         self, name: DatasetName, reader: Generation | None, *, is_cut: bool = False
     ) -> list[Generation]:
-        """The generations of each job that counted for a dataset when the reader began.
-
-        Where a job had none by then (its clock is wrong, or the reader met what nobody recorded)
-        its first one counts, so that the walk does not end, unless `is_cut`.
+        """Return each job's generations that were effective for a dataset at the reader's start.
+        If a job had none by then (because of a wrong clock or an unrecorded write), its first one
+        counts, so that the walk does not end, unless `is_cut`.
         """
         found: list[Generation] = []
         for ref in self.writers(name):
@@ -370,7 +367,7 @@ class Generations:
         return found
 
     def _of_job(self, ref: JobRef) -> _OfJob:
-        """The generations of a task, oldest first."""
+        """Return the generations of a task, oldest first."""
         held = self._of.get(ref)
         if held is None:
             found = self._without_runs(ref) or [
@@ -381,7 +378,7 @@ class Generations:
         return held
 
     def _without_runs(self, ref: JobRef) -> list[Generation]:
-        """What holds of a derivation, or of a job of which no run tells what it really does."""
+        """Return the generation of a derivation, or of a job with declared edges and no runs."""
         derived = derived_by(ref)
         if derived is not None:
             return [static(ref, derived_edges(self.state, derived))]
@@ -391,7 +388,7 @@ class Generations:
         return [static(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
-        """The runs that a task answers for and that read or wrote something, unit by unit."""
+        """Return the runs that a task owns and that read or wrote data, by unit."""
         if ref not in self._units:
             units: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
             is_above = self.levels.of(ref) > Level.TASK  # it answers for nothing below it
@@ -407,7 +404,7 @@ class Generations:
         return self._units[ref]
 
     def _unit_of(self, head: Run) -> RunKey:
-        """What the runs of one task are united under: their parent, or each is alone."""
+        """Return the key that unites runs of one task: the parent's, or the run's own."""
         parent = parent_of(self.state, head)
         return parent.key if parent else head.key
 

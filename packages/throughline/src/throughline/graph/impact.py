@@ -1,6 +1,6 @@
-"""What a change of a node or column reaches, and how one node leads to another.
+"""The impact of a change of a node or column, and paths between nodes.
 
-Both follow data edges of the very generations that the tree of the node is made of.
+Both follow the data edges of the generations that the node's tree shows.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ Affected = list[AffectedNode]
 
 
 def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected:
-    """Every node that what the node holds or makes goes into, the nearest first.
-
-    `distance` counts steps along edges, so that a dataset's readers are 1 away from it and what
-    they write 2. `owners` are those of the ownership facet; `run` is a job's newest. Of a dataset,
-    `jobOwners` are those of the jobs that write it, `writtenBy` the newest of their runs and `tags`
-    those that it and its columns have, with whence they came.
+    """Return every node downstream of a node, nearest first.
+    `distance` counts steps along edges: readers of a dataset are at 1, the datasets that they write
+    at 2. `owners` come from the ownership facet; `run` is the newest of a job. Of a dataset,
+    `jobOwners` are the owners of the jobs that write it, `writtenBy` is their newest run, and
+    `tags` are those of the dataset and its columns, with their origin.
     """
     graph = LevelGraph.build(known, level, reached(known, root, "down", level))
     steps = reach(graph, root, "down", depth)
@@ -92,7 +91,7 @@ def column_impact(known: Generations, root: Node, field: str, depth: int) -> Col
 def _untold(
     known: Generations, graph: LevelGraph, led: Walked, holding: set[DatasetName]
 ) -> set[Node]:
-    """Jobs that read some datasets and told no columns of what they wrote, and what follows."""
+    """Return the jobs that read some datasets without column lineage, and all nodes downstream."""
     found: set[Node] = set()
     open_: list[Node] = []
     for generation, edges in led.items():
@@ -116,10 +115,10 @@ def _untold(
 
 
 def path(known: Generations, start: Node, end: Node, level: Level) -> list[Node]:
-    """A shortest way along the data from one node to the other.
+    """Return the shortest path along the data between two nodes, in either direction.
 
     Raises:
-        NotFoundError: the data of neither goes into the other; the message says so.
+        NotFoundError: there is no path in either direction.
     """
     for first, last in ((start, end), (end, start)):
         graph = LevelGraph.build(known, level, reached(known, last, "up", level))
@@ -132,7 +131,7 @@ def path(known: Generations, start: Node, end: Node, level: Level) -> list[Node]
 
 
 def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
-    """From start to end, walked upwards; empty if there is no way."""
+    """Return the path from start to end, searched upstream; empty if there is none."""
     last = Place(end)
     leads_to = {last: last}
     open_ = deque([last])

@@ -1,8 +1,9 @@
-"""Levels: a reader looks at pipelines, at tasks, or at queries.
+"""Levels of the graph: pipelines, tasks and queries.
 
-A job's level comes from its jobType facet. A job without one is placed by the tree: whatever has a
-query right below it is a task, a root with children a pipeline, and else a job is one level finer
-than its parent. A lone job is a query; having nothing above it, it stands for itself at any level.
+The level of a job comes from its jobType facet. Without one it follows from the hierarchy of runs:
+a parent of a query is a task, a root with children is a pipeline, and any other job is one level
+finer than its parent. A job without parent and children is a query and represents itself at every
+level.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from throughline.spec import JobRef
 
 
 class Level(IntEnum):
-    """How fine a reader looks; a greater one is coarser."""
+    """Level of detail of a graph; a greater one is coarser."""
 
     QUERY = 0
     TASK = 1
@@ -29,7 +30,7 @@ _OF_DBT = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
 
 
 class Levels:
-    """The level of every job, and the run that answers for a run at a level."""
+    """The level of every job, and the owner of every run at a level."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -37,24 +38,23 @@ class Levels:
         self._lineage: dict[RunKey, tuple[Run, ...]] = {}
 
     def of(self, ref: JobRef) -> Level:
-        """The level of a job."""
+        """Return the level of a job."""
         level = self._known.get(ref)
         if level is None:
             level = self._known[ref] = self._infer(ref, frozenset())
         return level
 
     def lineage(self, run: Run) -> tuple[Run, ...]:
-        """The run and those above it, nearest first."""
+        """Return the run and its ancestors, nearest first."""
         lineage = self._lineage.get(run.key)
         if lineage is None:
             lineage = self._lineage[run.key] = tuple(ancestry_of(self._state, run))
         return lineage
 
     def owner(self, run: Run, level: Level) -> Run:
-        """The nearest run at or above this one that is of the level.
-
-        Where there is none, the highest one that is finer (the application, for a query of an
-        application that nobody started); a run coarser than the level stands for itself.
+        """Return the nearest run of the level among a run and its ancestors.
+        If there is none, return the highest finer run (the application, for a query of an
+        application without a parent). A run coarser than the level represents itself.
         """
         finer = run
         if self.of(run.key.job) > level:
@@ -88,7 +88,7 @@ class Levels:
 
 
 def stated_level(job: Job) -> Level | None:
-    """The level that the jobType facet states, if it does."""
+    """Return the level that the jobType facet states; None if it states none."""
     facet = job.facets.get("jobType")
     name, integration = facet.get("jobType"), str(facet.get("integration", "")).upper()
     if not isinstance(name, str) or not name:

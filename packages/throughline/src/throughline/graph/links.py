@@ -1,4 +1,4 @@
-"""Where else a job or a run can be looked at: its orchestrator's pages, as events tell them."""
+"""Links to the pages of a job or a run in its orchestrator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/t
 
 
 def links_of_run(state: State, run: Run) -> list[Link]:
-    """`name` and `url` of the pages of a run, or of the nearest above it that has one."""
+    """Return the pages of a run, or of its nearest ancestor that has one."""
     for each in ancestry_of(state, run):
         if url := _log_of(each):
             return [_link("Task instance in Airflow", url)]
@@ -30,7 +30,7 @@ def links_of_run(state: State, run: Run) -> list[Link]:
 
 
 def links_of_job(state: State, ref: JobRef) -> list[Link]:
-    """The same of a job, as its newest run tells it."""
+    """Return the pages of a job, from its newest run."""
     run = newest_run(state, ref)
     if run is None:
         return []
@@ -42,7 +42,7 @@ def links_of_job(state: State, ref: JobRef) -> list[Link]:
 
 
 def _parts_below(state: State, dag_run: Run) -> re.Match[str] | None:
-    """A DAG run tells no address; its tasks do."""
+    """Return the parts of a DAG run's URL, which only its tasks report."""
     for child in deadline.watched(children_of(state, dag_run)):
         if found := _OF_AIRFLOW.match(_log_of(child)):
             return found
@@ -50,7 +50,7 @@ def _parts_below(state: State, dag_run: Run) -> re.Match[str] | None:
 
 
 def _log_of(run: Run) -> str:
-    """The address of a task's log, empty if none is told that a browser may be sent to."""
+    """Return the URL of a task's log; empty if there is none that is safe to open."""
     instance: Any = run.facets.get("airflow").get("taskInstance")
     return _page(instance.get("log_url")) if isinstance(instance, dict) else ""
 

@@ -27,7 +27,7 @@ from throughline.spec import EVERY_ROW, JobRef, Transformation
 
 @dataclass(slots=True)
 class _Maker:
-    """The runs of a job that wrote the dataset, with the inputs reported for the column."""
+    """A job that wrote the dataset: its runs, and the inputs reported for the column."""
 
     runs: list[Run] = field(default_factory=list)
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))

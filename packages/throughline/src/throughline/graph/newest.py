@@ -1,4 +1,4 @@
-"""The tables and models that were written last: where a reader may begin."""
+"""The tables and models that were written last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes by their ids, and by the short names that people type."""
+"""Nodes, and lookups by id or by short name."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Node(NamedTuple):
 
     @property
     def job_ref(self) -> JobRef:
-        """The job of the node."""
+        """Return the job of the node."""
         return JobRef(self.namespace, self.name)
 
     @property
     def dataset_name(self) -> DatasetName:
-        """The dataset of the node."""
+        """Return the dataset of the node."""
         return DatasetName(self.namespace, self.name)
 
 
@@ -78,12 +78,12 @@ def text_or_none(value: Any) -> str | None:
 
 
 def node_id(node: Node) -> str:
-    """A node's id as Marquez writes it: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
+    """Return the id of a node, as in Marquez: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
     return f"{node.type}:{node.namespace}:{node.name}"
 
 
 def facets_of(state: State, node: Node) -> list[FacetBook]:
-    """The facets of a job, or those of a dataset under each of its names."""
+    """Return the facets of a job, or those of a dataset under each of its aliases."""
     if node.type == "job":
         job = state.jobs.get(node.job_ref)
         return [job.facets] if job else []
@@ -92,7 +92,7 @@ def facets_of(state: State, node: Node) -> list[FacetBook]:
 
 
 def owners_of(state: State, node: Node) -> list[str]:
-    """The names in the ownership facets of a node."""
+    """Return the names in the ownership facets of a node."""
     found: set[str] = set()
     for book in facets_of(state, node):
         listed = book.get("ownership").get("owners")
@@ -103,7 +103,7 @@ def owners_of(state: State, node: Node) -> list[str]:
 
 
 def kind_of(state: State, node: Node) -> str:
-    """What a dataset is, by its datasetType facet, or else by its names: file or table."""
+    """Return the kind of a dataset, from its datasetType facet or else from its names."""
     for book in facets_of(state, node):
         stated = str(book.get("datasetType").get("datasetType") or "").upper()
         if stated:
@@ -116,11 +116,14 @@ def kind_of(state: State, node: Node) -> str:
 
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
-    """The node of an id, or of a short name that fits one node only (of a type, if one is given).
+    """Return the node with an id, or with a short name that matches one node (of a type).
+    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
+    names match the full name of a job or any alias of a dataset, or else the part after a dot,
+    slash or colon.
 
-    An id may lack its first part: NAMESPACE:NAME is enough where it is not both job and dataset.
-    Short names are tried from the most exact: the whole name of a job or of any name of a dataset,
-    then what follows a dot, slash or colon in it.
+    Raises:
+        NotFoundError: no node matches; the message suggests similar names.
+        AmbiguousError: several nodes match.
     """
     kind, _, rest = text.partition(":")
     if kind in _TYPES and rest:
@@ -137,7 +140,11 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
 
 
 def find_dataset(state: State, text: str) -> Node:
-    """The dataset of an id or a short name; a job of that name is no answer."""
+    """Return the dataset with an id or a short name.
+
+    Raises:
+        NotFoundError: it is a job, or there is no such dataset.
+    """
     found = find_node(state, text, "dataset")
     if found.type != "dataset":
         raise NotFoundError(f"{text!r} is a job; expected a dataset")
@@ -145,7 +152,7 @@ def find_dataset(state: State, text: str) -> Node:
 
 
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
-    """Namespaces hold colons too (`arn:aws:glue:...`, `s3://...`): the known name decides."""
+    """Return the node of an id; known names decide where a namespace that has colons ends."""
     at = rest.find(":")
     while at >= 0:
         namespace, name = rest[:at], rest[at + 1 :]
@@ -161,7 +168,7 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
 
 
 def find_field(state: State, text: str) -> tuple[Node, str]:
-    """The dataset and field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
+    """Return the dataset and the field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
     rest = text.removeprefix("datasetField:")
     at = rest.rfind(":")
     while at >= 0:

@@ -1,9 +1,9 @@
-"""Pages of what has no bound: so many at once, and a cursor to what comes after them.
+"""Pages of unbounded lists: a number of items, and a cursor to the next page.
 
-A cursor is the place of the last item in the order of the answer, not a count: what arrives between
-two pages moves nothing. All pages together have once each what was there at the first and is still
-at its place. What found another place in the meantime (a run whose START came late) is met there,
-if that is still ahead.
+A cursor is the sort key of the last item, not an offset: items that arrive between two pages shift
+nothing. All pages together contain once each item that was there at the first page and kept its
+sort key. An item that changes its key in the meantime (a run with a late START) is included if its
+new key is still ahead.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def cut(
     *,
     newest_first: bool = False,
 ) -> tuple[list[Item], str | None]:
-    """The next items in the order of their places, and the cursor to those after them.
+    """Return the next items in the order of their sort keys, and the cursor to the next page.
 
-    `about` is the question with its parameters, for which alone a cursor holds. Every place must be
-    another, so that none is passed over.
+    `about` is the query with its parameters; a cursor is valid for these only. Sort keys must be
+    unique, so that no item is skipped.
     """
     items = deadline.watched(items)
     if cursor is not None:
@@ -57,17 +57,17 @@ def paged(items: list[Item], cursor: str | None) -> Page[Item]:
 
 
 def cursor_of(about: tuple[object, ...], place: Place) -> str:
-    """The cursor to what comes after a place."""
+    """Return the cursor to the items after a sort key."""
     return urlsafe_b64encode(orjson.dumps([_mark(about), *place])).decode().rstrip("=")
 
 
 def place_of(
     about: tuple[object, ...], cursor: str, kinds: tuple[type, ...] | None = None
 ) -> Place:
-    """The place that a cursor tells; `kinds` are the types of its parts, where a database is asked.
+    """Return the sort key in a cursor; `kinds` are the required types of its parts.
 
     Raises:
-        ConfigError: it is none, or one of another question.
+        ConfigError: the cursor is invalid, or belongs to another query.
     """
     try:
         mark, *place = orjson.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
@@ -95,6 +95,6 @@ def _mark(about: tuple[object, ...]) -> str:
 
 def _wrong(cursor: str) -> ConfigError:
     return ConfigError(
-        f"cursor: received {shown(cursor)}, expected `next` of an answer to the same question with"
+        f"cursor: received {shown(cursor)}, expected `next` of an answer to the same query with"
         " the same parameters"
     )

@@ -50,7 +50,7 @@ def code_of(run: Run) -> CodeLocation:
 
 
 def origin(known: Generations, root: Node, version: str | None = None) -> Walked:
-    """All that led to the present contents of a dataset, or to one version of it.
+    """Return the generations that the contents of a dataset, or one version of it, come from.
 
     Raises:
         NotFoundError: no run is known to have written that version.
@@ -65,7 +65,7 @@ def origin(known: Generations, root: Node, version: str | None = None) -> Walked
 
 
 def sources_of(generations: Walked, root: Node) -> set[DatasetName]:
-    """The datasets that generations read and none of them wrote; the root, if nothing did."""
+    """Return the datasets that were read but not written; the root if there are no generations."""
     if not generations:
         return {root.dataset_name}
     written = {name for edges in generations.values() for name in edges.writes}
@@ -75,12 +75,11 @@ def sources_of(generations: Walked, root: Node) -> set[DatasetName]:
 def provenance(
     known: Generations, root: Node, version: str | None, level: Level
 ) -> ProvenanceAnswer:
-    """What led to a dataset as a flat list, the newest run first; data edges only.
-
-    `versions` are those that the producers stated; where a run wrote without stating one, the
-    version is that run, and where one read without, it is what the runs before it left. `sources`
-    are the datasets that no run is known to have written; `datasets` says of each that is named
-    what it is, and `tags` which tags they and their columns have, with whence they came.
+    """Return the upstream data lineage of a dataset as a flat list, newest run first.
+    `versions` are those that producers reported. Where a run wrote without reporting one, the
+    version is the run's id; where one read without, it is what the runs before it wrote. `sources`
+    are the datasets that no known run wrote; `datasets` has the kind and owners of each dataset,
+    and `tags` their tags and those of their columns, with their origin.
     """
     generations = origin(known, root, version)
     entries = _entries(known, generations, level)
@@ -112,7 +111,7 @@ def _about(state: State, node: Node) -> ProvenanceDataset:
 
 @dataclass(slots=True)
 class _Entry:
-    """A run with what it and those below it did; without one, what a job declares."""
+    """The reads and writes of a run and of those below it; without a run, those a job declares."""
 
     job: JobRef
     started: int
@@ -153,9 +152,9 @@ def _declared(generation: Generation, edges: Edges) -> _Entry:
 
 
 def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
-    """The versions that some runs stated of what they wrote; where none did, those runs.
+    """Return the versions that some runs reported for their outputs, or else the runs' ids.
 
-    With edges, only of the datasets that these write.
+    With edges, only the datasets that these write are included.
     """
     stated: Versions = defaultdict(set)
     runs_of: Versions = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Quality over time: what dataQualityAssertions and dataQualityMetrics said of a dataset."""
+"""Quality checks of datasets over time: dataQualityAssertions and dataQualityMetrics."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from throughline.spec import Facets
 
 
 class Check(NamedTuple):
-    """What was found of a dataset at a time, by a run or by none."""
+    """The assertions and metrics of a dataset at one time, of a run or of none."""
 
     time: int
     run: Run | None
     version: str | None
-    """The version that was looked at, where the producer stated it."""
+    """The checked version, if the producer reported it."""
     assertions: list[dict[str, Any]]
     metrics: dict[str, Any]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The assertions that do not hold; one of the severity `warn` only warns."""
+        """Return the failed assertions; those of severity `warn` are warnings only."""
         broken = [each for each in self.assertions if each.get("success") is False]
         return [each for each in broken if str(each.get("severity")).lower() != "warn"]
 
 
 def checks_of(state: State, name: DatasetName) -> list[Check]:
-    """Every check of a dataset, under whichever of its names, the oldest first."""
+    """Return every check of a dataset, under any of its aliases, oldest first."""
     deadline.check()
     found = [
         Check(time, run, version, assertions, metrics)
@@ -41,7 +41,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 
 def when(state: State, run: Run) -> int:
-    """When a run ended, or else when it was last heard of."""
+    """Return the end of a run, or else the time of its last event, in microseconds."""
     return outcome(state, run).ended or run.last or 0
 
 

@@ -1,7 +1,7 @@
-"""Every question of /api/v2, once: the API asks it over HTTP, the command line of a log it opened.
+"""Registry of the queries of /api/v2, shared by the HTTP API and the command line.
 
-A question is a function of a state (`BETWEEN` two moments: of two) and of parameters that have
-names, types and defaults; `Annotated` types may carry a description and bounds.
+A query is a function of a state (`BETWEEN` two moments: of two states) and of named, typed
+parameters with defaults; `Annotated` types may carry a description and bounds.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _TIME_PARAMETERS = {
 }
 
 
-_AS_OF = "A time, or the id of a run for its end: only events up to then count."
+_AS_OF = "Only use events up to this time, or up to the end of the run with this id."
 _MOMENTS: dict[str, Any] = {
     "as_of": Annotated[str | None, _AS_OF],
-    "known_at": Annotated[str | None, "A time: only events that had arrived by then count."],
-    "from_": Annotated[str, "A time, or the id of a run for its end."],
-    "to": Annotated[str | None, "The same; by default now."],
+    "known_at": Annotated[str | None, "Only use events received up to this time."],
+    "from_": Annotated[str, "Start: a time, or the id of a run for its end."],
+    "to": Annotated[str | None, "End: a time, or the id of a run for its end; by default now."],
 }
 
 
 class Question(NamedTuple):
-    """One question: its name below /api/v2, who answers it, and of which states."""
+    """A query: its name below /api/v2, the function that answers it, and its states."""
 
     name: str
     answer: Callable[..., Any]
@@ -59,12 +59,12 @@ class Question(NamedTuple):
 
     @property
     def model(self) -> Any:
-        """The type of its answers."""
+        """Return the type of the query's answers."""
         return get_type_hints(self.answer)["return"]
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """Its parameters with their types resolved, those of its moments last."""
+        """Return the parameters with their types resolved, those of the moments last."""
         hints = get_type_hints(self.answer, include_extras=True)
         count = 2 if self.times is Times.BETWEEN else 1
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -83,7 +83,7 @@ QUESTIONS: dict[str, Question] = {}
 def question(
     name: str, times: Times = Times.NOW
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the answer to a question."""
+    """Register a function as a query."""
 
     def note(answer: Callable[..., Any]) -> Callable[..., Any]:
         QUESTIONS[name] = Question(name, answer, times)
@@ -93,14 +93,14 @@ def question(
 
 
 class Readable(Protocol):
-    """What has states to read."""
+    """An object with states to read."""
 
     def reading(self, moment: Moment | None = None) -> AbstractContextManager[State]:
-        """The state, now or at a moment."""
+        """Return the state, now or at a moment."""
 
 
 def ask(live: Readable, asked: Question, given: Mapping[str, Any]) -> Any:
-    """The answer to a question, its parameters by their Python names."""
+    """Run a query; parameters have their Python names."""
     values = dict(given)
     with ExitStack() as stack:
         # The past is opened first: who reads it must not hold the present while waiting for it.
@@ -125,7 +125,7 @@ def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[M
 
 
 def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
-    """The moment of two texts: a time, or for `as_of` also a run, which means when it ended."""
+    """Return the moment of two parameters; `as_of` may be a run's id, which means its end."""
     if as_of is None and known_at is None:
         return None
     return Moment(
@@ -135,10 +135,10 @@ def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> M
 
 
 def micros_of(text: str, what: str, state: State | None = None) -> int:
-    """The microseconds of a time that a parameter gives, of a state also those of a run's end.
+    """Return a time in microseconds; with a state, the text may be a run's id (its end).
 
     Raises:
-        ConfigError: it is no time, or no run that has ended.
+        ConfigError: it is neither a time nor a run that has ended.
     """
     if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
         ends = [outcome(state, state.runs[key]).ended for key in known]

@@ -1,13 +1,13 @@
-"""The edges of one run or declaration: what it reads and writes, and what feeds what.
+"""The edges of one run or declaration: inputs, outputs and the flow between them.
 
 Precedence (OpenLineage, proposals/explicit_lineage_facet, "Precedence rules for consumers"): an
-explicit lineage facet states the sources of each output. Without one, an output of several whose
-columns have lineage depends on the inputs that its columns name, and on those that no column of
-any output names. Otherwise every output depends on every input.
+explicit lineage facet states the sources of each output. Without one, each of several outputs with
+column lineage depends on the inputs that its columns name, and on those that no column of any
+output names. Otherwise every output depends on every input.
 
 Explicit lineage also connects jobs that share no dataset, and datasets that no job connects. Two
-names stand for these inside a generation: a handoff is what a job passes on directly, and a
-derivation is the job in the place of none. LevelGraph turns both into direct links.
+placeholders represent these inside a generation: a handoff is data that a job passes on directly,
+and a derivation takes the place of the missing job. LevelGraph turns both into direct links.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from throughline.projection.facets import derivation_of, entries_of
 from throughline.spec import DatasetId, Entry, JobRef, source_datasets
 
 Stated = dict[DatasetName, set[DatasetName]]
-"""The sources of each dataset whose sources the events state."""
+"""The reported sources of datasets."""
 
 
 @dataclass(slots=True)
 class Edges:
-    """What one job reads and writes; datasets under their shown names."""
+    """The inputs and outputs of one job; datasets under their shown names."""
 
     reads: set[DatasetName] = field(default_factory=set)
     writes: set[DatasetName] = field(default_factory=set)
     stated: Stated | None = None
     free: set[DatasetName] | None = None
-    """The inputs of what is written and not in `stated`; None means all that is read."""
+    """The inputs of outputs that are not in `stated`; None means all inputs."""
 
     def add(self, other: Edges) -> None:
         """Unite with the edges of another run."""
@@ -47,7 +47,7 @@ class Edges:
 
     @property
     def is_product(self) -> bool:
-        """True if everything that is written depends on everything that is read."""
+        """Return True if every output depends on every input."""
         return self.stated is None and self.free is None
 
     def sources_of(self, target: DatasetName) -> set[DatasetName]:
@@ -199,7 +199,7 @@ def _sources(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]
 
 
 def _said_by(state: State, ref: JobRef) -> Iterable[Entry]:
-    """The newest explicit lineage of a job: of its newest run that has some, and declared."""
+    """Return the explicit lineage of a job: that of its newest run with some, and declared."""
     job = state.jobs[ref]
     runs = [run for run in map(state.runs.__getitem__, job.runs) if run.lineage]
     newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)

@@ -1,4 +1,4 @@
-"""Runs as people look for them: by the orchestrator's own id, with parameters and errors."""
+"""Runs: lookup by the orchestrator's id, parameters, errors and trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ _OWN_IDS = (
 
 
 def find_run(state: State, text: str) -> Run:
-    """The run of an id: OpenLineage's, or the orchestrator's own, then the topmost that has it."""
+    """Return the run with an OpenLineage id, or the topmost with an external id.
+
+    Raises:
+        NotFoundError: there is no such run.
+        AmbiguousError: several runs have the external id.
+    """
     known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
     if known:
         return max(known, key=lambda each: (each.has_events, each.last or 0, each.key))
@@ -49,7 +54,7 @@ def find_run(state: State, text: str) -> Run:
 
 
 def own_id_of(run: Run) -> str | None:
-    """What the orchestrator itself calls a run."""
+    """Return the external id: the one that the orchestrator gave the run."""
     for facet, *keys in _OWN_IDS:
         value: Any = run.facets.get(facet)
         for key in keys:
@@ -62,7 +67,7 @@ def own_id_of(run: Run) -> str | None:
 
 
 def parameters_of(run: Run) -> dict[str, Any]:
-    """What a run was given: its parameters, or the configuration of its Airflow DAG run."""
+    """Return the parameters of a run, or the configuration of its Airflow DAG run."""
     given = _objects(run.facets.get("executionParameters").get("parameters"))
     if given:
         return {str(each["name"]): each.get("value") for each in given if "name" in each}
@@ -108,9 +113,9 @@ def _run_in_full(known: Generations, run: Run) -> RunDetail:
 def _versions(
     known: Generations, run: Run, side: Literal["inputs", "outputs"]
 ) -> list[DatasetVersion]:
-    """What a run and those below it read or wrote; of versions the last that one stated.
+    """Return the datasets that a run and those below it used, with the last reported version.
 
-    What none stated of an input is what the runs before it left; of an output it stays unknown.
+    An input without a reported version has the version that earlier runs wrote; an output has None.
     """
     state = known.state
     found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
@@ -133,7 +138,7 @@ def _versions(
 
 
 def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
-    """The version that was there when a run read a dataset, if one was stated."""
+    """Return the reported version that a dataset had when a run read it; None if unknown."""
     generation, moment = known.generation_of(reader), when(known.state, reader)
     sources = known.sources(generation) if generation else ()
     found = [

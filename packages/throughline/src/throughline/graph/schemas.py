@@ -1,4 +1,4 @@
-"""Schema drift: every change of a dataset's schema, and the run that told it."""
+"""Schema drift: every change of a dataset's schema, and the run that reported it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from throughline.projection import Run, Stamp, State, Use, unpack
 from throughline.spec import shown_time
 
 Fields = dict[tuple[str, ...], str]
-"""The type of each field by its path; that of a nested one is longer than one."""
+"""The type of each field by its path; the path of a nested field has several parts."""
 
 
 class Told(NamedTuple):
-    """A schema as an event told it, of a run or of none."""
+    """A schema that an event reported, with or without a run."""
 
     stamp: Stamp
     facet: dict[str, Any]
@@ -24,12 +24,12 @@ class Told(NamedTuple):
 
     @property
     def producer(self) -> str:
-        """Who told it: each producer has its own words for types."""
+        """Return the producer of the schema; producers name types differently."""
         return str(self.facet.get("_producer"))
 
 
 def fields_of(facet: dict[str, Any]) -> Fields:
-    """The fields of a schema facet, nested ones too."""
+    """Return the fields of a schema facet, including nested ones."""
     found: Fields = {}
     open_: list[tuple[tuple[str, ...], Any]] = [((), facet.get("fields"))]
     while open_:

@@ -1,4 +1,4 @@
-"""Search over what nodes are called and what is said about them."""
+"""Search over names, columns, tags, owners, descriptions and queries."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from throughline.graph.summary import tags_of
 from throughline.projection import State
 
 _KINDS = ("name", "column", "tag", "owner", "description", "sql")
-"""Where a text may be found, the most telling first."""
+"""The places of a match, most relevant first."""
 _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
 _SHOWN = 120  # characters of a long text
 
 
 class Hit(NamedTuple):
-    """A node, and the best of the places at which a text is found."""
+    """A node that matches a search, with its best match."""
 
     is_fuzzy: bool
     fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
@@ -33,15 +33,15 @@ class Hit(NamedTuple):
 
     @property
     def place(self) -> tuple[int | str, ...]:
-        """Its place among all hits."""
+        """Return the sort key among all hits."""
         return (*self[:4], *self.node)
 
 
 def search(state: State, text: str) -> list[Hit]:
-    """The nodes that have a text in a name, column, tag, owner, description or query, each once.
+    """Return the nodes with a text in a name, column, tag, owner, description or query.
 
-    The whole text comes before the beginning of a word, that before any other part. If there is
-    none at all, names, columns and words of them that are like it are looked for (`isFuzzy`).
+    A match of a whole text ranks before the beginning of a word, and that before any other part. If
+    there is none, similar names, columns and words of them are searched (`isFuzzy`).
     """
     if found := _found(state, text):
         return found
@@ -77,7 +77,7 @@ def _found(state: State, text: str) -> list[Hit]:
 
 
 def _last(name: str) -> str:
-    """A name without what it is in."""
+    """Return the last part of a qualified name."""
     return re.split(r"[./:]", name.casefold())[-1]
 
 
@@ -87,7 +87,7 @@ def _nodes(state: State) -> Iterator[Node]:
 
 
 def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
-    """Each text of a node, with its place in `_KINDS`."""
+    """Yield the texts of a node, each with its index in `_KINDS`."""
     deadline.check()
     names = [node.name]
     if node.type == "dataset":
@@ -114,7 +114,7 @@ def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
 
 
 def _around(text: str, at: int) -> str:
-    """One line of a text, with what was found in it."""
+    """Return a line of a text around a match."""
     begin = max(0, at - _SHOWN // 3)
     part = " ".join(text[begin : begin + _SHOWN].split())
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"

@@ -1,8 +1,8 @@
-"""How the edges of tasks came and went, generation by generation.
+"""Changes of the edges of tasks over time, generation by generation.
 
-What counts of a task at a time is what its newest finished generation did, the unfinished ones
-after it, and older ones whose writing no later one has replaced (see generations.py):
-here this is followed from the first generation to the last, in one pass.
+The effective generations of a task at a time are its newest finished one, the unfinished ones after
+it, and older ones with data that was not replaced (see generations.py). Here they are followed from
+the first generation to the last, in one pass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from throughline.spec import JobRef
 
 
 class Edge(NamedTuple):
-    """A job, at the level looked at, reads or writes a dataset."""
+    """A read or write of a dataset by a job at a level."""
 
     job: JobRef
     direction: str
@@ -30,23 +30,23 @@ class Edge(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A generation of a task, and which edges came and went with it; times in microseconds."""
+    """A generation of a task, with the edges that it added and removed; times in microseconds."""
 
     began: int
     ended: int
     runs: dict[JobRef, Run]
-    """The runs that answer for it at the level."""
+    """The runs that own it at the level."""
     added: frozenset[Edge]
     removed: frozenset[Edge]
 
 
 def steps_of(known: Generations, ref: JobRef, level: Level) -> list[Step]:
-    """The generations of a task that are runs, the first first; found once for these."""
+    """Return the generations of a task that have runs, oldest first; cached."""
     return known.derived(ref, f"steps {level}", partial(_steps, known, level))
 
 
 class Counting:
-    """The generations of a task that count, while one after the other is taken."""
+    """The effective generations of a task, updated one generation at a time."""
 
     def __init__(self) -> None:
         self._held: Counter[Generation] = Counter()
@@ -58,7 +58,7 @@ class Counting:
         self.went: list[Generation] = []
 
     def take(self, generation: Generation) -> None:
-        """The next generation; `came` and `went` are then those that do or no longer count."""
+        """Add the next generation; set `came` and `went` to the changes of what is effective."""
         self.came, self.went = [], []
         writes = generation.edges.writes
         self._hold(generation)

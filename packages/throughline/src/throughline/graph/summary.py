@@ -95,7 +95,7 @@ class Summaries:
 
 
 def tags_of(state: State, node: Node) -> set[str]:
-    """The tags of a node, and as `key (field)` those of its columns."""
+    """Return the tags of a node; those of its columns as `key (field)`."""
     found = set()
     for book in facets_of(state, node):
         for each in _objects(book.get("tags").get("tags")):

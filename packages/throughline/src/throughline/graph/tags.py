@@ -1,9 +1,9 @@
-"""Tags, and how they flow: what a column is made of hands its tags on to it.
+"""Tags, and their propagation along column lineage.
 
-A tag of a dataset is one of each of its columns. It flows along direct column edges, because what
-only filters or groups leaves no value behind. PII (a tag `pii` that is not `false`) ends where the
-transformation masks. What a run wrote without any column lineage may hold all that the run read:
-there the tags of the inputs go to the dataset as a whole.
+A tag of a dataset applies to all its columns. Tags follow direct column edges only, because a
+column that only filters or groups passes on no value. PII (a tag `pii` that is not `false`) ends
+where the transformation masks. Output of a run without column lineage may contain all data that the
+run read: the dataset as a whole inherits the tags of the inputs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from throughline.identity import DatasetName
 from throughline.projection import Run, State
 
 _WHOLE = ""
-"""The field of the column that stands for a whole dataset."""
+"""The field of the column that represents a whole dataset."""
 
 
 class Tag(NamedTuple):
-    """A tag as the tags facet of a dataset has it."""
+    """A tag in the tags facet of a dataset."""
 
     key: str
     value: str
@@ -35,36 +35,36 @@ class Tag(NamedTuple):
 
     @property
     def is_pii(self) -> bool:
-        """Whether it says that there is personal data."""
+        """Return True if the tag marks personal data."""
         return self.key.lower() == "pii" and self.value.lower() not in ("false", "no", "0")
 
 
 class Held(NamedTuple):
-    """A tag that a column holds, and the column that it came from."""
+    """A tag of a column, with the column that it comes from."""
 
     column: Column
     tag: Tag
     origin: Column
 
     def place(self) -> tuple[str, ...]:
-        """Its place among all tags."""
+        """Return the sort key among all tags."""
         of, origin = ((*each.dataset, each.field) for each in (self.column, self.origin))
         return *of, *self.tag, *origin
 
 
 class _Made:
-    """What is told of how one dataset was made: by its columns, or only of what as a whole."""
+    """The reported origins of one dataset: by column, or only as a whole."""
 
     def __init__(self) -> None:
         self.above: dict[str, set[Column]] = defaultdict(set)
         self.masked: dict[str, set[Column]] = defaultdict(set)
         self.fields: set[str] = set()
         self.bare: set[DatasetName] = set()
-        """What was read where no columns were told."""
+        """The inputs where no column lineage was reported."""
 
 
 class Tags:
-    """The tags of all that some generations read and wrote; only what is asked for is decoded."""
+    """The tags of all datasets that some generations used, decoded on request."""
 
     def __init__(self, known: Generations, generations: Iterable[Generation]) -> None:
         self._known = known
@@ -84,7 +84,7 @@ class Tags:
                     self._reading[name].append(run)
 
     def of(self, name: DatasetName) -> list[Held]:
-        """Every tag of a dataset and of its columns, own and inherited."""
+        """Return every tag of a dataset and of its columns, own and inherited."""
         read = (
             edge.source.field
             for run in self._reading[name]
@@ -120,7 +120,7 @@ class Tags:
         return made
 
     def _note(self, made: _Made, name: DatasetName, run: Run) -> bool:
-        """Note the column edges to a dataset that a run told; answers whether there were any."""
+        """Record the column edges of a run to a dataset; return False if there are none."""
         deadline.check()
         state = self._known.state
         described = {each.field for each in described_by(state, run) if each.dataset == name}
@@ -137,7 +137,7 @@ class Tags:
         yield from (Held(column, tag, origin) for tag, origin in self._found[column])
 
     def _handed(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
-        """Of a column, and of all behind it that were not looked at yet, the tags with origins."""
+        """Return the tags, with origins, of a column and all unvisited columns upstream."""
         held: dict[Column, set[tuple[Tag, Column]]] = {}
         feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
@@ -163,7 +163,7 @@ class Tags:
         return held
 
     def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
-        """What a column is made of, and whether its value was masked on the way."""
+        """Yield the inputs of a column, each with True if its value is masked."""
         made = self._made_of(column.dataset)
         for sources, is_masked in ((made.above, False), (made.masked, True)):
             for above in sources.get(column.field, ()):
@@ -177,7 +177,7 @@ class Tags:
 
 
 def around(known: Generations, root: Node, way: str, level: Level) -> Tags:
-    """The tags of what the tree of a node is made of, which come from all that led to that."""
+    """Return the tags of the nodes in a node's tree, including those inherited from upstream."""
 
     def generations() -> Iterator[Generation]:  # walked only if there is any tag
         yield from known.behind(reached(known, root, way, level))

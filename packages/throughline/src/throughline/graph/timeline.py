@@ -26,7 +26,7 @@ _GROUPS = {
 
 
 class Span(NamedTuple):
-    """A time in microseconds, cut into as many parts."""
+    """A time span in microseconds, divided into equal parts."""
 
     begin: int
     end: int
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How long a part is, rounded up."""
+        """Return the length of a part in microseconds, rounded up."""
         return max(1, -(-(self.end - self.begin) // self.parts))
 
 

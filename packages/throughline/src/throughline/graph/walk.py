@@ -1,4 +1,4 @@
-"""Walk the graph from a node, up to where the data comes from or down to where it goes."""
+"""Walks through the graph from a node, upstream or downstream."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ MOST_STEPS = 100
 
 
 class Place(NamedTuple):
-    """A node on a walk; a job with the dataset by which the walk came, if that makes a difference.
+    """A node on a walk; a job also has the dataset that the walk came from, if that matters.
 
-    What lies beyond a job depends on that dataset where the job does not make everything it writes
-    of everything it reads.
+    It matters where not every output of a job depends on every input.
     """
 
     node: Node
@@ -32,7 +31,7 @@ class Place(NamedTuple):
 
 
 def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
-    """The places one step up or down."""
+    """Return the places one step upstream or downstream."""
     node, via = place
     found = neighbours(graph, node, direction)
     if node.type == "job":
@@ -54,7 +53,7 @@ def is_parted(graph: LevelGraph, node: Node) -> bool:
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
-    """The nodes one step up or down."""
+    """Return the nodes one step upstream or downstream."""
     deadline.check()
     found = set(graph.linked(node, direction))
     if node.type == "job":
@@ -104,7 +103,7 @@ def _tree_one_way(
 
 
 def walked_from(known: Generations, root: Node, way: str, level: Level) -> LevelGraph:
-    """The graph of all that led to a node (`up`), or that it led to (`down`)."""
+    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node."""
     found = reached(known, root, way, level)
     graph = LevelGraph.build(known, level, found)
     if level is Level.PIPELINE:
@@ -113,7 +112,7 @@ def walked_from(known: Generations, root: Node, way: str, level: Level) -> Level
 
 
 def reached(known: Generations, root: Node, way: str, level: Level) -> Walked:
-    """The generations that the tree of a node is made of, with the edges that belong to it."""
+    """Return the generations in the tree of a node, with the edges that belong to it."""
     candidates = known.present
     if root.type == "job":
         ref = root.job_ref
@@ -136,7 +135,7 @@ def _is_below(known: Generations, run: Run, ref: JobRef) -> bool:
 
 
 def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
-    """What stands for a job at a level at which it does nothing itself."""
+    """Return the parts of a job that has no edges at a level."""
     ref = root.job_ref
     if ref in graph.jobs:
         return []
@@ -170,9 +169,10 @@ def reach(
     depth: int,
     step: Callable[[LevelGraph, Node, str], list[Node]] | None = None,
 ) -> dict[Node, int]:
-    """Every node within `depth` steps (-1: however far), with the number of steps.
+    """Return every node within `depth` steps (-1: any number), with the number of steps.
 
-    Without `step`, a walk goes on from a job only to what the dataset by which it came feeds.
+    Without `step`, a walk continues from a job only to the datasets connected with the one it came
+    from.
     """
 
     def beyond(place: Place) -> list[Place]:
@@ -267,19 +267,19 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
 
 
 def newest_run(state: State, ref: JobRef) -> Run | None:
-    """The run of a job that started last."""
+    """Return the run of a job that started last."""
     job = state.jobs.get(ref)
     runs = [state.runs[key] for key in deadline.watched(job.runs)] if job else []
     return max(runs, key=lambda run: place_of_run(state, run), default=None)
 
 
 def place_of_run(state: State, run: Run) -> tuple[int | str, ...]:
-    """The place of a run among others, by when it began."""
+    """Return the sort key of a run: its start, then its id."""
     return began_at(state, run) or 0, run.key.run_id, *run.key.job
 
 
 def condition_of(state: State, run: Run) -> RunState:
-    """The state of a run, LOST if it is open and silent."""
+    """Return the state of a run; LOST if it has no end event and its last event is too old."""
     return RunState.LOST if is_lost(state, run) else outcome(state, run).state
 
 

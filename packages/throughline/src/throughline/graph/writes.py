@@ -1,4 +1,4 @@
-"""What was written of a dataset, one entry a version, whichever runs of a task told of it."""
+"""Writes of a dataset: one per version, whichever runs of a task reported it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from throughline.projection.state import RunKey, Use
 
 
 class Write(NamedTuple):
-    """One version of a dataset, or what a task wrote without saying which version."""
+    """One version of a dataset, or a task's write without a reported version."""
 
     at: int
-    """In microseconds, when the first of the runs that told of the version had ended."""
+    """The end of the first run that reported the version, in microseconds."""
     run: Run
-    """That of the task."""
+    """The run of the task."""
     version: str
-    """The one that a run stated; if none did, the run that wrote."""
+    """The version that a run reported, or else the id of the run that wrote."""
     is_stated: bool
     statistics: WriteStatistics
 
 
 def writes_of(known: Generations, name: DatasetName) -> list[Write]:
-    """All that was written of a dataset, under whichever of its names."""
+    """Return all writes of a dataset, under any of its aliases."""
 
     def derive(oldest_first: list[Generation]) -> list[Write]:
         watched = deadline.watched(oldest_first)
@@ -40,10 +40,9 @@ def writes_of(known: Generations, name: DatasetName) -> list[Write]:
 
 
 def written_by(known: Generations, generation: Generation, name: DatasetName) -> list[Write]:
-    """What a generation wrote of a dataset.
-
-    A run that stated no version (a task above its queries, a CREATE TABLE) adds no entry where
-    another one did.
+    """Return the writes of a dataset by a generation.
+    A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
+    another run reported one.
     """
     primary = known.state.identity.primary
     found: dict[str | RunKey, list[tuple[Run, Use]]] = defaultdict(list)
