@@ -339,7 +339,7 @@ def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:
 def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
     found = call("runs", "--url", "http://127.0.0.1:9")
     assert found.returncode == 3
-    assert "no server answers at http://127.0.0.1:9" in found.stderr
+    assert "no server responds at http://127.0.0.1:9" in found.stderr
     assert "start one with `throughline serve`" in found.stderr
 
 
@@ -375,7 +375,7 @@ def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Cal
     lines = {line.split()[0]: line for line in told.splitlines() if line.startswith("  ")}
     assert set(_COMMANDS) <= lines.keys()
     assert all(lines[name].endswith(".") and "..." not in lines[name] for name in _COMMANDS)
-    assert told.index("Collect:") < told.index("serve ") < told.index("Ask:")
+    assert told.index("Collect:") < told.index("serve ") < told.index("Query:")
     assert call("--version").stdout.startswith("throughline 0.")
 
 
@@ -385,7 +385,7 @@ def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
         threading.Thread(target=_greet, args=(listener,)).start()
         found = call("runs", "--url", f"http://127.0.0.1:{port}")
     assert (found.returncode, found.stderr.count("\n")) == (3, 1)
-    assert "no server answers at" in found.stderr
+    assert "no server responds at" in found.stderr
 
 
 def _greet(listener: socket.socket) -> None:

@@ -67,7 +67,7 @@ def test_command_retries_a_busy_server(busy: BusyServer, call: Any) -> None:
 def test_command_gives_up_with_the_reason(busy: BusyServer, count: int, call: Any) -> None:
     answer = call("runs", "--url", busy.url)
     assert (answer.returncode, len(busy.requests)) == (3, count)
-    assert "answered 503: 4 queries run and 100 wait" in answer.stderr
+    assert "responded 503: 4 queries run and 100 wait" in answer.stderr
 
 
 @pytest.mark.parametrize("busy", [(9, {"Retry-After": "0"})], indirect=True)

@@ -211,4 +211,4 @@ def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
     code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
     (finding,) = json.loads(text)["findings"]
     assert (code, finding["kind"], finding["subject"]) == (3, "endpoint", "http://127.0.0.1:9")
-    assert "no server answers" in finding["message"]
+    assert "no server responds" in finding["message"]

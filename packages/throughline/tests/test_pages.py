@@ -226,7 +226,7 @@ def test_the_command_line_says_that_there_is_more_and_goes_on_from_there(
     page = orjson.loads(call("runs", "--limit", "2", "--json", *where).stdout)
     assert (len(page["items"]), call("runs", *where).stderr) == (2, "")
     told = call("runs", "--limit", "2", *where).stderr
-    assert told == f"There are more: --limit, or --cursor {page['next']}\n"
+    assert told == f"More results: raise --limit, or pass --cursor {page['next']}\n"
     rest = orjson.loads(call("runs", "--cursor", page["next"], "--json", *where).stdout)
     assert (len(rest["items"]), rest["next"]) == (1, None)
     assert call("search", "d", "--cursor", page["next"], *where).returncode == 2

@@ -1,4 +1,4 @@
-"""The command line: parse, call, render. What is heavy is imported by the command that needs it."""
+"""The command line. Commands import slow modules themselves."""
 
 from throughline.cli.entry import main
 from throughline.cli.main import app

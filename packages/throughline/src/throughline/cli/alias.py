@@ -1,4 +1,4 @@
-"""`throughline alias`: two names joined by hand, by a server or in a log opened right here."""
+"""`throughline alias`: add and remove manual aliases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from throughline.config import Settings
 def run_alias(
     settings: Settings, one: str, other: str, *, is_removed: bool, is_local: bool
 ) -> None:
-    """Join two names, or take it back."""
+    """Join two names, or separate them if `is_removed`."""
     if not is_local:
         body = {"one": one, "other": other, "isRemoved": is_removed}
         request(settings, "/api/v2/aliases", json.dumps(body).encode())

@@ -20,7 +20,7 @@ from throughline.trust.contract import (
 )
 
 if TYPE_CHECKING:
-    from throughline.cli.ask import Ask
+    from throughline.cli.client import Client
     from throughline.graph.models import ColumnsAnswer
 
 _HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
@@ -33,7 +33,7 @@ class CheckAnswer(TypedDict):
     differences: list[dict[str, str]]
 
 
-def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
+def run_check(client: Client, file: Path, *, write: bool) -> bool:
     """Compare and print, or write the contract; return True if there are no differences."""
     if not file.exists() and not write:
         raise ConfigError(
@@ -45,7 +45,7 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
     except ConfigError as error:
         raise named(file, error) from None
     level = contract.level if contract else "task"
-    captured = captured_of(ask.every("edges", {"level": level}))
+    captured = captured_of(client.items("edges", {"level": level}))
     if write:
         import yaml
 
@@ -55,23 +55,23 @@ def run_check(ask: Ask, file: Path, *, write: bool) -> bool:
         return True
     answer: CheckAnswer = {"passed": True, "differences": []}
     if contract:
-        found = [*differences(contract, captured), *_column_differences(ask, contract)]
+        found = [*differences(contract, captured), *_column_differences(client, contract)]
         answer = {"passed": not found, "differences": found}
-    ask.show("check", answer)
+    client.print_answer("check", answer)
     return answer["passed"]
 
 
-def _column_differences(ask: Ask, contract: Contract) -> Iterator[dict[str, str]]:
+def _column_differences(client: Client, contract: Contract) -> Iterator[dict[str, str]]:
     for job, declared in contract.jobs.items():
         for dataset, columns in declared.columns.items():
-            captured = _captured_columns(ask, job, dataset)
+            captured = _captured_columns(client, job, dataset)
             yield from column_differences(job, dataset, columns, captured)
 
 
-def _captured_columns(ask: Ask, job: str, dataset: str) -> dict[str, list[Named]]:
+def _captured_columns(client: Client, job: str, dataset: str) -> dict[str, list[Named]]:
     """Return, by column of a dataset, the columns that the job computes it from."""
     try:
-        answer: ColumnsAnswer = ask.answer("columns", {"node": dataset, "depth": 1})
+        answer: ColumnsAnswer = client.query("columns", {"node": dataset, "depth": 1})
     except NotFoundError:
         return {}
     return {

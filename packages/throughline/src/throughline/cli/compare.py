@@ -1,4 +1,4 @@
-"""Commands that compare: what became of something, and what is different."""
+"""Commands that show changes: history, timeline, drift and diff."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli.ask import Ask, Cursor, LevelName, asks, moment
+from throughline.cli.client import Client, Cursor, LevelName, moment, with_client
 
 
-@asks(then=True)
+@with_client(past=True)
 def history(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many entries.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries.")] = 20,
     cursor: Cursor = None,
 ) -> None:
-    """List what became of a dataset or a job.
+    """List the history of a dataset or job.
 
-    Of a dataset: versions, rows, checks, schemas; of a job: runs, and what was other than before.
+    For a dataset: versions, rows, checks, schemas; for a job: runs and what changed between them.
 
     Example: throughline history yellow_taxi_raw
     """
-    ask("history", {"node": node, "limit": limit, "cursor": cursor})
+    client.print("history", {"node": node, "limit": limit, "cursor": cursor})
 
 
-@asks()
+@with_client()
 def timeline(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
-    up: Annotated[int, typer.Option(min=0, max=100, help="Steps to where it comes from.")] = 1,
-    down: Annotated[int, typer.Option(min=0, max=100, help="Steps to where it goes.")] = 1,
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
-    since: Annotated[str | None, typer.Option(help="A time. [the first run]")] = None,
-    until: Annotated[str | None, typer.Option(help="A time. [now]")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many changes.")] = 200,
+    up: Annotated[int, typer.Option(min=0, max=100, help="Steps upstream.")] = 1,
+    down: Annotated[int, typer.Option(min=0, max=100, help="Steps downstream.")] = 1,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    since: Annotated[str | None, typer.Option(help="Start time. [the first run]")] = None,
+    until: Annotated[str | None, typer.Option(help="End time. [now]")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of changes.")] = 200,
 ) -> None:
-    """List what came, went and changed around a node.
+    """List the changes around a node over time.
 
-    Inputs and outputs, new nodes, schemas, code, failures, the newest first; and how many runs.
+    Inputs, outputs, new nodes, schemas, code and failures, newest first; and the number of runs.
 
     Example: throughline timeline yellow_taxi_raw --since 2025-11-01
     """
@@ -47,35 +47,37 @@ def timeline(
         "from_": since and moment(since, "--since"),
         "to": until and moment(until, "--until"),
     }
-    ask("timeline", {**around, **span})
+    client.print("timeline", {**around, **span})
 
 
-@asks(then=True)
+@with_client(past=True)
 def drift(
-    ask: Ask,
-    node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many changes.")] = 20,
+    client: Client,
+    node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of changes.")] = 20,
     cursor: Cursor = None,
 ) -> None:
-    """List the changes of schemas, and the runs that brought them.
+    """List schema changes and the runs that reported them.
 
     Example: throughline drift yellow_taxi_staging
     """
-    ask("drift", {"node": node, "limit": limit, "cursor": cursor})
+    client.print("drift", {"node": node, "limit": limit, "cursor": cursor})
 
 
-@asks()
+@with_client()
 def diff(
-    ask: Ask,
+    client: Client,
     since: Annotated[str, typer.Argument(help="A time, or the id of a run for its end.")],
-    until: Annotated[str | None, typer.Argument(help="The same. [now]")] = None,
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    until: Annotated[
+        str | None, typer.Argument(help="A time, or the id of a run for its end. [now]")
+    ] = None,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
 ) -> None:
-    """Print what is different between two moments.
+    """Print the differences between two moments.
 
-    Nodes, edges, schemas, code; and which runs failed in between.
+    Compares nodes, edges, schemas and code, and lists the runs that failed in between.
 
     Example: throughline diff 2026-11-01 2026-11-21T08:30
     """
     span = {"from_": moment(since, "SINCE"), "to": until and moment(until, "UNTIL")}
-    ask("diff", {**span, "level": level})
+    client.print("diff", {**span, "level": level})

@@ -1,4 +1,4 @@
-"""Where the program begins and ends."""
+"""Entry point of the program."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from throughline.printable import escaped
 
 
 def main() -> None:
-    """Run a command; an error of ours is one message on stderr and its exit code."""
+    """Run a command; print a ThroughlineError to stderr and exit with its code."""
     program = "throughline"
     try:
         program = resolve().program
         command = typer.main.get_command(app)
-        _call_it(command, program)
+        _rename(command, program)
         command(prog_name=program)
     except ThroughlineError as error:
         hint = ""
         if isinstance(error, NotFoundError) and error.nearest:
             hint = "\nDid you mean: " + ", ".join(map(escaped, error.nearest))
-        told = str(error).replace("`throughline ", f"`{program} ")
-        told = escaped(told, keep="\n")
-        sys.stderr.write(f"{program}: {told}{hint}\n")
+        message = escaped(str(error).replace("`throughline ", f"`{program} "), keep="\n")
+        sys.stderr.write(f"{program}: {message}{hint}\n")
         sys.exit(error.exit_code)
 
 
-def _call_it(command: Any, program: str) -> None:
-    """Have the examples in the help name the program as it was called."""
+def _rename(command: Any, program: str) -> None:
+    """Replace the program name in the help examples by the one in use."""
     command.help = (command.help or "").replace("Example: throughline ", f"Example: {program} ")
-    for each in getattr(command, "commands", {}).values():
-        _call_it(each, program)
+    for child in getattr(command, "commands", {}).values():
+        _rename(child, program)

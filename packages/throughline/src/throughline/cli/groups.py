@@ -1,4 +1,4 @@
-"""The commands by what they are for, in the help; and their end when nobody reads on."""
+"""Group the commands in the help, name wrong values, and end quietly on a closed pipe."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from typer.core import TyperGroup
 from throughline.config import expected
 from throughline.errors import shown
 
-COLLECT, ASK, COMPARE, TRUST, OPERATE = "Collect", "Ask", "Compare", "Trust", "Operate"
+COLLECT, QUERY, COMPARE, TRUST, OPERATE = "Collect", "Query", "Compare", "Trust", "Operate"
 
 
 class Commands(TyperGroup):
-    """Commands whose `rich_help_panel` says which group of the help they are in."""
+    """Commands in groups of the help, by their `rich_help_panel`."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each group with its commands, all in one column."""
         width = max(map(len, self.commands))
-        for group in (COLLECT, ASK, COMPARE, TRUST, OPERATE):
-            told = [
+        for group in (COLLECT, QUERY, COMPARE, TRUST, OPERATE):
+            rows = [
                 (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
                 for name, command in self.commands.items()
                 if getattr(command, "rich_help_panel", None) == group
             ]
             with formatter.section(group):
-                formatter.write_dl(told)
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; when who read its output has gone (`| head`), end as by SIGPIPE."""
+        """Run the command; end by SIGPIPE when the reader of its output is gone (`| head`)."""
         try:
             try:
                 return super().invoke(ctx)
@@ -55,12 +55,13 @@ def _name_value(error: typer.BadParameter) -> None:
         error.message = f"received {received}, {expected(problems[0])}"
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"throughline {version('throughline')}")
         raise typer.Exit
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    bool,
+    typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
 ]

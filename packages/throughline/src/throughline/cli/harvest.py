@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from throughline.cli.ask import Database, Key, Url, moment
+from throughline.cli.client import Database, Key, Url, moment
 from throughline.config import resolve
 from throughline.errors import ConfigError
 

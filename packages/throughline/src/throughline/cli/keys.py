@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli.ask import Database, Key, Url, settings_of
+from throughline.cli.client import Database, Key, Url, settings_of
 from throughline.cli.source import request
 from throughline.printable import escaped
 

@@ -1,4 +1,4 @@
-"""The commands of `throughline`."""
+"""Commands of `throughline`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated
 import typer
 
 from throughline.cli import backends, compare, harvest, keys, repair
-from throughline.cli.ask import (
-    Ask,
-    Condition,
+from throughline.cli.client import (
+    Client,
     Cursor,
     Database,
     Key,
     LevelName,
+    StateName,
     Url,
-    asks,
     settings_of,
+    with_client,
 )
 from throughline.cli.export import Format, run_export
-from throughline.cli.groups import ASK, COLLECT, COMPARE, OPERATE, TRUST, Commands, Version
+from throughline.cli.groups import COLLECT, COMPARE, OPERATE, QUERY, TRUST, Commands, Version
 from throughline.config import resolve
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
 
 @app.callback()
 def top(_: Version = False) -> None:
-    """Collect OpenLineage events and ask where data comes from and goes to.
+    """Collect OpenLineage events and query lineage.
 
     Example: throughline search taxi
     """
@@ -50,13 +50,15 @@ def serve(
     database: Annotated[str | None, typer.Option(help="File or SQLAlchemy URL of the log.")] = None,
     spool: Annotated[Path | None, typer.Option(help="Folder of *.jsonl files to tail.")] = None,
     spool_remove_after: Annotated[
-        float | None, typer.Option(help="Seconds after which idle drained files go. [0: never]")
+        float | None, typer.Option(help="Idle seconds before drained files are removed. [0: never]")
     ] = None,
-    deliver: Annotated[Path | None, typer.Option(help="YAML file of backends to tell.")] = None,
-    alerts: Annotated[Path | None, typer.Option(help="YAML file of rules to look at.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Key that requests must show.")] = None,
+    deliver: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
+    alerts: Annotated[Path | None, typer.Option(help="YAML file of alert rules.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="API key that requests must have.")] = None,
 ) -> None:
-    """Take events over HTTP and from a spool folder, and answer.
+    """Receive events and serve queries.
+
+    Reads events from HTTP and a spool folder.
 
     Example: throughline serve --spool /var/spool/lineage --database lineage.db
     """
@@ -78,172 +80,174 @@ def serve(
     )
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def tree(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
-    up: Annotated[bool, typer.Option("--up", help="Where it comes from (the default).")] = False,
-    down: Annotated[bool, typer.Option("--down", help="Where it goes.")] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
+    up: Annotated[bool, typer.Option("--up", help="Show upstream (the default).")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Show downstream.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
     level: Annotated[
-        LevelName | None, typer.Option(help="How fine to look. [task; of a pipeline: pipeline]")
+        LevelName | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
     ] = None,
 ) -> None:
-    """Print what a dataset or a job comes from, or what it leads to.
+    """Print the upstream or downstream tree of a dataset or job.
 
     Example: throughline tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"
-    ask("tree", {"node": node, "direction": direction, "depth": depth, "level": level})
+    client.print("tree", {"node": node, "direction": direction, "depth": depth, "level": level})
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def columns(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset: an id or a name.")],
     field: Annotated[str | None, typer.Argument(help="One of its columns. [all]")] = None,
-    down: Annotated[bool, typer.Option("--down", help="What is made of them.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Show downstream columns.")] = False,
     indirect: Annotated[
-        bool, typer.Option("--indirect", help="Also what only filters, joins, groups or sorts.")
+        bool,
+        typer.Option("--indirect", help="Add columns that only filter, join, group or sort."),
     ] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
 ) -> None:
-    """Print which columns a dataset's columns are made of, and how.
+    """Print the upstream or downstream columns of a dataset.
 
     Example: throughline columns yellow_rides_hourly_actuals total_rides
     """
     how = {"direction": "down" if down else "up", "depth": depth, "indirect": indirect}
-    ask("columns", {"node": node, "field": field, **how})
+    client.print("columns", {"node": node, "field": field, **how})
 
 
-@app.command(rich_help_panel=ASK)
-@asks()
+@app.command(rich_help_panel=QUERY)
+@with_client()
 def search(
-    ask: Ask,
-    text: Annotated[str, typer.Argument(help="A word, or a part of one.")],
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
+    client: Client,
+    text: Annotated[str, typer.Argument(help="Text to search for.")],
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
     cursor: Cursor = None,
 ) -> None:
-    """Find nodes by names, columns, tags, owners, texts or queries.
+    """Search names, columns, tags, owners, descriptions and queries.
 
-    Exit code 1: there is none.
+    Exit code 1: no match.
 
     Example: throughline search pickup
     """
-    if not ask("search", {"text": text, "limit": limit, "cursor": cursor})["items"]:
+    if not client.print("search", {"text": text, "limit": limit, "cursor": cursor})["items"]:
         raise typer.Exit(1)
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def impact(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
-    field: Annotated[str | None, typer.Argument(help="A column of it, if it is a dataset.")] = None,
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Steps to walk.")] = 20,
+    field: Annotated[str | None, typer.Argument(help="A column of the dataset.")] = None,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
 ) -> None:
-    """List what a change of a dataset, a column or a job reaches.
+    """List what a change of a dataset, column or job affects.
 
-    The nearest comes first; each with its owners.
+    The nearest come first; owners are shown.
 
     Example: throughline impact yellow_taxi_raw tpep_pickup_datetime
     """
-    ask("impact", {"node": node, "field": field, "level": level, "depth": depth})
+    client.print("impact", {"node": node, "field": field, "level": level, "depth": depth})
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def path(
-    ask: Ask,
+    client: Client,
     start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
-    end: Annotated[str, typer.Argument(help="Another one.")],
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    end: Annotated[str, typer.Argument(help="Another node.")],
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
 ) -> None:
-    """Print a shortest way of the data between two nodes.
+    """Print the shortest lineage path between two nodes.
 
-    Exit code 1: there is none.
+    Exit code 1: no path.
 
     Example: throughline path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
     """
-    ask("path", {"from_": start, "to": end, "level": level})
+    client.print("path", {"from_": start, "to": end, "level": level})
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def provenance(
-    ask: Ask,
+    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a model: an id or a name.")],
     version: Annotated[
-        str | None, typer.Option(help="One version of it, or the run that wrote it. [present]")
+        str | None, typer.Option(help="A version, or the run that wrote it. [present contents]")
     ] = None,
-    level: Annotated[LevelName, typer.Option(help="How fine to look.")] = LevelName.TASK,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
 ) -> None:
     """List every run, input and code version that data comes from.
 
-    Up to the files, which no run is known to have written.
+    The sources, which no known run wrote, come last.
 
     Example: throughline provenance TrainForecastModelFlow/model --json
     """
-    ask("provenance", {"node": node, "version": version, "level": level})
+    client.print("provenance", {"node": node, "version": version, "level": level})
 
 
 for _command in (compare.history, compare.timeline, compare.drift, compare.diff):
     app.command(rich_help_panel=COMPARE)(_command)
 
 
-@app.command(rich_help_panel=ASK)
-@asks(then=True)
+@app.command(rich_help_panel=QUERY)
+@with_client(past=True)
 def tags(
-    ask: Ask,
-    node: Annotated[str | None, typer.Argument(help="A dataset; without it all.")] = None,
+    client: Client,
+    node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
     key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 1_000,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 1_000,
     cursor: Cursor = None,
 ) -> None:
-    """List tags, and which columns handed them on.
+    """List tags and the columns that they come from.
 
     Example: throughline tags --key pii
     """
-    ask("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor})
+    client.print("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor})
 
 
 @app.command(rich_help_panel=TRUST)
-@asks(then=True)
+@with_client(past=True)
 def gate(
-    ask: Ask,
+    client: Client,
     datasets: Annotated[list[str], typer.Argument(help="Datasets: ids or names.")],
     policy: Annotated[
         Path | None,
         typer.Option(help="YAML file. [no failed runs, checks passed, no PII]"),
     ] = None,
 ) -> None:
-    """Tell whether the provenance of datasets meets a policy.
+    """Check the provenance of datasets against a policy.
 
-    Exit code 0: it does; 1: it does not; 3: the server or the log could not be asked.
+    Exit code 0: passed; 1: failed; 3: the server or log is unavailable.
 
     Example: throughline gate yellow_taxi_raw weather_raw --policy policy.yaml
     """
     from throughline.cli.gate import run_gate
 
-    if not run_gate(ask, datasets, policy):
+    if not run_gate(client, datasets, policy):
         raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=TRUST)
-@asks(then=True)
+@with_client(past=True)
 def check(
-    ask: Ask,
+    client: Client,
     file: Annotated[Path, typer.Argument(help="YAML file with the contract.")] = Path(
         "contract.yaml"
     ),
     write: Annotated[
-        bool, typer.Option("--write", help="Make the file of what is there; patterns stay.")
+        bool,
+        typer.Option("--write", help="Write the captured lineage to the file; keep patterns."),
     ] = False,
 ) -> None:
-    """Compare what jobs read and write with a contract.
+    """Compare the inputs and outputs of jobs with a contract.
 
     Exit code 1: there are differences.
 
@@ -251,73 +255,74 @@ def check(
     """
     from throughline.cli.check import run_check
 
-    if not run_check(ask, file, write=write):
+    if not run_check(client, file, write=write):
         raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=TRUST)
-@asks(then=True)
-def health(ask: Ask) -> None:
-    """Tell what is wrong (failed, lost, late, checks) or missing.
+@with_client(past=True)
+def health(client: Client) -> None:
+    """Show failed, stale and late jobs, failed checks and gaps.
 
-    Exit code 1: something is wrong.
+    Exit code 1: problems were found.
 
     Example: throughline health --as-of 2026-11-21T08:30
     """
-    if not ask("health", {})["isHealthy"]:
+    if not client.print("health", {})["isHealthy"]:
         raise typer.Exit(1)
 
 
-@app.command(rich_help_panel=ASK)
-@asks()
+@app.command(rich_help_panel=QUERY)
+@with_client()
 def runs(
-    ask: Ask,
-    job: Annotated[str | None, typer.Argument(help="A job; without it the runs of all.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many.")] = 20,
+    client: Client,
+    job: Annotated[str | None, typer.Argument(help="A job. [all]")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
     cursor: Cursor = None,
     state: Annotated[
-        Condition | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
+        StateName | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="The same as --state FAILED.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Same as --state FAILED.")] = False,
     root: Annotated[
-        str | None, typer.Option("--tree", help="All that this run started, by its id.")
+        str | None,
+        typer.Option("--tree", help="Show the run with this id and its descendants."),
     ] = None,
 ) -> None:
     """List the newest runs, of one job or of all.
 
-    With parameters, the orchestrator's id, the error.
+    Parameters, the orchestrator's id and the error are shown.
 
     Example: throughline runs TrainForecastModelFlow.train --limit 5
     """
     if root is not None:
-        ask("runtree", {"run": root})
+        client.print("runtree", {"run": root})
     else:
-        condition = Condition.FAILED if failed else state
-        what = {"job": job, "limit": limit, "condition": condition, "cursor": cursor}
-        ask("runs", what)
+        condition = StateName.FAILED if failed else state
+        params = {"job": job, "limit": limit, "condition": condition, "cursor": cursor}
+        client.print("runs", params)
 
 
 @app.command(rich_help_panel=OPERATE)
-@asks()
+@with_client()
 def alias(
-    ask: Ask,
+    client: Client,
     one: Annotated[str | None, typer.Argument(help="A dataset: an id or a name.")] = None,
-    other: Annotated[str | None, typer.Argument(help="Another name of it.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="They are not one after all.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="Only list what is joined.")] = False,
+    other: Annotated[str | None, typer.Argument(help="Another name of the same dataset.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Separate the two names again.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List manual aliases.")] = False,
 ) -> None:
-    """Join two names of one dataset by hand, or list such names.
+    """Add, remove or list manual aliases of datasets.
 
     Example: throughline alias dataset:postgres://db:5432:shop.orders hive.orders
     """
     if list_ == (one is not None) or (one is None) != (other is None):
-        raise typer.BadParameter("give two names, or --list")
+        raise typer.BadParameter("pass two names, or --list")
     if one is not None and other is not None:
         from throughline.cli.alias import run_alias
 
-        settings, is_local = ask.settings, ask.database is not None
+        settings, is_local = client.settings, client.database is not None
         run_alias(settings, one, other, is_removed=remove, is_local=is_local)
-    ask("aliases", {})
+    client.print("aliases", {})
 
 
 @app.command(rich_help_panel=COLLECT)
@@ -327,10 +332,10 @@ def ingest(
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Take the events of files, folders or stdin.
+    """Ingest the events of files, folders or stdin.
 
-    JSON Lines, single events, arrays, or logs with events in them. Files may be zipped with gzip.
-    The exit code is 1 if there was no event, or one was refused.
+    Accepts JSON Lines, single events, arrays, and logs that contain events, also with gzip.
+    Exit code 1: there was no event, or one was rejected.
 
     Example: throughline ingest events/ --database lineage.db
     """
@@ -345,14 +350,12 @@ def doctor(
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
-    spool: Annotated[
-        Path | None, typer.Option(help="With --database: the folder to be drained into it.")
-    ] = None,
+    spool: Annotated[Path | None, typer.Option(help="With --database: its spool folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say who sends events, what is wrong and what to do.
+    """List producers, problems and advice.
 
-    Exit code 1: something is wrong; 3: no server answers, or not to this key.
+    Exit code 1: problems were found; 3: the server is unavailable or rejects the key.
 
     Example: throughline doctor --url http://localhost:9002
     """
@@ -366,20 +369,21 @@ def doctor(
 def run(
     command: Annotated[list[str], typer.Argument(help="The command with its arguments.")],
     file: Annotated[
-        Path, typer.Option("--file", "-f", help="What it reads and writes, in YAML.")
+        Path, typer.Option("--file", "-f", help="YAML file of its inputs and outputs.")
     ] = Path("lineage.yaml"),
-    spool: Annotated[Path | None, typer.Option(help="Folder that its events go to.")] = None,
+    spool: Annotated[Path | None, typer.Option(help="Folder to write its events to.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="Server that they go to, if there is no --spool or also.")
+        str | None,
+        typer.Option(help="Server to send its events to, also besides --spool."),
     ] = None,
     api_key: Key = None,
     heartbeat: Annotated[
-        float, typer.Option(min=0, help="Seconds between signs of life. [0: none]")
+        float, typer.Option(min=0, help="Seconds between RUNNING events; 0: none.")
     ] = 60,
 ) -> None:
-    """Run a command as a job of declared inputs and outputs.
+    """Run a command as a job with declared inputs and outputs.
 
-    Its output, its signals and its exit code are its own; exit code 2: the file cannot be used.
+    Output, signals and exit code are those of the command; exit code 2: invalid file.
 
     Example: throughline run -f lineage.yaml --spool ./spool -- true
     """
@@ -392,10 +396,11 @@ def run(
 @app.command(rich_help_panel=COLLECT)
 def deliver(
     config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="Only what is there now.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="How each backend stands.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop after the present events.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the state of backends.")] = False,
     retry: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Send again what a backend refused.")
+        str | None,
+        typer.Option(metavar="NAME", help="Deliver dead letters of a backend again."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
     url: Url = None,
@@ -404,7 +409,7 @@ def deliver(
 ) -> None:
     """Deliver the events of a log to other backends.
 
-    Until stopped, or what is there `--once`; `serve --deliver` does it beside the server.
+    Runs until stopped, unless --once is given. `serve --deliver` does the same within a server.
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
@@ -422,14 +427,14 @@ def deliver(
 
 @app.command(rich_help_panel=OPERATE)
 def export(
-    form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.JSON,
-    level: Annotated[LevelName, typer.Option(help="How fine a diagram is.")] = LevelName.TASK,
+    form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
+    level: Annotated[LevelName, typer.Option(help="Level of a diagram.")] = LevelName.TASK,
     output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Write all that is known: JSON, a diagram, events or tables.
+    """Export lineage as JSON, diagram, events or tables.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
@@ -444,11 +449,11 @@ def rebuild(
     api_key: Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make the projection anew from the events, and compare.
+    """Rebuild the projection from the events, and compare.
 
-    The events are taken in the reverse order; exit code 1: not equal.
+    Events are read in reverse order. Exit code 1: the projections differ.
 
-    With --database the log's snapshots are dropped: what starts next reads all of it.
+    With --database, the log's snapshots are deleted; the next start reads the whole log.
 
     Example: throughline rebuild --database lineage.db
     """

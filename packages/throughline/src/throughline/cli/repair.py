@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli.ask import Database, settings_of
+from throughline.cli.client import Database, settings_of
 from throughline.words import counted
 
 _SHOWN = 80  # characters of a row that are printed

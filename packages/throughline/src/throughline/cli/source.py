@@ -1,10 +1,10 @@
-"""Where the reading commands get their answers: a server, or a log opened right here."""
+"""Query a server over HTTP, or a log in this process."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -12,39 +12,41 @@ from throughline.config import Settings
 from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
 
-_MOST_TRIES = 4
+_ATTEMPTS = 4
 _LONGEST_PAUSE = 10
-_LONGEST_ANSWER = 600.0
-_LARGEST_ANSWER = 1024**3
+_RESPONSE_SECONDS = 600.0
+_RESPONSE_BYTES = 1024**3
 _PORTION = 1024**2
 
-Source = Callable[[str, dict[str, Any]], Any]
+Params = Mapping[str, object]
+Source = Callable[[str, Params], Any]
+"""Takes the name and the parameters of a query; returns the answer as decoded JSON."""
 
 
 def open_source(settings: Settings, *, is_local: bool) -> Source:
-    """A function of a question's name and its parameters that answers decoded JSON."""
+    """Return a function that queries the log of the settings if `is_local`, or their server."""
     return _log_source(settings) if is_local else _server_source(settings)
 
 
-def every(ask: Source, what: str, params: dict[str, Any]) -> Iterator[Any]:
-    """All items of a question that is answered by pages."""
-    more: dict[str, Any] = {}
+def every(source: Source, name: str, params: Params) -> Iterator[Any]:
+    """Yield all items of a query with pages."""
+    position: Params = {}
     while True:
-        page = ask(what, {**params, "limit": 1_000, **more})
+        page = source(name, {**params, "limit": 1_000, **position})
         yield from page["items"]
         if page["next"] is None:
             return
-        more = {"cursor": page["next"]}
+        position = {"cursor": page["next"]}
 
 
 def _server_source(settings: Settings) -> Source:
-    def ask_server(what: str, params: dict[str, Any]) -> Any:
+    def query_server(name: str, params: Params) -> Any:
         from urllib.parse import urlencode
 
-        query = {http_name(name): value for name, value in params.items()}
-        return request(settings, f"/api/v2/{what}?{urlencode(query, doseq=True)}")
+        query = {http_name(key): value for key, value in params.items()}
+        return request(settings, f"/api/v2/{name}?{urlencode(query, doseq=True)}")
 
-    return ask_server
+    return query_server
 
 
 def request(
@@ -61,7 +63,7 @@ def request(
     headers = {"Content-Type": "application/json"}
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
-    tries = _MOST_TRIES if body is None and method is None else 1
+    tries = _ATTEMPTS if body is None and method is None else 1
     try:
         query = Request(settings.url + path, data=body, headers=headers, method=method)
         while True:
@@ -72,26 +74,26 @@ def request(
                 tries -= 1
                 pause = _pause(error.code, error.headers.get("Retry-After"))
                 if pause is None or not tries:
-                    return _refused(settings, error.code, _read(error))
+                    return _raise_error(settings, error.code, _read(error))
                 time.sleep(pause)  # as the server asks in Retry-After
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", error)).strip()
         raise ServerError(
-            f"no server answers at {settings.url} ({reason}): start one with"
-            f" `{settings.start_hint}`, or name another with --url, or a log with --database"
+            f"no server responds at {settings.url} ({reason}): start one with"
+            f" `{settings.start_hint}`, or pass another --url, or a log with --database"
         ) from None
 
 
 def _read(response: Any) -> bytes:
     """Read a response unless it is too large or too slow."""
     body = bytearray()
-    end = time.monotonic() + _LONGEST_ANSWER
+    end = time.monotonic() + _RESPONSE_SECONDS
     while part := response.read1(_PORTION):
         body += part
-        if len(body) > _LARGEST_ANSWER:
-            raise OSError(f"its answer is larger than {_LARGEST_ANSWER} bytes")
+        if len(body) > _RESPONSE_BYTES:
+            raise OSError(f"the response is larger than {_RESPONSE_BYTES} bytes")
         if time.monotonic() > end:
-            raise OSError(f"its answer takes longer than {_LONGEST_ANSWER:g} s")
+            raise OSError(f"the response takes longer than {_RESPONSE_SECONDS:g} s")
     return bytes(body)
 
 
@@ -102,12 +104,12 @@ def _pause(status: int, retry_after: str | None) -> float | None:
     return min(int(retry_after), _LONGEST_PAUSE)
 
 
-def _refused(settings: Settings, status: int, raw: bytes) -> Any:
+def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
     try:
         answer = json.loads(raw)
         message = answer["message"]
     except (ValueError, KeyError, TypeError):
-        if status == 422 and raw:  # an array of which a part was taken
+        if status == 422 and raw:  # an array of which some events were rejected
             return json.loads(raw)
         answer, message = {}, f"HTTP {status}"
     if status == 404 and "nearest" in answer:
@@ -115,27 +117,27 @@ def _refused(settings: Settings, status: int, raw: bytes) -> Any:
     if status in (400, 422):
         raise ConfigError(message)
     if status == 401:
-        told = "does not know this API key" if settings.api_key else "wants an API key"
-        raise ServerError(f"{settings.url} {told}: --api-key or THROUGHLINE_API_KEY")
-    raise ServerError(f"{settings.url} answered {status}: {message}")
+        reason = "rejected the API key" if settings.api_key else "requires an API key"
+        raise ServerError(f"{settings.url} {reason}: pass --api-key or set THROUGHLINE_API_KEY")
+    raise ServerError(f"{settings.url} responded {status}: {message}")
 
 
 def _log_source(settings: Settings) -> Source:
     from throughline.graph.questions import QUESTIONS, ask
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.trust import answers  # noqa: F401 (all questions are noted by the import)
+    from throughline.trust import answers  # noqa: F401 (registers its queries)
 
     @cache
     def live() -> Live:
         return Live(EventLog(settings.database, must_exist=True), settings.lost_after)
 
-    def ask_log(what: str, params: dict[str, Any]) -> Any:
-        known = live()
+    def query_log(name: str, params: Params) -> Any:
+        projection = live()
         try:
-            known.follow()
-            return ask(known, QUESTIONS[what], params)
+            projection.follow()
+            return ask(projection, QUESTIONS[name], params)
         finally:
-            known.log.close()
+            projection.log.close()
 
-    return ask_log
+    return query_log

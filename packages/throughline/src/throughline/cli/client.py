@@ -1,4 +1,4 @@
-"""What every reading command has in common: whom it asks, as of when, and how it prints."""
+"""Options of the commands that query lineage: the server or log, the moment and the output."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from throughline.cli.source import Source, every, open_source
+from throughline.cli.source import Params, Source, every, open_source
 from throughline.config import Settings, resolve
 from throughline.errors import ConfigError
 from throughline.wire import http_name
 
 Url = Annotated[
-    str | None, typer.Option(help="Server to ask. [THROUGHLINE_URL, or http://localhost:9002]")
+    str | None, typer.Option(help="Server to query. [THROUGHLINE_URL, or http://localhost:9002]")
 ]
 Database = Annotated[
-    str | None, typer.Option(help="Ask this log (file or SQLAlchemy URL) instead of a server.")
+    str | None, typer.Option(help="Log to query instead of a server: file or SQLAlchemy URL.")
 ]
 Cursor = Annotated[
-    str | None, typer.Option(help="What comes after an answer: its `next`, or what it named.")
+    str | None, typer.Option(help="Next page: the `next` of an answer, or the cursor it printed.")
 ]
 Key = Annotated[str | None, typer.Option(help="API key of the server.")]
 
@@ -37,11 +37,14 @@ _ALWAYS = {
     "api_key": Key,
     "as_json": Annotated[bool, typer.Option("--json", help="Print JSON.")],
 }
-_THEN = {
+_PAST = {
     "as_of": Annotated[
-        str | None, typer.Option(help="As it was then: a time, or the id of a run for its end.")
+        str | None,
+        typer.Option(help="State to show: a time, or the id of a run for its end."),
     ],
-    "known_at": Annotated[str | None, typer.Option(help="By what had been heard by then: a time.")],
+    "known_at": Annotated[
+        str | None, typer.Option(help="Use only events received before this time.")
+    ],
 }
 
 _TYPED = {
@@ -52,19 +55,19 @@ _TYPED = {
     ("diff", "from_"): "SINCE",
     ("diff", "to"): "UNTIL",
 }
-"""Names of options and arguments by query ("" for every query) and parameter, for errors."""
+"""Names of options and arguments by query ("" for all) and parameter, for errors."""
 
 
 class LevelName(StrEnum):
-    """How fine to look."""
+    """Levels of detail."""
 
     PIPELINE = "pipeline"
     TASK = "task"
     QUERY = "query"
 
 
-class Condition(StrEnum):
-    """How a run stands."""
+class StateName(StrEnum):
+    """States of runs."""
 
     NEW = "NEW"
     RUNNING = "RUNNING"
@@ -75,8 +78,8 @@ class Condition(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ask:
-    """Asks what a command line says, and prints the answer."""
+class Client:
+    """Queries the server or log that the options name, and prints answers."""
 
     url: str | None = None
     database: str | None = None
@@ -87,88 +90,90 @@ class Ask:
 
     @property
     def settings(self) -> Settings:
-        """The settings with whom to ask."""
+        """Return the settings with the options."""
         return settings_of(self.url, self.database, self.api_key)
 
-    def __call__(self, what: str, params: dict[str, Any]) -> Any:
-        """Print the answer to a question; return it."""
-        answer = self.answer(what, params)
-        self.show(what, answer)
+    def print(self, name: str, params: Params) -> Any:
+        """Print the answer to a query; return it."""
+        answer = self.query(name, params)
+        self.print_answer(name, answer)
         if not self.as_json and isinstance(answer, dict) and answer.get("next"):
             from throughline.cli.render import print_line  # slow to import
 
-            told = f"There are more: --limit, or --cursor {answer['next']}"
-            print_line(told, is_error=True)
+            hint = f"More results: raise --limit, or pass --cursor {answer['next']}"
+            print_line(hint, is_error=True)
         return answer
 
-    def answer(self, what: str, params: dict[str, Any]) -> Any:
-        """The answer to a question, asked without the parameters that are None."""
-        then = {"as_of": self.as_of, "known_at": self.known_at}
-        for name, text in then.items():
+    def query(self, name: str, params: Params) -> Any:
+        """Return the answer to a query; parameters that are None are not sent."""
+        present = {key: value for key, value in params.items() if value is not None}
+        for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
             if text:
-                params = params | {name: moment(text, _TYPED["", name])}
-        given = {name: value for name, value in params.items() if value is not None}
+                present[key] = moment(text, _TYPED["", key])
         try:
-            return self._source(what, given)
+            return self._source(name, present)
         except ConfigError as error:
-            raise ConfigError(_as_typed(what, given, str(error))) from None
+            raise ConfigError(_as_typed(name, present, str(error))) from None
 
-    def every(self, what: str, params: dict[str, Any]) -> Iterator[Any]:
-        """All items of a question that is answered by pages."""
-        return every(self.answer, what, params)
+    def items(self, name: str, params: Params) -> Iterator[Any]:
+        """Yield all items of a query with pages."""
+        return every(self.query, name, params)
 
     @cached_property
     def _source(self) -> Source:
         return open_source(self.settings, is_local=self.database is not None)
 
-    def show(self, what: str, answer: Any) -> None:
-        """Print an answer."""
-        from throughline.cli import printers, render  # what they need is slow to load
+    def print_answer(self, name: str, answer: object) -> None:
+        """Print the answer to a query."""
+        from throughline.cli import printers, render  # slow to import
 
-        (render.print_json if self.as_json else printers.PRINTERS[what])(answer)
+        (render.print_json if self.as_json else printers.PRINTERS[name])(answer)
 
 
-def asks(*, then: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an `Ask`, which it gets first; `then`: also of the past."""
+def with_client(*, past: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of a `Client` to a command, whose first argument it is.
+
+    `past` adds the options that select a past state.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         own = list(inspect.signature(command).parameters.values())[1:]
-        options = (_THEN if then else {}) | _ALWAYS
+        options = (_PAST if past else {}) | _ALWAYS
 
         @functools.wraps(command)
         def run(**values: Any) -> None:
-            ask = Ask(**{name: values.pop(name) for name in options})
-            command(ask, **values)
+            client = Client(**{name: values.pop(name) for name in options})
+            command(client, **values)
 
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters = [each.replace(kind=kind, annotation=hints[each.name]) for each in own]
+        parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
         for name, hint in options.items():
-            default = getattr(Ask(), name)
+            default = getattr(Client(), name)
             parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__annotations__ = {item.name: item.annotation for item in parameters}
         return run
 
     return decorate
 
 
-def _as_typed(what: str, given: Iterable[str], message: str) -> str:
+def _as_typed(query: str, params: Iterable[str], message: str) -> str:
     """Replace the parameter's name at the start of an error by that of the option."""
-    for name in given:
-        option = _TYPED.get((what, name)) or _TYPED.get(("", name))
+    for name in params:
+        option = _TYPED.get((query, name)) or _TYPED.get(("", name))
         if option and message.startswith(start := f"{http_name(name)}: "):
             return f"{option}: {message.removeprefix(start)}"
     return message
 
 
 def moment(text: str, option: str) -> str:
-    """A time as people write it, which is local, with its zone; the id of a run as it is.
+    """Return a local time in ISO 8601 with its zone, or the id of a run unchanged.
 
     `option` is the name of the option or argument, for the error.
 
     Raises:
-        ConfigError: it looks like a time and is none.
+        ConfigError: the text looks like a time but is not valid.
     """
     from datetime import date, datetime
 
@@ -184,5 +189,5 @@ def moment(text: str, option: str) -> str:
 
 
 def settings_of(url: str | None, database: str | None, api_key: str | None) -> Settings:
-    """The settings with what the command line says of whom to ask."""
+    """Return the settings with the options that select a server or log."""
     return resolve({"url": url, "database": database, "api_key": api_key})
