@@ -13,7 +13,7 @@ import yaml
 from throughline.errors import ConfigError
 from throughline.graph.answers import edges_answer
 from throughline.projection import State
-from throughline.trust.contract import captured_of, contract_of, differences, rewritten
+from throughline.trust.contract import captured_of, contract_of, differences, updated
 
 from .conftest import Call
 from .graphs import two_orchestrators
@@ -74,9 +74,9 @@ def test_a_text_that_means_two_is_refused_with_both(build: Any) -> None:
         build.run("COMPLETE", "1", "a.load", "08:00:00", reads=("db|x.t", "db|y.t")),
         build.run("COMPLETE", "2", "b.load", "08:00:00", reads=("db|x.t",)),
     )
-    with pytest.raises(ConfigError, match="jobs: 'load' means demo:a.load, demo:b.load"):
+    with pytest.raises(ConfigError, match="jobs: 'load' matches demo:a.load, demo:b.load"):
         _differences(state, jobs={"load": {}})
-    with pytest.raises(ConfigError, match="inputs of a.load: 't' means db:x.t, db:y.t"):
+    with pytest.raises(ConfigError, match="inputs of a.load: 't' matches db:x.t, db:y.t"):
         _differences(state, jobs={"a.load": {"inputs": ["t"]}})
 
 
@@ -86,9 +86,9 @@ def test_what_was_written_from_a_state_has_no_differences_to_it_at_any_level(
 ) -> None:
     state = two_orchestrators(build)
     captured = captured_of(edges_answer(state, level)["items"])
-    written = rewritten(contract_of({"level": level, "jobs": {}, "covers": ["*"]}), captured)
+    written = updated(contract_of({"level": level, "jobs": {}, "covers": ["*"]}), captured)
     assert written.jobs
-    assert contract_of(yaml.safe_load(yaml.safe_dump(written.plain()))) == written
+    assert contract_of(yaml.safe_load(yaml.safe_dump(written.to_dict()))) == written
     assert list(differences(written, captured)) == []
 
 
@@ -99,12 +99,12 @@ def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any
         "gone": {},
     }  # fmt: skip
     captured = captured_of(edges_answer(_load(build))["items"])
-    found = rewritten(contract_of({"jobs": jobs}), captured).plain()
+    found = updated(contract_of({"jobs": jobs}), captured).to_dict()
     assert found["jobs"] == {
         "load": {"inputs": ["/in/*-05.csv", "file:/in/2025-06.csv"], "outputs": ["raw"],
                  "columns": {"raw": {"a": ["b"]}}},
     }  # fmt: skip
-    assert set(rewritten(None, captured).jobs) == {"demo:dag.load", "demo:dag.sum"}
+    assert set(updated(None, captured).jobs) == {"demo:dag.load", "demo:dag.sum"}
 
 
 def test_the_order_of_events_changes_nothing(build: Any) -> None:
@@ -119,7 +119,7 @@ def test_the_order_of_events_changes_nothing(build: Any) -> None:
 
 def test_the_example_can_be_read_and_written() -> None:
     contract = contract_of(yaml.safe_load(_EXAMPLE.read_text()))
-    assert contract_of(contract.plain()) == contract
+    assert contract_of(contract.to_dict()) == contract
     assert contract.covers
     assert any(job.columns for job in contract.jobs.values())
 

@@ -131,9 +131,9 @@ def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
     assert refused.returncode == 1
     assert refused.stdout.splitlines() == [
         "FAILED  metaflow:Flow/model",
-        "  sources         hive://h:db.trips is no known source",
+        "  sources         source hive://h:db.trips is not allowed",
         "FAILED  hive://h:db.forecast",
-        "  sources         hive://h:db.trips is no known source",
+        "  sources         source hive://h:db.trips is not allowed",
         "  no_failed_runs  Flow.write FAILED  2",
     ]
     assert (

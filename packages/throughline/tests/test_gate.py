@@ -68,7 +68,7 @@ def test_a_source_that_no_pattern_names_is_a_violation(build: Any) -> None:
     assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
     (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
     assert (found["rule"], found["dataset"]) == ("sources", "dataset:file:/in/a.csv")
-    assert found["message"] == "file:/in/a.csv is no known source"
+    assert found["message"] == "source file:/in/a.csv is not allowed"
     unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
     assert [each["dataset"] for each in unwritten] == ["dataset:file:/in/a.csv"]
 
@@ -197,7 +197,7 @@ def test_a_share_that_is_too_small_is_a_violation_that_names_the_jobs(build: Any
     (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
     assert found["job"]["name"] == "bare"
     assert found["message"] == (
-        "code of 50% of 2 runs are known, 90% are asked for; without: bare"
+        "code: 50% of 2 runs are complete, the policy requires 90%; incomplete: bare"
     )  # fmt: skip
     assert _gate(_state(build, bare), "raw", completeness={"code": 0.5}) == []
 
@@ -218,7 +218,7 @@ def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) 
     found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
     places = {(each["dataset"], each["column"]) for each in found}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
-    assert "features.hash holds PII from raw.email" in {each["message"] for each in found}
+    assert "features.hash contains PII from raw.email" in {each["message"] for each in found}
     for node in ("model", "features", "forecast"):
         assert _gate(_trained(build, MASKED), node, no_pii=True) == []
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1

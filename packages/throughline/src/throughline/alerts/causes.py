@@ -19,7 +19,7 @@ from throughline.graph.schemas import drift
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, is_lost
-from throughline.trust.completeness import measured, newest_units
+from throughline.trust.completeness import measure_units, newest_units
 from throughline.trust.freshness import late
 from throughline.trust.health import causes_of, is_failed
 
@@ -107,7 +107,7 @@ def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[C
     """Measures of completeness that are below what the rule asks for."""
     known = generations_of(state)
     units = [unit for unit in newest_units(known) if rule.is_about_job(unit.run.key.job)]
-    for measure, found in measured(known, units).items():
+    for measure, found in measure_units(known, units).items():
         share = found["share"]
         if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
             worst = [each["job"]["name"] for each in islice(found["lost"], 3)]

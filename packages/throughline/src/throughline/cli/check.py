@@ -16,7 +16,7 @@ from throughline.trust.contract import (
     column_differences,
     contract_of,
     differences,
-    rewritten,
+    updated,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run_check(client: Client, file: Path, *, write: bool) -> bool:
     if write:
         import yaml
 
-        body = rewritten(contract, captured).plain()
+        body = updated(contract, captured).to_dict()
         text = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=1000)
         file.write_text(_HEADER + text)
         return True

@@ -70,9 +70,9 @@ def gate_answer(
     policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
 ) -> GateAnswer:
     """Check the provenance of datasets against a policy."""
-    wanted = Policy() if policy is None else policy_of(_decoded(policy))
+    rules = Policy() if policy is None else policy_of(_decoded(policy))
     nodes = [find_dataset(state, text) for text in dataset]
-    return gate(generations_of(state), nodes, wanted)
+    return gate(generations_of(state), nodes, rules)
 
 
 def _decoded(text: str) -> Any:

@@ -1,15 +1,15 @@
-"""Completeness: what the producers left unsaid, as a share of runs, with each loss named.
+"""Completeness of the reported lineage, as shares of runs, with the incomplete jobs.
 
-The runs that are looked at are tasks with all that is below them, the ten newest of each job:
+A unit is a task run with all its descendants. The ten newest units of each job count:
 
 - `inputs`: of the completed runs that wrote something, those that read something
 - `outputs`: of the completed runs that read something, those that wrote something; runs that only
-  checked what they read (dataQualityAssertions) are left out
+  checked their inputs (dataQualityAssertions) do not count
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
-  whose column lineage covers each of these datasets; tables that were only created are left out
+  whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
-  (sourceCodeLocation of the run or of one above it, or the sourceCode of the job)
-- `ends`: of the runs that are over or lost, those of which an end came
+  (sourceCodeLocation of the run or of an ancestor, or the sourceCode of the job)
+- `ends`: of the ended and stale runs, those with an end event
 """
 
 from __future__ import annotations
@@ -32,25 +32,24 @@ from throughline.spec import JobRef
 from throughline.trust.models import CompletenessAnswer, IncompleteJob, MeasureResult, Orphans
 from throughline.trust.policy import MEASURES, Measure
 
-_NEWEST = 10  # runs of a job: what was lost long ago and is told now is no loss any more
+_NEWEST = 10  # runs of a job; older losses may be fixed since
 
 
 @dataclass(slots=True)
 class Unit:
-    """A run of a task with all runs below it."""
+    """A task run with all its descendants."""
 
     run: Run
     members: list[Run] = field(default_factory=list)
 
 
 def completeness(known: Generations) -> CompletenessAnswer:
-    """Every measure over the newest runs of all jobs, and what stands alone.
+    """Return all measures over the newest runs of all jobs, and orphans.
 
-    `orphans` are the `jobs` that no run and no declaration ties to a dataset, though they have
-    nothing below them, the `datasets` that no job reads or writes, and the `runs` whose parent
-    never sent an event.
+    Orphans are `jobs` without datasets and child jobs, `datasets` that no job reads or writes, and
+    parent `runs` that sent no events.
     """
-    results = measured(known, newest_units(known))
+    results = measure_units(known, newest_units(known))
     return {
         "inputs": results["inputs"],
         "outputs": results["outputs"],
@@ -62,19 +61,19 @@ def completeness(known: Generations) -> CompletenessAnswer:
 
 
 def newest_units(known: Generations) -> list[Unit]:
-    """The ten newest runs of the tasks of each job."""
+    """Return the ten newest units of each job."""
     by_job: dict[JobRef, list[Unit]] = defaultdict(list)
     for unit in units_of(known, known.state.runs.values()):
         by_job[unit.run.key.job].append(unit)
     newest = []
-    for of_job in by_job.values():
-        of_job.sort(key=lambda u: (began_at(known.state, u.run) or 0, u.run.key), reverse=True)
-        newest += of_job[:_NEWEST]
+    for units in by_job.values():
+        units.sort(key=lambda u: (began_at(known.state, u.run) or 0, u.run.key), reverse=True)
+        newest += units[:_NEWEST]
     return newest
 
 
 def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
-    """The tasks' runs that some runs belong to, with those of the runs below each."""
+    """Return the units that contain some runs, each with only these as members."""
     found: dict[RunKey, Unit] = {}
     for run in deadline.watched(runs):
         if run.has_events:
@@ -83,14 +82,14 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     return list(found.values())
 
 
-def measured(known: Generations, units: Iterable[Unit]) -> dict[Measure, MeasureResult]:
+def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, MeasureResult]:
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
     counts: dict[Measure, int] = dict.fromkeys(MEASURES, 0)
     lost: dict[Measure, list[Run]] = {measure: [] for measure in MEASURES}
     for unit in deadline.watched(units):
-        for measure, is_there in _results(known, unit).items():
+        for measure, is_met in _results(known, unit).items():
             counts[measure] += 1
-            if not is_there:
+            if not is_met:
                 lost[measure].append(unit.run)
     return {
         measure: {
@@ -135,7 +134,7 @@ def _has_code(known: Generations, run: Run) -> bool:
 
 
 def _checks_all_inputs(state: State, unit: Unit) -> bool:
-    """True if the runs reported assertions on everything that they read."""
+    """Return True if the runs reported assertions on everything that they read."""
     read, checked = set(), set()
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
@@ -148,12 +147,12 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
 
 
 def _is_created(use: Use) -> bool:
-    """True if a table was created; by a run without inputs, it was created empty."""
+    """Return True if a table was created; a run without inputs creates it empty."""
     return use.dataset_facets.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
 
 
 def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetName]]:
-    """What the runs wrote that has a schema, and that of which they told the columns' lineage."""
+    """Return the written datasets that have a schema, and those that have column lineage."""
     described, covered = set(), set()
     for run in unit.members:
         for spelled, use in run.outputs.items():
@@ -167,10 +166,10 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
 
 
 def _by_job(state: State, runs: Iterable[Run]) -> list[IncompleteJob]:
-    of_job: dict[JobRef, list[Run]] = defaultdict(list)
+    by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
-        of_job[run.key.job].append(run)
-    most_first = sorted(of_job.items(), key=lambda item: (-len(item[1]), item[0]))
+        by_job[run.key.job].append(run)
+    most_first = sorted(by_job.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
         {"job": name_of(ref), "runs": len(lost), "newest": run_line(state, lost[0])}
         for ref, lost in most_first
@@ -178,19 +177,19 @@ def _by_job(state: State, runs: Iterable[Run]) -> list[IncompleteJob]:
 
 
 def _orphans(state: State) -> Orphans:
-    tied: set[DatasetName] = set()
+    used: set[DatasetName] = set()
     for record in state.datasets.values():
         is_derived = record.derivation is not None or record.name in state.derived_from
         if record.readers or record.writers or record.declaring or is_derived:
-            tied.add(state.identity.primary(record.name))
+            used.add(state.identity.primary(record.name))
     silent = {
-        above.key: above
+        parent.key: parent
         for run in state.runs.values()
-        if (above := parent_of(state, run)) and not above.has_events
+        if (parent := parent_of(state, run)) and not parent.has_events
     }
     return {
         "jobs": [name_of(job.ref) for _, job in sorted(state.jobs.items()) if _is_idle(state, job)],
-        "datasets": sorted(node_id(Node.of_dataset(name)) for name in set(state.identity) - tied),
+        "datasets": sorted(node_id(Node.of_dataset(name)) for name in set(state.identity) - used),
         "runs": [run_line(state, silent[key]) for key in sorted(silent)],
     }
 

@@ -1,7 +1,8 @@
-"""Lineage as code: what jobs are declared to read and write, against what was captured.
+"""Lineage as code: compare the declared inputs and outputs of jobs with the captured ones.
 
-`examples/contract.yaml` has every key with its meaning. What was captured is the answer to the
-question `edges`; names go by what follows a dot, slash or colon too, and `*` stands for anything.
+`examples/contract.yaml` documents every key. The captured lineage is the answer of the query
+`edges`. A text also matches names that end with it after a dot, slash or colon; `*` matches any
+characters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _SINGULAR = {"inputs": "input", "outputs": "output"}
 
 
 class Named(NamedTuple):
-    """A job or a dataset by all its names, the shown one first."""
+    """All names of a job or dataset, the displayed one first."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -28,31 +29,31 @@ class Named(NamedTuple):
         """`NAMESPACE:NAME`."""
         return ":".join(self.names[0])
 
-    def fits(self, text: str) -> bool:
-        """Whether a text of a contract means it."""
-        return any(_fits(text, *name) for name in self.names)
+    def matches(self, text: str) -> bool:
+        """Return True if a text of a contract matches one of the names."""
+        return any(_matches(text, *name) for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a job reads and writes: as texts in a contract."""
+    """The declared inputs and outputs of a job."""
 
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     columns: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    """By dataset and field the columns that it is made of, as `DATASET.FIELD`."""
+    """Source columns as `DATASET.FIELD`, by dataset and field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Jobs by their texts; of the jobs that fit a pattern of `covers`, no others may be there."""
+    """Declared jobs; any other job that matches a pattern of `covers` is unexpected."""
 
     jobs: dict[str, Job]
     covers: tuple[str, ...] = ()
     level: str = "task"
 
-    def plain(self) -> dict[str, Any]:
-        """The contract as YAML has it, which `contract_of` takes."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contract in the form that `contract_of` accepts."""
         jobs: dict[str, dict[str, Any]] = {}
         for text, job in self.jobs.items():
             sides = {side: list(texts) for side in _SINGULAR if (texts := getattr(job, side))}
@@ -63,7 +64,7 @@ class Contract:
 
 @dataclass(slots=True)
 class Captured:
-    """What one job was seen to read and write."""
+    """The captured inputs and outputs of a job."""
 
     job: Named
     inputs: list[Named] = field(default_factory=list)
@@ -71,18 +72,18 @@ class Captured:
 
 
 def contract_of(body: Any) -> Contract:
-    """The contract of a decoded file.
+    """Return the contract of a decoded file.
 
     Raises:
-        ConfigError: naming the key, what was received and what is allowed.
+        ConfigError: a key or a value is invalid.
     """
     whole = _object(body, "contract", ("level", "covers", "jobs"))
     level = whole.get("level", "task")
     if level not in _LEVELS:
         raise ConfigError(f"level: received {shown(level)}, expected one of {', '.join(_LEVELS)}")
     jobs = {}
-    for name, told in _object(whole.get("jobs"), "jobs").items():
-        job = _object(told or {}, f"jobs.{name}", ("inputs", "outputs", "columns"))
+    for name, value in _object(whole.get("jobs"), "jobs").items():
+        job = _object(value or {}, f"jobs.{name}", ("inputs", "outputs", "columns"))
         jobs[name] = Job(
             _texts(job.get("inputs"), f"jobs.{name}.inputs"),
             _texts(job.get("outputs"), f"jobs.{name}.outputs"),
@@ -94,7 +95,7 @@ def contract_of(body: Any) -> Contract:
 
 
 def captured_of(edges: Iterable[dict[str, Any]]) -> list[Captured]:
-    """What the answer to the question `edges` says, by job."""
+    """Return the answer of the query `edges` by job."""
     found: dict[tuple[str, str], Captured] = {}
     for edge in edges:
         name = _pair(edge["job"])
@@ -106,45 +107,46 @@ def captured_of(edges: Iterable[dict[str, Any]]) -> list[Captured]:
 
 
 def differences(contract: Contract, captured: list[Captured]) -> Iterator[dict[str, str]]:
-    """What is missing of what the contract declares, and what is there beyond it.
+    """Yield the differences of the captured lineage from a contract.
 
-    Each has its `kind` (missing, unexpected), `what` it is of (job, input, output, column), the
-    `job` and the `name`.
+    A difference has its `kind` (missing, unexpected), `what` differs (job, input, output, column),
+    the `job` and the `name`.
 
     Raises:
-        ConfigError: a text means more than one job, or more than one dataset of a job.
+        ConfigError: a text matches more than one job, or more than one dataset of a job.
     """
     for text, declared in contract.jobs.items():
-        did = _one(text, [each for each in captured if each.job.fits(text)], "jobs")
-        if did is None:
+        actual = _one(text, [job for job in captured if job.job.matches(text)], "jobs")
+        if actual is None:
             yield _difference("missing", "job", text, text)
             continue
         for side, what in _SINGULAR.items():
-            for each in getattr(declared, side):
-                fitting = [name for name in getattr(did, side) if name.fits(each)]
-                if "*" not in each:
-                    _one(each, fitting, f"{side} of {text}")
-            for kind, name in _compared(getattr(declared, side), getattr(did, side)):
+            for pattern in getattr(declared, side):
+                matching = [name for name in getattr(actual, side) if name.matches(pattern)]
+                if "*" not in pattern:
+                    _one(pattern, matching, f"{side} of {text}")
+            for kind, name in _compared(getattr(declared, side), getattr(actual, side)):
                 yield _difference(kind, what, text, name)
-    for did in captured:
-        covered = any(did.job.fits(pattern) for pattern in contract.covers)
-        if covered and not any(did.job.fits(text) for text in contract.jobs):
-            yield _difference("unexpected", "job", did.job.text, did.job.text)
+    for actual in captured:
+        covered = any(actual.job.matches(pattern) for pattern in contract.covers)
+        if covered and not any(actual.job.matches(text) for text in contract.jobs):
+            yield _difference("unexpected", "job", actual.job.text, actual.job.text)
 
 
-def rewritten(contract: Contract | None, captured: list[Captured]) -> Contract:
-    """A contract of what is there, in the words of an old one where they still fit.
+def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
+    """Return a contract of the captured lineage, with the texts of an old one that still match.
 
-    Without an old one it has every job; with one, the jobs of it and those that it covers.
+    Without an old contract it has every job, otherwise the jobs that the old one lists or covers.
     """
     jobs = {}
-    for did in captured:
-        known = [text for text in contract.jobs if did.job.fits(text)] if contract else []
-        if contract and not known and not any(did.job.fits(each) for each in contract.covers):
+    for actual in captured:
+        texts = [text for text in contract.jobs if actual.job.matches(text)] if contract else []
+        if contract and not texts and not any(map(actual.job.matches, contract.covers)):
             continue
-        text = known[0] if known else did.job.text
-        old = contract.jobs[text] if contract and known else Job()
-        inputs, outputs = _worded(old.inputs, did.inputs), _worded(old.outputs, did.outputs)
+        text = texts[0] if texts else actual.job.text
+        old = contract.jobs[text] if contract and texts else Job()
+        inputs = _updated_texts(old.inputs, actual.inputs)
+        outputs = _updated_texts(old.outputs, actual.outputs)
         jobs[text] = Job(inputs, outputs, old.columns)
     if contract is None:
         return Contract(jobs)
@@ -152,19 +154,21 @@ def rewritten(contract: Contract | None, captured: list[Captured]) -> Contract:
 
 
 def column_differences(
-    job: str, dataset: str, declared: dict[str, tuple[str, ...]], seen: dict[str, list[Named]]
+    job: str, dataset: str, declared: dict[str, tuple[str, ...]], captured: dict[str, list[Named]]
 ) -> Iterator[dict[str, str]]:
-    """The same of the columns of a dataset; `seen` has those that each field is made of."""
+    """Yield the differences of a dataset's columns; `captured` has the sources of each field."""
     for name, texts in declared.items():
-        for kind, column in _compared(texts, seen.get(name, [])):
+        for kind, column in _compared(texts, captured.get(name, [])):
             yield _difference(kind, "column", job, f"{dataset}.{name} < {column}")
 
 
-def _compared(texts: tuple[str, ...], seen: list[Named]) -> Iterator[tuple[str, str]]:
-    """Which of the texts nothing fits, and what is there that fits none of them."""
-    yield from (("missing", text) for text in texts if not any(n.fits(text) for n in seen))
-    for name in seen:
-        if not any(name.fits(text) for text in texts):
+def _compared(texts: tuple[str, ...], captured: list[Named]) -> Iterator[tuple[str, str]]:
+    """Yield the texts that match nothing, and the names that no text matches."""
+    yield from (
+        ("missing", text) for text in texts if not any(name.matches(text) for name in captured)
+    )
+    for name in captured:
+        if not any(name.matches(text) for text in texts):
             yield "unexpected", name.text
 
 
@@ -172,20 +176,20 @@ def _difference(kind: str, what: str, job: str, name: str) -> dict[str, str]:
     return {"kind": kind, "what": what, "job": job, "name": name}
 
 
-def _one(text: str, fitting: list[Any], what: str) -> Any:
-    if len(fitting) > 1:
-        texts = [each.text if isinstance(each, Named) else each.job.text for each in fitting]
-        raise ConfigError(f"{what}: {text!r} means {', '.join(texts)}; give the whole name of one")
-    return fitting[0] if fitting else None
+def _one(text: str, matching: list[Any], what: str) -> Any:
+    if len(matching) > 1:
+        texts = [match.text if isinstance(match, Named) else match.job.text for match in matching]
+        raise ConfigError(f"{what}: {text!r} matches {', '.join(texts)}; give the full name of one")
+    return matching[0] if matching else None
 
 
-def _worded(texts: Iterable[str], seen: list[Named]) -> tuple[str, ...]:
-    kept = [text for text in texts if any(name.fits(text) for name in seen)]
-    new = [name.text for name in seen if not any(name.fits(text) for text in kept)]
+def _updated_texts(texts: Iterable[str], captured: list[Named]) -> tuple[str, ...]:
+    kept = [text for text in texts if any(name.matches(text) for name in captured)]
+    new = [name.text for name in captured if not any(name.matches(text) for text in kept)]
     return (*kept, *sorted(new))
 
 
-def _fits(text: str, namespace: str, name: str) -> bool:
+def _matches(text: str, namespace: str, name: str) -> bool:
     whole = f"{namespace}:{name}"
     if "*" in text:
         return fnmatchcase(whole, text) or fnmatchcase(name, text)
@@ -193,21 +197,24 @@ def _fits(text: str, namespace: str, name: str) -> bool:
     return text in (whole, name) or is_end
 
 
-def _pair(told: dict[str, Any]) -> tuple[str, str]:
-    return told["namespace"], told["name"]
+def _pair(name: dict[str, Any]) -> tuple[str, str]:
+    return name["namespace"], name["name"]
 
 
 def _listed(columns: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, dict[str, list[str]]]:
-    return {name: {key: list(of) for key, of in made.items()} for name, made in columns.items()}
+    return {
+        name: {field: list(sources) for field, sources in fields.items()}
+        for name, fields in columns.items()
+    }
 
 
 def _columns(value: Any, path: str) -> dict[str, dict[str, tuple[str, ...]]]:
     return {
         name: {
-            key: _texts(of, f"{path}.{name}.{key}")
-            for key, of in _object(made or {}, f"{path}.{name}").items()
+            field: _texts(sources, f"{path}.{name}.{field}")
+            for field, sources in _object(fields or {}, f"{path}.{name}").items()
         }
-        for name, made in _object(value or {}, path).items()
+        for name, fields in _object(value or {}, path).items()
     }
 
 
@@ -223,6 +230,6 @@ def _object(value: Any, path: str, allowed: tuple[str, ...] | None = None) -> di
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:
     listed = [] if value is None else value
-    if isinstance(listed, list) and all(isinstance(each, str) and each for each in listed):
+    if isinstance(listed, list) and all(isinstance(text, str) and text for text in listed):
         return tuple(listed)
     raise ConfigError(f"{path}: received {shown(value)}, expected a list of names")

@@ -1,12 +1,16 @@
-"""Freshness: which jobs are late against their own rhythm.
+"""Freshness: find jobs that are late compared with their usual interval.
 
-A job's rhythm are the intervals between the starts of its newest runs; runs under one parent run
-(retries, mapped elements) are one start. It is late when it has not started for longer than its
-median interval and a half, than the median and three times the spread (the median absolute
-deviation, scaled as the standard deviation of a normal distribution), and than nine of ten of its
-intervals by a tenth: so neither a slow morning nor the weekend of a weekday's job is late. After
-thirty intervals it has stopped rather than being late. A job with the tag `ad-hoc` is run by hand
-when somebody needs it: it has no rhythm and gives none to the datasets it writes.
+The intervals are those between the starts of a job's newest runs; runs under one parent run
+(retries, mapped tasks) are one start. A job is late if the time since its last start exceeds all of
+
+- 1.5 times the median interval,
+- the median plus three times the spread (the median absolute deviation, scaled to the standard
+  deviation of a normal distribution), and
+- 1.1 times the 90th percentile.
+
+So neither a slow morning nor the weekend of a weekday's job is late. After thirty intervals, the
+job has stopped instead. A job with the tag `ad-hoc` runs on request: neither it nor the datasets
+that it writes have an interval.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from throughline.spec import JobRef, shown_time
 from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3
-_NEWEST = 31  # runs; a job that changed its rhythm is known by the new one after some time
+_NEWEST = 31  # starts, so that old intervals do not count for ever
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
 AD_HOC = "ad-hoc"
@@ -34,7 +38,7 @@ AD_HOC = "ad-hoc"
 
 
 class Rhythm(NamedTuple):
-    """How often a job starts, in microseconds."""
+    """The last start of a job and its usual interval, in microseconds."""
 
     last: int
     every: int
@@ -43,11 +47,11 @@ class Rhythm(NamedTuple):
     """The longest interval that is not late."""
 
     def is_late(self, now: int) -> bool:
-        """Whether it should have started by now."""
+        """Return True if it should have started by now."""
         return self.limit < now - self.last <= max(self.limit, _STOPPED * self.every)
 
     def is_stopped(self, now: int) -> bool:
-        """Whether it has not started for so long that nobody seems to want it to."""
+        """Return True if it has not started for so long that it seems to be switched off."""
         return now - self.last > max(self.limit, _STOPPED * self.every)
 
 
@@ -57,10 +61,10 @@ def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
 
 
 def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
-    """The rhythm in which a dataset is written; what runs under one root run is one write."""
+    """Return the rhythm of a dataset's writes; runs under one root run are one write."""
     first: dict[RunKey, int] = {}
-    for each in state.identity.names(name):
-        record = state.datasets.get(each)
+    for alias in state.identity.names(name):
+        record = state.datasets.get(alias)
         for run in (state.runs[key] for key in deadline.watched(record.writers if record else ())):
             begun = began_at(state, run)
             if begun is not None:
@@ -77,7 +81,7 @@ def _rhythm(begun: Iterable[int]) -> Rhythm | None:
     if len(starts) < _LEAST_RUNS or not median(intervals):
         return None
     every = median(intervals)
-    spread = _SCALE * median(abs(each - every) for each in intervals)
+    spread = _SCALE * median(abs(interval - every) for interval in intervals)
     longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
     return Rhythm(starts[-1], int(every), int(max(1.5 * every, every + 3 * spread, 1.1 * longest)))
 
@@ -99,11 +103,11 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
                     "isStopped": rhythm.is_stopped(state.now),
                 }
             )
-    return sorted(found, key=lambda each: -each["lateSeconds"] / max(1, each["everySeconds"]))
+    return sorted(found, key=lambda job: -job["lateSeconds"] / max(1, job["everySeconds"]))
 
 
 def _is_ad_hoc(state: State, ref: JobRef) -> bool:
-    """Return whether a job has the tag `ad-hoc`."""
+    """Return True if a job has the tag `ad-hoc`."""
     return AD_HOC in tags_of(state, Node.of_job(ref))
 
 
@@ -112,7 +116,7 @@ def _starts(state: State, ref: JobRef) -> Iterable[int]:
     for run in (state.runs[key] for key in state.jobs[ref].runs):
         begun = began_at(state, run)
         if begun is not None:
-            above = parent_of(state, run)
-            key = above.key if above else run.key
+            parent = parent_of(state, run)
+            key = parent.key if parent else run.key
             first[key] = min(begun, first.get(key, begun))
     return first.values()

@@ -1,7 +1,6 @@
-"""The gate: whether the provenance of datasets meets a policy, and where it does not.
+"""The gate: check the provenance of datasets against a policy.
 
-Only data edges count. A violation names its `rule` (the key of the policy), the place (`dataset`,
-`column`, `job`, `runId`, each None where it says nothing) and a `message` for people.
+Only data edges count.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
+from throughline.graph.column_graph import Column
 from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.models import Name
 from throughline.graph.nodes import Node, facets_of, name_of, node_id
@@ -20,9 +20,9 @@ from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.spec import JobRef, shown_time
-from throughline.trust.completeness import measured, units_of
+from throughline.trust.completeness import measure_units, units_of
 from throughline.trust.freshness import late
-from throughline.trust.health import is_failed, is_repeated
+from throughline.trust.health import is_failed, is_retried
 from throughline.trust.models import GateAnswer, GatedDataset, Violation
 from throughline.trust.policy import Policy
 from throughline.words import counted
@@ -62,10 +62,10 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
 def _unknown_sources(
     state: State, generations: Walked, root: Node, policy: Policy
 ) -> Iterator[Violation]:
-    for name in sorted(sources_of(generations, root)):
-        names = [f"{each.namespace}:{each.name}" for each in state.identity.names(name)]
-        if not any(policy.knows(each) for each in names):
-            yield _violation("sources", f"{names[0]} is no known source", dataset=name)
+    for source in sorted(sources_of(generations, root)):
+        names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
+        if not any(policy.allows_source(name) for name in names):
+            yield _violation("sources", f"source {names[0]} is not allowed", dataset=source)
 
 
 def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
@@ -73,22 +73,22 @@ def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterato
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(known, generations, root)
     for run in {run.key: run for run in runs}.values():
-        if is_failed(state, run) and not is_repeated(state, run):
+        if is_failed(state, run) and not is_retried(state, run):
             condition = outcome(state, run).state
         elif is_lost(state, run):
             condition = RunState.LOST
         else:
             continue
-        said = " ".join(str(run.facets.get("errorMessage").get("message") or "").split())
-        message = f"{run.key.job.name} {condition}" + (f": {said[:200]}" if said else "")
+        error = " ".join(str(run.facets.get("errorMessage").get("message") or "").split())
+        message = f"{run.key.job.name} {condition}" + (f": {error[:200]}" if error else "")
         yield _violation("no_failed_runs", message, run=run)
 
 
 def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
-    """The newest run of each job behind, with its siblings, even if they named no data.
+    """Yield the newest run of each upstream job, with its siblings, even without data.
 
-    A run that failed before it touched anything is in no generation. One that began after the last
-    reader of its job's work could not have changed what that reader got.
+    A run that failed before it read or wrote anything is in no generation. A run that began after
+    the last reader of its job's outputs is ignored, because it cannot have affected that reader.
     """
     state = known.state
     until: dict[JobRef, float] = {}
@@ -98,7 +98,7 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
                 continue
             until[source.job] = max(generation.started, until.get(source.job, 0))
     writing = known.writing(root.dataset_name)
-    until |= {each.job: inf for each in writing if derived_by(each.job) is None}
+    until |= {writer.job: inf for writer in writing if derived_by(writer.job) is None}
     for ref, last in until.items():
         runs = [state.runs[key] for key in state.jobs[ref].runs]
         begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
@@ -111,72 +111,76 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
 
 def _late(known: Generations, generations: Walked) -> Iterator[Violation]:
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
-    for each in late(known.state, sorted(roots)):
-        what = "has stopped" if each["isStopped"] else "is late"
-        message = f"{each['job']['name']} {what}: it was due at {each['dueAt']}"
-        yield _violation("fresh", message, job=each["job"])
+    for job in late(known.state, sorted(roots)):
+        condition = "has stopped" if job["isStopped"] else "is late"
+        message = f"{job['job']['name']} {condition}: it was due at {job['dueAt']}"
+        yield _violation("fresh", message, job=job["job"])
 
 
 def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Violation]:
-    for name, versions in sorted(_met(state, generations, root).items()):
+    for name, versions in sorted(_upstream_versions(state, generations, root).items()):
         newest: dict[str | None, Check] = {}
         for check in checks_of(state, name):
             if check.assertions and (check.version is None or check.version in versions):
                 newest[check.version] = check
         for version, check in newest.items():
-            for each in check.failed:
-                column = str(each.get("column") or "") or None
-                what = each.get("name") or each.get("assertion")
-                of = f" of version {version}" if version else ""
-                message = f"{name.name}{of}: {what} failed at {shown_time(check.time)}"
+            for assertion in check.failed:
+                column = str(assertion.get("column") or "") or None
+                title = assertion.get("name") or assertion.get("assertion")
+                suffix = f" of version {version}" if version else ""
+                message = f"{name.name}{suffix}: {title} failed at {shown_time(check.time)}"
                 yield _violation(
                     "quality_passed", message, dataset=name, column=column, run=check.run
                 )
 
 
-def _met(state: State, generations: Walked, root: Node) -> dict[DatasetName, set[str]]:
-    """Every dataset behind, with the versions that producers stated of it."""
+def _upstream_versions(
+    state: State, generations: Walked, root: Node
+) -> dict[DatasetName, set[str]]:
+    """Return the upstream datasets with the versions that producers reported."""
     found: dict[DatasetName, set[str]] = {root.dataset_name: set()}
     for run in _runs(generations):
         for uses in (run.inputs, run.outputs):
-            for spelled, use in uses.items():
-                held = found.setdefault(state.identity.primary(spelled), set())
-                held |= {use.version[1]} if use.version else set()
+            for name, use in uses.items():
+                versions = found.setdefault(state.identity.primary(name), set())
+                versions |= {use.version[1]} if use.version else set()
     return found
 
 
 def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Violation]:
     if not policy.completeness:
         return
-    told = measured(known, units_of(known, _runs(generations)))
-    for measure, least in policy.completeness.items():
-        share = told[measure]["share"]
-        if share is not None and share < least:
-            names = [each["job"]["name"] for each in told[measure]["lost"]]
+    results = measure_units(known, units_of(known, _runs(generations)))
+    for measure, minimum in policy.completeness.items():
+        share = results[measure]["share"]
+        if share is not None and share < minimum:
+            names = [job["job"]["name"] for job in results[measure]["lost"]]
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            runs = counted(told[measure]["runs"], "run")
+            runs = counted(results[measure]["runs"], "run")
             message = (
-                f"{measure} of {share:.0%} of {runs} are known, {least:.0%}"
-                f" are asked for; without: {', '.join(names[:_NAMED])}{more}"
+                f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
+                f" incomplete: {', '.join(names[:_NAMED])}{more}"
             )
-            yield _violation("completeness", message, job=told[measure]["lost"][0]["job"])
+            yield _violation("completeness", message, job=results[measure]["lost"][0]["job"])
 
 
 def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
-    """Neither the dataset asked about nor what goes into a model behind it may hold PII."""
+    """Yield PII columns of the dataset itself and of the inputs of upstream models."""
     tags = Tags(known, generations)
-    looked_at = {root.dataset_name}
+    checked = {root.dataset_name}
     for edges in generations.values():
         if any(_is_model(known.state, name) for name in edges.writes):
-            looked_at |= only_datasets(edges.reads)
-    for held in (held for name in sorted(looked_at) for held in tags.of(name)):
-        if held.tag.is_pii:
-            came = ".".join(filter(None, (held.origin.dataset.name, held.origin.field)))
-            what = ".".join(filter(None, (held.column.dataset.name, held.column.field)))
-            message = f"{what} holds PII" + (f" from {came}" if held.origin != held.column else "")
-            yield _violation(
-                "no_pii", message, dataset=held.column.dataset, column=held.column.field or None
-            )
+            checked |= only_datasets(edges.reads)
+    for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
+        if tagged.tag.is_pii:
+            column, origin = tagged.column, tagged.origin
+            message = f"{_title(column)} contains PII"
+            message += f" from {_title(origin)}" if origin != column else ""
+            yield _violation("no_pii", message, dataset=column.dataset, column=column.field or None)
+
+
+def _title(column: Column) -> str:
+    return ".".join(filter(None, (column.dataset.name, column.field)))
 
 
 def _is_model(state: State, name: DatasetName) -> bool:

@@ -1,4 +1,4 @@
-"""Health: what is wrong right now, and what nobody told."""
+"""Health: current failures, late jobs, failed checks and completeness."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from throughline.trust.completeness import completeness
 from throughline.trust.freshness import late
 from throughline.trust.models import FailedChecks, FailedRun, FailureCause, HealthAnswer
 
-_OVER_BADLY = (RunState.FAILED, RunState.ABORTED)
+_FAILED = (RunState.FAILED, RunState.ABORTED)
 
 
 def health(known: Generations) -> HealthAnswer:
-    """What is wrong: roots whose newest run failed or is lost, late jobs, failed checks.
+    """Return root jobs whose newest run failed or is stale, late jobs and failed checks.
 
-    A root is a run that nothing started. `isHealthy` tells whether there is none of these;
-    `stopped` jobs and what `completeness` names are for people to judge.
+    A root is a run without a parent. `isHealthy` is True if there are none of these; `stopped` jobs
+    and `completeness` do not count.
     """
     state = known.state
     newest = _newest_roots(state)
     slow = late(state, newest)
-    failed = [run for run in newest.values() if outcome(state, run).state in _OVER_BADLY]
+    failed = [run for run in newest.values() if outcome(state, run).state in _FAILED]
     lost = [run for run in _newest_first(state, newest.values()) if is_lost(state, run)]
     late_jobs = [job for job in slow if not job["isStopped"]]
     quality = failed_checks(state)
@@ -60,7 +60,7 @@ def failed_checks(state: State) -> list[FailedChecks]:
     found: list[FailedChecks] = []
     for name in sorted(set(state.identity)):
         asserted = [check for check in checks_of(state, name) if check.assertions]
-        if asserted and (broken := asserted[-1].failed):
+        if asserted and asserted[-1].failed:
             check = asserted[-1]
             found.append(
                 {
@@ -68,32 +68,35 @@ def failed_checks(state: State) -> list[FailedChecks]:
                     "at": shown_time(check.time),
                     "run": run_line(state, check.run) if check.run else None,
                     "version": check.version,
-                    "assertions": broken,
+                    "assertions": check.failed,
                 }
             )
     return found
 
 
 def is_failed(state: State, run: Run) -> bool:
-    """Whether a run said itself that it failed or was aborted."""
-    return run.end is not None and outcome(state, run).state in _OVER_BADLY
+    """Return True if a run reported that it failed or was aborted."""
+    return run.end is not None and outcome(state, run).state in _FAILED
 
 
 def causes_of(state: State, run: Run) -> list[Run]:
-    """Of a failed run the failed ones lowest below it, tries that were repeated left out."""
-    below = [each for each in descendants_of(state, run) if is_failed(state, each)]
-    failed = [each for each in below if not is_repeated(state, each)]
-    above = {parent.key for each in failed if (parent := parent_of(state, each))}
-    return _newest_first(state, [each for each in failed if each.key not in above]) or [run]
+    """Return the lowest failed descendants of a failed run, without those retried, or itself."""
+    failed = [
+        other
+        for other in descendants_of(state, run)
+        if is_failed(state, other) and not is_retried(state, other)
+    ]
+    parents = {parent.key for other in failed if (parent := parent_of(state, other))}
+    return _newest_first(state, [other for other in failed if other.key not in parents]) or [run]
 
 
-def is_repeated(state: State, run: Run) -> bool:
-    """Whether the job was tried again under the same parent after this run was over."""
-    over = outcome(state, run).ended or 0
-    above = parent_of(state, run)
-    return above is not None and any(
-        other.key.job == run.key.job and (began_at(state, other) or 0) >= over
-        for other in children_of(state, above)
+def is_retried(state: State, run: Run) -> bool:
+    """Return True if the job ran again under the same parent after this run ended."""
+    ended = outcome(state, run).ended or 0
+    parent = parent_of(state, run)
+    return parent is not None and any(
+        other.key.job == run.key.job and (began_at(state, other) or 0) >= ended
+        for other in children_of(state, parent)
         if other is not run
     )
 
@@ -102,8 +105,8 @@ def _newest_roots(state: State) -> dict[JobRef, Run]:
     found: dict[JobRef, Run] = {}
     for run in deadline.watched(state.runs.values()):
         if parent_of(state, run) is None:
-            held = found.get(run.key.job)
-            if held is None or _order(state, run) > _order(state, held):
+            newest = found.get(run.key.job)
+            if newest is None or _order(state, run) > _order(state, newest):
                 found[run.key.job] = run
     return found
 

@@ -1,4 +1,4 @@
-"""Why something is late: its rhythm, and what is wrong with what it comes from."""
+"""Lateness of a node: its due time and the problems upstream."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from throughline.trust.freshness import rhythm_of, rhythm_of_writes
 from throughline.trust.health import causes_of, is_failed
 from throughline.trust.models import LatenessAnswer, Reason
 
-_KINDS = ("failed", "lost", "running", "late")  # what failed often is why others are late
-_MOST = 20  # reasons; who has more mends the nearest first
+_KINDS = ("failed", "lost", "running", "late")  # failures first: they often delay the others
+_MOST = 20  # reasons
 
 
 def lateness(state: State, text: str) -> LatenessAnswer:
@@ -57,13 +57,13 @@ def _reasons(state: State, node: Node) -> list[Reason]:
 
 
 def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
-    """The tasks that a node comes from, and the pipelines that run them, by steps from it."""
+    """Yield the upstream tasks of a node, and the pipelines that run them, with their distances."""
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     steps: dict[JobRef, int] = {}
     for root in at_level(known, graph, node, Level.TASK):
-        for each, distance in {root: 0, **reach(graph, root, "up", -1)}.items():
-            if each.type == "job":
-                ref = each.job_ref
+        for other, distance in {root: 0, **reach(graph, root, "up", -1)}.items():
+            if other.type == "job":
+                ref = other.job_ref
                 steps[ref] = min(distance, steps.get(ref, distance))
     for ref, distance in deadline.watched(steps.items()):
         yield distance, ref
@@ -95,21 +95,21 @@ def _problems(state: State, ref: JobRef) -> Iterator[_Problem]:
         yield _Problem("lost", run, began_at(state, run))
     elif run.end is None:
         yield _Problem("running", run, began_at(state, run))
-    # The tasks of a pipeline that did not start are late with it.
+    # Only roots are checked: tasks are late with their pipeline.
     rhythm = rhythm_of(state, ref) if parent_of(state, run) is None else None
     if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
         yield _Problem("late", run, rhythm.last + rhythm.every)
 
 
 def _first_failed(state: State, run: Run) -> Run:
-    """The first of the runs of a job that failed one after the other, up to this one."""
+    """Return the first of the consecutive failed runs of a job that end with this one."""
     runs = [state.runs[key] for key in state.jobs[run.key.job].runs]
-    before = sorted(deadline.watched(runs), key=lambda each: (began_at(state, each) or 0, each.key))
+    ordered = sorted(deadline.watched(runs), key=lambda r: (began_at(state, r) or 0, r.key))
     first = run
-    for each in reversed(before[: before.index(run)]):
-        if outcome(state, each).state is RunState.COMPLETED:
+    for earlier in reversed(ordered[: ordered.index(run)]):
+        if outcome(state, earlier).state is RunState.COMPLETED:
             break
-        first = each
+        first = earlier
     return first
 
 

@@ -1,4 +1,4 @@
-"""What a gate asks for. `examples/policy.yaml` has every key with its meaning."""
+"""Policies of the gate. `examples/policy.yaml` documents every key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEASURES: tuple[Measure, ...] = ("inputs", "outputs", "columns", "code", "ends")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules of a gate; as it comes, those that need no number and no name to be decided."""
+    """The rules of a gate; by default those that need no parameters."""
 
     no_failed_runs: bool = True
     quality_passed: bool = True
@@ -26,8 +26,8 @@ class Policy:
     sources: tuple[str, ...] | None = None
     completeness: dict[Measure, float] = field(default_factory=dict)
 
-    def knows(self, id_: str) -> bool:
-        """Whether the id of a source, `NAMESPACE:NAME`, fits one of the patterns."""
+    def allows_source(self, id_: str) -> bool:
+        """Return True if the id of a source, `NAMESPACE:NAME`, matches one of the patterns."""
         return any(fnmatchcase(id_, pattern) for pattern in self.sources or ())
 
     def info(self) -> PolicyInfo:
@@ -43,19 +43,19 @@ class Policy:
 
 
 def policy_of(body: Any) -> Policy:
-    """The policy of a decoded file; a key that is not in it is as in `Policy()`.
+    """Return the policy of a decoded file; missing keys have the values of `Policy()`.
 
     Raises:
-        ConfigError: naming the key, what was received and what is allowed.
+        ConfigError: a key or a value is invalid.
     """
-    allowed = [each.name for each in fields(Policy)]
+    allowed = [field.name for field in fields(Policy)]
     given: dict[str, Any] = {}
     for key, value in _object({} if body is None else body, "policy", allowed).items():
         if key == "sources":
             given[key] = None if value is None else _patterns(value)
         elif key == "completeness":
-            told = _object(value, key, list(MEASURES))
-            given[key] = {each: _share(told[each], f"{key}.{each}") for each in told}
+            shares = _object(value, key, list(MEASURES))
+            given[key] = {name: _share(share, f"{key}.{name}") for name, share in shares.items()}
         elif isinstance(value, bool):
             given[key] = value
         else:
@@ -76,7 +76,7 @@ def _object(value: Any, path: str, allowed: list[str]) -> dict[str, Any]:
 
 
 def _patterns(value: Any) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
+    if isinstance(value, list) and all(isinstance(text, str) and text for text in value):
         return tuple(value)
     raise ConfigError(
         f"sources: received {shown(value)}, expected a list of patterns such as 'https://example.org:*'"
