@@ -14,8 +14,8 @@ from throughline.api.stats import intervals
 from throughline.projection.live import Batch, Live
 from throughline.spec import from_micros
 
-from .test_around import two_services
 from .test_explicit_lineage import DB, EXAMPLES
+from .test_neighbourhood import two_services
 
 
 @pytest.fixture

@@ -240,7 +240,7 @@ def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
         zip(told, steps_of(known, ref, Level.TASK), strict=True)
     ):
         counting.take(generation)
-        held = (held | set(counting.came)) - set(counting.went)
+        held = (held | set(counting.entered)) - set(counting.left)
         expected = {each for derive in _DERIVED for each in derive(told[: count + 1])}
         assert held == expected
         edges = (edges | step.added) - step.removed

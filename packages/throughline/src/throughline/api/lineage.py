@@ -18,7 +18,6 @@ from throughline.api.shapes import Shapes
 from throughline.api.versions import Versions, dataset_facets
 from throughline.errors import NotFoundError
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
-from throughline.graph.around import at_level
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.columns import check_column
 from throughline.graph.current import (
@@ -30,6 +29,7 @@ from throughline.graph.current import (
     once_an_event,
 )
 from throughline.graph.levels import Level
+from throughline.graph.neighbourhood import at_level
 from throughline.graph.nodes import find_field
 from throughline.graph.walk import reach, walked_from
 from throughline.identity import DatasetName

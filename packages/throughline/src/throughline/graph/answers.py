@@ -12,8 +12,8 @@ from annotated_types import Ge, Le
 from throughline import deadline
 from throughline.errors import ConfigError, NotFoundError
 from throughline.graph.aliases import aliases
-from throughline.graph.around import at_level, neighbourhood
 from throughline.graph.changes import Scope
+from throughline.graph.column_producers import describe_column
 from throughline.graph.columns import columns
 from throughline.graph.control import control_edges
 from throughline.graph.current import generations_of, graph_of, level_of
@@ -31,7 +31,6 @@ from throughline.graph.generations import Generation
 from throughline.graph.history import history, place_of_entry
 from throughline.graph.impact import column_impact, impact, path
 from throughline.graph.levels import Level
-from throughline.graph.making import making
 from throughline.graph.models import (
     AliasPair,
     ColumnAnswer,
@@ -57,6 +56,7 @@ from throughline.graph.models import (
     TimelineAnswer,
     TreeAnswer,
 )
+from throughline.graph.neighbourhood import at_level, neighbourhood
 from throughline.graph.newest import newest
 from throughline.graph.nodes import (
     Node,
@@ -70,12 +70,11 @@ from throughline.graph.nodes import (
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import origin, provenance
 from throughline.graph.questions import Times, micros_of, question
-from throughline.graph.runs import find_run, own_id_of, run_info, run_tree
+from throughline.graph.runs import external_id_of, find_run, run_info, run_tree
 from throughline.graph.schemas import drift
-from throughline.graph.search import counts_of, search
-from throughline.graph.search import shown as shown_hit
+from throughline.graph.search import counts_of, search, search_hit
 from throughline.graph.summary import Summaries
-from throughline.graph.tags import Held, Tags, around, shown
+from throughline.graph.tags import ColumnTag, Tags, dataset_tag, tags_of_tree
 from throughline.graph.timeline import Span, timeline
 from throughline.graph.walk import (
     MOST_STEPS,
@@ -95,7 +94,8 @@ Name = Annotated[
 Field = Annotated[str | None, "A column of the dataset."]
 Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "Maximum number of steps along edges."]
 Grown = Annotated[
-    list[str] | None, "Sides of shown nodes to expand by one step, in order: up:ID or down:ID."
+    list[str] | None,
+    "Sides of shown nodes to expand by one step, in order: up:ID or down:ID.",
 ]
 Limit = Annotated[int, Ge(1), Le(1_000), "Maximum number of items."]
 Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get the next page."]
@@ -117,7 +117,7 @@ def tree_answer(
     Without a level, it shows tasks, or the level of the job if it has no edges as a task.
     """
     found = find_node(state, node)
-    chosen = _fitting(state, found) if level is None else level_of(level)
+    chosen = _default_level(state, found) if level is None else level_of(level)
     return tree(generations_of(state), found, direction, depth, chosen)
 
 
@@ -135,10 +135,10 @@ def graph_answer(
 ) -> GraphAnswer:
     """Return the graph around a node, with a summary of each node."""
     found, chosen = find_node(state, node), level_of(level)
-    known, graph = generations_of(state), _graph_around(state, found, chosen)
+    generations, graph = generations_of(state), _graph_around(state, found, chosen)
     depths = (up, down)
     return neighbourhood(
-        known,
+        generations,
         graph,
         found,
         depths,
@@ -153,9 +153,9 @@ def _graph_around(state: State, node: Node, level: Level) -> LevelGraph:
     """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
     if level is not Level.PIPELINE:
         return graph_of(state, level)
-    known = generations_of(state)
-    graph = LevelGraph.build(known, level, known.present)  # one of its own, to be changed
-    leave_out_inner(graph, known.present, node)
+    generations = generations_of(state)
+    graph = LevelGraph.build(generations, level, generations.present)  # a copy, to be changed
+    leave_out_inner(graph, generations.present, node)
     return graph
 
 
@@ -173,16 +173,16 @@ def timeline_answer(
 ) -> TimelineAnswer:
     """Return the runs around a node over time, and the changes of the graph there, newest first."""
     found, chosen = find_node(state, node), level_of(level)
-    known, graph = generations_of(state), _graph_around(state, found, chosen)
+    generations, graph = generations_of(state), _graph_around(state, found, chosen)
     begin = 0 if from_ is None else micros_of(from_, "from")
     end = state.now or max((run.last or 0 for run in state.runs.values()), default=0)
     span = Span(begin, end if to is None else micros_of(to, "to"), parts)
     if span.begin > span.end:
         raise ConfigError(f"from: received {from_!r}, expected a time before {to or 'now'}")
-    roots = at_level(known, graph, found, chosen)
+    roots = at_level(generations, graph, found, chosen)
     scope = Scope.of(roots, graph, up, down)
     whole = graph_of(state, chosen)
-    return timeline(known, whole, scope, chosen, span, limit, found)
+    return timeline(generations, whole, scope, chosen, span, limit, found)
 
 
 @question("node", Times.THEN)
@@ -211,13 +211,13 @@ def columns_answer(
 ) -> ColumnsAnswer:
     """Return the columns upstream or downstream of a dataset or of one column, with tags."""
     found = find_dataset(state, node)
-    known = generations_of(state)
-    answer = columns(known, found, field, direction, depth=depth, indirect=indirect)
-    tags = around(known, found, direction, Level.TASK)
+    generations = generations_of(state)
+    answer = columns(generations, found, field, direction, depth=depth, indirect=indirect)
+    tags = tags_of_tree(generations, found, direction, Level.TASK)
     open_ = [answer["up" if direction == "up" else "down"]]
     while open_:
         leaf = open_.pop()
-        leaf["tags"] = tags.told(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
+        leaf["tags"] = tags.as_info(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
         open_ += leaf["children"]
     return answer
 
@@ -230,7 +230,7 @@ def column_answer(
 
     A job that writes the dataset without column lineage for the column has no `inputs`.
     """
-    return making(generations_of(state), find_dataset(state, node), field)
+    return describe_column(generations_of(state), find_dataset(state, node), field)
 
 
 @question("impact", Times.THEN)
@@ -247,24 +247,24 @@ def impact_answer(
     groups or sorts. `untold` is possibly affected (no column lineage reported).
     """
     found = find_node(state, node, "dataset" if field is not None else None)
-    known = generations_of(state)
+    generations = generations_of(state)
     if field is None:
         chosen = level_of(level)
-        affected = impact(known, found, chosen, depth)
+        affected = impact(generations, found, chosen, depth)
         return {
             "node": node_id(found),
             "depth": depth,
             "level": chosen.name.lower(),
             "affected": affected,
         }
-    reached = column_impact(known, found, field, depth)
+    reached = column_impact(generations, found, field, depth)
     return {
         "node": node_id(found),
         "depth": depth,
         "field": field,
         "affected": reached.affected,
         "indirect": reached.indirect,
-        "untold": reached.untold,
+        "untold": reached.possible,
     }
 
 
@@ -284,7 +284,7 @@ def search_answer(
     hits = search(state, text)
     found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
     levels = generations_of(state).levels
-    items = [shown_hit(state, levels, hit) for hit in found]
+    items = [search_hit(state, levels, hit) for hit in found]
     return {"items": items, "next": more, "counts": counts_of(hits)}
 
 
@@ -353,18 +353,20 @@ def tags_answer(
     cursor: Cursor = None,
 ) -> Page[DatasetTag]:
     """Return the tags of datasets and columns, including those inherited through column lineage."""
-    known = generations_of(state)
+    generations = generations_of(state)
     names = set(state.identity)
-    generations: Iterable[Generation] = known.present
+    selected: Iterable[Generation] = generations.present
     if node is not None:
         found = find_dataset(state, node)
-        names, generations = {found.dataset_name}, origin(known, found)
-    tags = Tags(known, generations)
+        names, selected = {found.dataset_name}, origin(generations, found)
+    tags = Tags(generations, selected)
     wanted = None if key is None else key.lower()
-    all_ = (each for name in names for each in tags.of(name))
-    held = (each for each in all_ if wanted in (None, each.tag.key.lower()))
-    chosen, more = cut(("tags", node, wanted), held, Held.place, limit, cursor)
-    return paged([shown(each) for each in chosen], more)
+    column_tags = (column_tag for name in names for column_tag in tags.of(name))
+    matching = (
+        column_tag for column_tag in column_tags if wanted in (None, column_tag.tag.key.lower())
+    )
+    chosen, more = cut(("tags", node, wanted), matching, ColumnTag.place, limit, cursor)
+    return paged([dataset_tag(column_tag) for column_tag in chosen], more)
 
 
 @question("aliases", Times.THEN)
@@ -443,15 +445,15 @@ def runs_answer(
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
     if own_id is not None:
-        runs = [run for run in deadline.watched(runs) if own_id_of(run) == own_id]
-    fitting = (run for run in runs if condition in (None, condition_of(state, run)))
+        runs = [run for run in deadline.watched(runs) if external_id_of(run) == own_id]
+    matching = (run for run in runs if condition in (None, condition_of(state, run)))
     if counting is not None:
-        known, level = generations_of(state), level_of(counting)
-        members = (run for generation in known.present for run in generation.runs)
-        keys = {known.levels.owner(run, level).key for run in members}
-        fitting = (run for run in fitting if run.key in keys)
+        generations, level = generations_of(state), level_of(counting)
+        members = (run for generation in generations.present for run in generation.runs)
+        keys = {generations.levels.owner(run, level).key for run in members}
+        matching = (run for run in matching if run.key in keys)
     about, place = ("runs", job, condition, counting, roots, own_id), partial(place_of_run, state)
-    found, more = cut(about, fitting, place, limit, cursor, newest_first=True)
+    found, more = cut(about, matching, place, limit, cursor, newest_first=True)
     return paged([run_info(state, run) for run in found], more)
 
 
@@ -466,7 +468,7 @@ def runtree_answer(
 question("export")(export)
 
 
-def _fitting(state: State, node: Node) -> Level:
+def _default_level(state: State, node: Node) -> Level:
     ref = node.job_ref
     if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
         return Level.TASK

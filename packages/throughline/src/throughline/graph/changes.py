@@ -77,15 +77,17 @@ class Scope:
         return edge.job in self.jobs or (edge.direction, edge.dataset) in self.inner
 
 
-def changes(known: Generations, graph: LevelGraph, scope: Scope, level: Level) -> Iterator[Change]:
+def changes(
+    generations: Generations, graph: LevelGraph, scope: Scope, level: Level
+) -> Iterator[Change]:
     """Yield every change of the graph of a scope, of its schemas and code, and every failed run.
 
     The difference between the states at `before` and at `at` shows a change.
     """
-    yield from _of_graph(known, graph, scope, level)
-    yield from _of_schemas(known.state, scope.datasets)
-    runs = (run for ref in sorted(scope.jobs) for run in runs_of(known.state, ref))
-    yield from _of_failures(known.state, runs)
+    yield from _of_graph(generations, graph, scope, level)
+    yield from _of_schemas(generations.state, scope.datasets)
+    runs = (run for ref in sorted(scope.jobs) for run in runs_of(generations.state, ref))
+    yield from _of_failures(generations.state, runs)
 
 
 def runs_of(state: State, ref: JobRef) -> list[Run]:
@@ -100,8 +102,10 @@ def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
         if condition_of(state, run) not in _BAD:
             continue
         ended = outcome(state, run).ended or run.last or began_at(state, run) or 0
-        told = (each.facets.get("errorMessage") for each in (run, *descendants_of(state, run)))
-        message = next((str(each["message"]) for each in told if each.get("message")), None)
+        facets = (
+            member.facets.get("errorMessage") for member in (run, *descendants_of(state, run))
+        )
+        message = next((str(facet["message"]) for facet in facets if facet.get("message")), None)
         yield Change(
             "failed",
             Node.of_job(run.key.job),
@@ -123,20 +127,22 @@ def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
 
 
 def _of_graph(
-    known: Generations, graph: LevelGraph, scope: Scope, level: Level
+    generations: Generations, graph: LevelGraph, scope: Scope, level: Level
 ) -> Iterator[Change]:
     """Yield the changes by the generations of the tasks of a scope, ordered by start."""
-    tasks = {ref for job in scope.jobs for ref in _tasks_of(known, job)}
+    tasks = {ref for job in scope.jobs for ref in _tasks_of(generations, job)}
     for direction, name in scope.inner:
-        tasks |= set(known.writers(name) if direction == "writes" else known.readers(name))
-    steps = [step for ref in sorted(tasks) for step in steps_of(known, ref, level)]
+        tasks |= set(
+            generations.writers(name) if direction == "writes" else generations.readers(name)
+        )
+    steps = [step for ref in sorted(tasks) for step in steps_of(generations, ref, level)]
     steps.sort(key=lambda step: (step.began, step.ended))
-    seen = _Seen(known.state, graph, scope, level)
-    found = [change for step in deadline.watched(steps) for change in seen.take(step)]
-    yield from (change for change in found if not seen.is_still_there(change))
+    history = _GraphHistory(generations.state, graph, scope, level)
+    found = [change for step in deadline.watched(steps) for change in history.take(step)]
+    yield from (change for change in found if not history.is_still_there(change))
 
 
-class _Seen:
+class _GraphHistory:
     """The edges, runs and code of a graph, updated generation by generation."""
 
     def __init__(self, state: State, graph: LevelGraph, scope: Scope, level: Level) -> None:
@@ -144,7 +150,7 @@ class _Seen:
         self._count: Counter[Edge] = Counter()
         self._first: dict[JobRef, RunKey] = {}
         self._code: dict[JobRef, tuple[Any, Any]] = {}
-        self._told: set[DatasetName] = set()
+        self._reported: set[DatasetName] = set()
 
     def take(self, step: Step) -> Iterator[Change]:
         """Yield the changes that a generation made."""
@@ -160,7 +166,7 @@ class _Seen:
         for edge in sorted(step.added):
             self._count[edge] += 1
             if self._count[edge] == 1 and self._is_shown(edge):
-                yield from self._came(edge, step, is_first=edge.job in new)
+                yield from self._added(edge, step, is_first=edge.job in new)
         for edge in sorted(step.removed):
             self._count[edge] -= 1
             if not self._count[edge] and self._is_shown(edge):
@@ -174,11 +180,11 @@ class _Seen:
         edges = self._graph.edges_of(edge.job)
         return edge.dataset in (edges.reads if edge.direction == "reads" else edges.writes)
 
-    def _came(self, edge: Edge, step: Step, *, is_first: bool) -> Iterator[Change]:
+    def _added(self, edge: Edge, step: Step, *, is_first: bool) -> Iterator[Change]:
         """Yield a new dataset as a node; yield an edge unless the job itself is new."""
         name, run = edge.dataset, step.runs.get(edge.job)
-        if name not in self._told and _first_heard(self._state, name) >= step.began:
-            self._told.add(name)
+        if name not in self._reported and _first_received(self._state, name) >= step.began:
+            self._reported.add(name)
             yield Change(
                 "node",
                 Node.of_dataset(name),
@@ -212,8 +218,8 @@ class _Seen:
         self._code[ref] = (version, source)
         if before is not None and before != (version, source):
             is_commit = before[0] != version
-            told = [str(before[0] or "unknown"), str(version or "unknown")] if is_commit else []
-            yield Change("code", Node.of_job(ref), *times, run.key.run_id, told)
+            detail = [str(before[0] or "unknown"), str(version or "unknown")] if is_commit else []
+            yield Change("code", Node.of_job(ref), *times, run.key.run_id, detail)
 
     def _is_shown(self, edge: Edge) -> bool:
         if not self._scope.has(edge):
@@ -224,16 +230,16 @@ class _Seen:
         return not graph.readers_of(edge.dataset) == graph.writers_of(edge.dataset) == own
 
 
-def _first_heard(state: State, name: DatasetName) -> int:
-    records = (state.datasets.get(each) for each in state.identity.names(name))
+def _first_received(state: State, name: DatasetName) -> int:
+    records = (state.datasets.get(alias) for alias in state.identity.names(name))
     return min((record.first for record in records if record), default=0)
 
 
-def _tasks_of(known: Generations, ref: JobRef) -> set[JobRef]:
+def _tasks_of(generations: Generations, ref: JobRef) -> set[JobRef]:
     """Return the tasks that own the runs of a job and the runs below them."""
-    state, found = known.state, set[JobRef]()
+    state, found = generations.state, set[JobRef]()
     for run in runs_of(state, ref):
-        for each in (run, *descendants_of(state, run)):
-            if each.has_data:
-                found.add(known.levels.owner(each, Level.TASK).key.job)
+        for member in (run, *descendants_of(state, run)):
+            if member.has_data:
+                found.add(generations.levels.owner(member, Level.TASK).key.job)
     return found

@@ -74,42 +74,42 @@ class ColumnGraph:
 
     def __init__(self, state: State, writing: _OriginsOf, reading: _OriginsOf) -> None:
         self._state, self._writing, self._reading = state, writing, reading
-        self._known: dict[RunKey | JobRef, list[ColumnEdge]] = {}
+        self._loaded: dict[RunKey | JobRef, list[ColumnEdge]] = {}
         self._into: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
         self._from: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
         self._columns: dict[DatasetName, list[str]] = {}
 
     @classmethod
-    def of(cls, known: Generations, generations: Iterable[Generation]) -> ColumnGraph:
+    def of(cls, generations: Generations, selected: Iterable[Generation]) -> ColumnGraph:
         """Return the graph of some effective runs."""
         writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
-        for generation in deadline.watched(generations):
+        for generation in deadline.watched(selected):
             if not generation.runs:
                 for name in generation.edges.writes:
                     writing[name].append((None, generation.job))
                 for name in generation.edges.reads:
                     reading[name].append((None, generation.job))
             for run in generation.runs:
-                for name in known.own(run).writes:
+                for name in generations.own(run).writes:
                     writing[name].append((run, generation.job))
-                for name in known.reading(run):
+                for name in generations.reading(run):
                     reading[name].append((run, generation.job))
-        return cls(known.state, lambda name: writing[name], lambda name: reading[name])
+        return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
 
     @classmethod
-    def current(cls, known: Generations) -> ColumnGraph:
+    def current(cls, generations: Generations) -> ColumnGraph:
         """Return the graph of the latest run of every job, as in Marquez."""
 
         def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
             for ref in jobs:
                 deadline.check()
-                yield from ((run, ref) for g in known.counting(ref) for run in g.runs)
+                yield from ((run, ref) for g in generations.counting(ref) for run in g.runs)
 
         return cls(
-            known.state,
-            lambda name: runs(known.writers(name)),
-            lambda name: runs(known.readers(name)),
+            generations.state,
+            lambda name: runs(generations.writers(name)),
+            lambda name: runs(generations.readers(name)),
         )
 
     def inputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
@@ -170,14 +170,14 @@ class ColumnGraph:
 
     def _edges_of(self, run: Run | None, job: JobRef) -> list[ColumnEdge]:
         key = run.key if run else job
-        if key not in self._known:
+        if key not in self._loaded:
             deadline.check()
             stated = _of_run(self._state, run) if run else _declared(self._state, job)
-            self._known[key] = list(_edges(self._state, stated, job))
-        return self._known[key]
+            self._loaded[key] = list(_edges(self._state, stated, job))
+        return self._loaded[key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:
-        """Return all known columns of a dataset; only EVERY_ROW if none is known."""
+        """Return all reported columns of a dataset; only EVERY_ROW if there are none."""
         if name not in self._columns:
             found = self.edges_into(name).keys() - {EVERY_ROW}
             for book in facets_of(self._state, Node.of_dataset(name)):
@@ -238,7 +238,7 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
     if not run.lineage:
         yield from ((target, about.column_lineage()) for target, about in outputs)
         return
-    entries = [entry for held in run.lineage for entry in entries_of(held)]
+    entries = [entry for facet in run.lineage for entry in entries_of(facet)]
     explicit = list(_of_entries(state, entries))
     yield from explicit
     described = {target for target, _ in explicit}

@@ -40,7 +40,7 @@ class Dependents(NamedTuple):
 
 
 def columns(
-    known: Generations,
+    generations: Generations,
     root: Node,
     field: str | None,
     way: Literal["up", "down"],
@@ -54,10 +54,10 @@ def columns(
         NotFoundError: the dataset has no such column.
     """
     name = root.dataset_name
-    graph = _graph(known, root, way)
+    graph = _graph(generations, root, way)
     found = sorted(graph.columns(name, way, indirect=indirect))
     if field is not None and field not in found:
-        check_column(known, root, field)
+        check_column(generations, root, field)
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[Column] = set()
@@ -71,16 +71,16 @@ def columns(
     return answer
 
 
-def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dependents:
+def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:
     """Return the columns that depend on a column, split into direct and indirect ones.
 
     Raises:
         NotFoundError: the dataset has no such column.
     """
     start = Column(root.dataset_name, field)
-    graph = _graph(known, root, "down")
+    graph = _graph(generations, root, "down")
     if field not in graph.columns(start.dataset, "down", indirect=True):
-        check_column(known, root, field)
+        check_column(generations, root, field)
     direct = _within(_Walk(graph, "down", indirect=False), start, depth)
     values = {step.column for step in direct}
     every = _within(_Walk(graph, "down", indirect=True), start, depth)
@@ -88,22 +88,22 @@ def columns_below(known: Generations, root: Node, field: str, depth: int) -> Dep
     return Dependents(direct, others)
 
 
-def check_column(known: Generations, root: Node, field: str) -> None:
+def check_column(generations: Generations, root: Node, field: str) -> None:
     """Check that a column of a dataset is in its schema or column lineage.
 
     Raises:
-        NotFoundError: the column is in neither; the message lists the known columns.
+        NotFoundError: the column is in neither; the message lists the columns.
     """
     name = root.dataset_name
     named: set[str] = set()
-    for book in facets_of(known.state, root):
+    for book in facets_of(generations.state, root):
         named |= {".".join(path) for path in fields_of(book.get("schema"))}
     for way in ("up", "down"):
-        named |= _graph(known, root, way).columns(name, way, indirect=True)
+        named |= _graph(generations, root, way).columns(name, way, indirect=True)
     if field in named:
         return
     listed = ", ".join(sorted(named)[:_NAMED]) + (", …" if len(named) > _NAMED else "")
-    there = f"it has {listed}" if named else "none of its columns are known"
+    there = f"it has {listed}" if named else "no column was reported"
     spelled = {column.lower(): column for column in sorted(named)}
     close = difflib.get_close_matches(field.lower(), spelled, n=3)
     raise NotFoundError(
@@ -111,8 +111,8 @@ def check_column(known: Generations, root: Node, field: str) -> None:
     )
 
 
-def _graph(known: Generations, root: Node, way: str) -> ColumnGraph:
-    return ColumnGraph.of(known, reached(known, root, way, Level.TASK))
+def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
+    return ColumnGraph.of(generations, reached(generations, root, way, Level.TASK))
 
 
 class _Walk:

@@ -19,23 +19,23 @@ def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef
     found: set[tuple[JobRef, JobRef]] = set()
     for job in state.jobs.values():
         deadline.check()
-        for run in _telling_runs(state, job):
+        for run in _reporting_runs(state, job):
             own = _at_level(state, levels, level, Dependency(run.key.job, run.key.run_id))
             found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
             found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
     return {(up, down) for up, down in found if up != down}
 
 
-def _telling_runs(state: State, job: Job) -> list[Run]:
+def _reporting_runs(state: State, job: Job) -> list[Run]:
     runs = [state.runs[key] for key in job.runs]
-    telling = [run for run in runs if run.upstream or run.downstream]
-    if not telling:
+    reporting = [run for run in runs if run.upstream or run.downstream]
+    if not reporting:
         return []
-    newest = max(telling, key=lambda run: (start_of(run) or 0, run.key))
+    newest = max(reporting, key=lambda run: (start_of(run) or 0, run.key))
     parent = parent_of(state, newest)
     if parent is None:
         return [newest]
-    return [run for run in telling if parent_of(state, run) is parent]
+    return [run for run in reporting if parent_of(state, run) is parent]
 
 
 def _at_level(state: State, levels: Levels, level: Level | None, end: Dependency) -> JobRef:

@@ -48,8 +48,8 @@ def graph_of(state: State, level: Level) -> LevelGraph:
 
 
 def _built(level: Level, state: State) -> LevelGraph:
-    known = generations_of(state)
-    return LevelGraph.build(known, level, known.present)
+    generations = generations_of(state)
+    return LevelGraph.build(generations, level, generations.present)
 
 
 _GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
@@ -62,11 +62,11 @@ def latest_of(state: State) -> Latest:
 
 def generations_of(state: State) -> Generations:
     """Return the effective runs (generations) of a state, up to its newest event."""
-    known = state.generations
-    if not isinstance(known, Generations):
-        known = state.generations = Generations(state)
-    known.refresh()
-    return known
+    generations = state.generations
+    if not isinstance(generations, Generations):
+        generations = state.generations = Generations(state)
+    generations.refresh()
+    return generations
 
 
 @once_an_event

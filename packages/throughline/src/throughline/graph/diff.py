@@ -85,8 +85,8 @@ def _changes(
 
 
 def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
-    (old, told), (new, tells) = _fields(before, node), _fields(after, node)
-    if told != tells:  # each producer has its own words for types: only the names can be compared
+    (old, old_producer), (new, new_producer) = _fields(before, node), _fields(after, node)
+    if old_producer != new_producer:  # producers name types differently: compare names only
         old, new = ({field.split(":")[0] for field in fields} for fields in (old, new))
     if not old or not new or old == new:
         return None
@@ -104,8 +104,8 @@ def _fields(state: State, node: Node) -> tuple[set[str], str]:
     facet = unpack(found[1]) if found else {}
     fields = facet.get("fields")
     listed: list[Any] = fields if isinstance(fields, list) else []
-    fields_told = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
-    return fields_told, str(facet.get("_producer", ""))
+    reported = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
+    return reported, str(facet.get("_producer", ""))
 
 
 def _code(before: State, after: State, node: Node) -> CodeDifference | None:

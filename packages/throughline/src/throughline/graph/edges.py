@@ -44,18 +44,18 @@ class LevelGraph:
     @classmethod
     def build(
         cls,
-        known: Generations,
+        generations: Generations,
         level: Level | None,
-        counting: Iterable[Generation] | Mapping[Generation, Edges],
+        selected: Iterable[Generation] | Mapping[Generation, Edges],
     ) -> LevelGraph:
-        """Build the graph at a level, or of what each job said itself.
+        """Build the graph at a level; without one, from the events of each job itself.
 
         Of a mapping, the edges of each generation are limited to its value.
         """
         graph = cls()
         owners: dict[RunKey | JobRef, Run | JobRef] = {}
         found: dict[RunKey | JobRef, Edges] = {}
-        for owner, edges in _rolled_up(known, level, counting):
+        for owner, edges in _rolled_up(generations, level, selected):
             if edges.reads or edges.writes:
                 key = owner.key if isinstance(owner, Run) else owner
                 owners[key] = owner
@@ -68,7 +68,7 @@ class LevelGraph:
             else:
                 graph._derive(found[key])
             if isinstance(owner, Run):
-                graph._note_run(known.state, owner)
+                graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
             graph._add(ref, united(Edges(), side_by_side(edges_of_runs)))
         graph._link()
@@ -138,8 +138,8 @@ class LevelGraph:
             self.writers.setdefault(name, set()).add(ref)
 
     def _note_run(self, state: State, run: Run) -> None:
-        held = self.runs.get(run.key.job)
-        if held is None or _rank(state, run) > _rank(state, held):
+        current = self.runs.get(run.key.job)
+        if current is None or _rank(state, run) > _rank(state, current):
             self.runs[run.key.job] = run
 
 
@@ -150,25 +150,25 @@ class Latest:
     producer. Edges are computed on request. There are no direct links.
     """
 
-    def __init__(self, known: Generations) -> None:
-        self._known = known
+    def __init__(self, generations: Generations) -> None:
+        self._generations = generations
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
         found = Edges()
-        if ref in self._known.state.jobs:
-            for owner in self._known.owners(ref) or (ref,):
+        if ref in self._generations.state.jobs:
+            for owner in self._generations.owners(ref) or (ref,):
                 found.add(self._of(owner).edges_of(ref))
         return found
 
     def readers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that read a dataset."""
-        owners = self._known.readers(name)
+        owners = self._generations.readers(name)
         return {ref for owner in owners for ref in self._of(owner).readers_of(name)}
 
     def writers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that write a dataset."""
-        owners = self._known.writers(name)
+        owners = self._generations.writers(name)
         return {ref for owner in owners for ref in self._of(owner).writers_of(name)}
 
     def linked(self, node: Node, way: str) -> set[Node]:
@@ -177,9 +177,9 @@ class Latest:
 
     def _of(self, owner: JobRef) -> LevelGraph:
         def build(_: list[Generation]) -> LevelGraph:
-            return LevelGraph.build(self._known, None, self._known.effective(owner))
+            return LevelGraph.build(self._generations, None, self._generations.effective(owner))
 
-        return self._known.derived(owner, "latest", build)
+        return self._generations.derived(owner, "latest", build)
 
 
 def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
@@ -187,20 +187,20 @@ def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
 
 
 def _rolled_up(
-    known: Generations,
+    generations: Generations,
     level: Level | None,
-    counting: Iterable[Generation] | Mapping[Generation, Edges],
+    selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
-    parts = counting if isinstance(counting, Mapping) else {g: g.edges for g in counting}
+    parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     current = [run for generation in parts for run in generation.runs]
-    own = _Own(known, parts)
+    own = _Own(generations, parts)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
-    levels = known.levels
+    levels = generations.levels
     if level is None:
         yield from ((run, own.of(run)) for run in current)
         return
     if level is Level.QUERY:
-        current = _without_shells(known.state, current)
+        current = _without_shells(generations.state, current)
     below = _accounted_below(own, levels, current)
     for run in current:
         edges = own.of(run)
@@ -213,17 +213,17 @@ def _rolled_up(
 class _Own:
     """The edges reported by each run itself, limited to the requested part of its generation."""
 
-    def __init__(self, known: Generations, parts: Mapping[Generation, Edges]) -> None:
-        self._known = known
+    def __init__(self, generations: Generations, parts: Mapping[Generation, Edges]) -> None:
+        self._generations = generations
         self._limited = {
-            run.key: known.own(run).within(part)
+            run.key: generations.own(run).within(part)
             for generation, part in parts.items()
             if part is not generation.edges
             for run in generation.runs
         }
 
     def of(self, run: Run) -> Edges:
-        return self._limited.get(run.key) or self._known.own(run)
+        return self._limited.get(run.key) or self._generations.own(run)
 
 
 def _left_over(edges: Edges, lower: Edges) -> Edges:

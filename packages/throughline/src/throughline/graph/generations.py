@@ -116,10 +116,10 @@ class Generations:
     def _renew(self, run: Run) -> None:
         """Clear the results that depend on a run after an event, and index its new uses."""
         self._own.pop(run.key, None)
-        # The end of a run is also that of the runs below it that never told theirs.
+        # The end of a run also ends the runs below it that have no end event.
         changed = [run, *descendants_of(self.state, run)] if run.end else [run]
-        for each in changed:
-            for above in self.levels.lineage(each):
+        for changed_run in changed:
+            for above in self.levels.lineage(changed_run):
                 self._described.pop((above.key.job, self._unit_of(above)), None)
                 self._of.pop(above.key.job, None)
         if not self._has_data(run):
@@ -181,7 +181,9 @@ class Generations:
         for job in state.jobs.values():
             if job.declared is not None or job.stated_by or job.ref in state.handoffs:
                 yield job.ref
-        derived = (each.name for each in state.datasets.values() if each.derivation is not None)
+        derived = (
+            record.name for record in state.datasets.values() if record.derivation is not None
+        )
         yield from (derivation(state.identity.primary(name)) for name in derived)
 
     def readers(self, name: DatasetName) -> list[JobRef]:
@@ -274,10 +276,12 @@ class Generations:
                 reads, kept = edges.sources_of(name) - part.reads, kept & {name}
                 part.reads |= reads
                 part.writes.add(name)
-            open_ += ((each, read) for read in reads for each in self._writing(read, generation))
+            open_ += (
+                (source, read) for read in reads for source in self._writing(read, generation)
+            )
             for name in kept:
                 kept_by = self._writing(name, generation, is_cut=True)
-                open_ += ((each, name) for each in kept_by)
+                open_ += ((source, name) for source in kept_by)
         return found
 
     def after(
@@ -287,15 +291,15 @@ class Generations:
         source: DatasetName | None = None,
     ) -> Walked:
         """Return the roots, and those of the living that they, or one dataset they read, led to."""
-        led: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
+        flows: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
         for generation in living:
             deadline.check()
             for name in generation.edges.reads:
-                for each in self._writing(name, generation):
-                    led[each].append((generation, name, False))
+                for writer in self._writing(name, generation):
+                    flows[writer].append((generation, name, False))
             for name in generation.kept:
-                for each in self._writing(name, generation, is_cut=True):
-                    led[each].append((generation, name, True))
+                for writer in self._writing(name, generation, is_cut=True):
+                    flows[writer].append((generation, name, True))
         found: Walked = {}
         open_ = [(root, source, False) for root in roots]
         while open_:
@@ -312,7 +316,7 @@ class Generations:
                 writes = ({via} if is_kept else edges.targets_of(via)) - part.writes
                 part.reads |= set() if is_kept else {via}
                 part.writes |= writes
-            open_ += (step for step in led[generation] if step[1] in writes)
+            open_ += (step for step in flows[generation] if step[1] in writes)
         return found
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
@@ -330,7 +334,9 @@ class Generations:
                 if side == "reading":
                     keys = keys | state.in_columns.get(spelled, set())
                     derived = state.derived_from.get(spelled, ())
-                    found |= {derivation(state.identity.primary(each)) for each in derived}
+                    found |= {
+                        derivation(state.identity.primary(dependent)) for dependent in derived
+                    }
                 elif record is not None and record.derivation is not None:
                     found.add(derivation(name))
                 runs = map(state.runs.__getitem__, keys)
@@ -368,14 +374,14 @@ class Generations:
 
     def _of_job(self, ref: JobRef) -> _OfJob:
         """Return the generations of a task, oldest first."""
-        held = self._of.get(ref)
-        if held is None:
+        cached = self._of.get(ref)
+        if cached is None:
             found = self._without_runs(ref) or [
                 self._describe(ref, unit, runs) for unit, runs in self._members(ref).items()
             ]
             found.sort(key=lambda g: g.order)
-            held = self._of[ref] = _OfJob(found)
-        return held
+            cached = self._of[ref] = _OfJob(found)
+        return cached
 
     def _without_runs(self, ref: JobRef) -> list[Generation]:
         """Return the generation of a derivation, or of a job with declared edges and no runs."""
@@ -394,12 +400,12 @@ class Generations:
             is_above = self.levels.of(ref) > Level.TASK  # it answers for nothing below it
             for key in self.state.jobs[ref].runs:
                 run = self.state.runs[key]
-                for each in [run] if is_above else [run, *descendants_of(self.state, run)]:
-                    if not self._has_data(each):
+                for member in [run] if is_above else [run, *descendants_of(self.state, run)]:
+                    if not self._has_data(member):
                         continue
-                    owner = self.levels.owner(each, Level.TASK)
+                    owner = self.levels.owner(member, Level.TASK)
                     if owner.key.job == ref:
-                        units[self._unit_of(owner)][each.key] = each
+                        units[self._unit_of(owner)][member.key] = member
             self._units[ref] = dict(units)
         return self._units[ref]
 

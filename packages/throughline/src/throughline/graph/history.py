@@ -34,20 +34,22 @@ from throughline.spec import shown_time
 _COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
 
 
-def history(known: Generations, node: Node, limit: int, cursor: str | None) -> Page[HistoryEntry]:
+def history(
+    generations: Generations, node: Node, limit: int, cursor: str | None
+) -> Page[HistoryEntry]:
     """Return one page of the history of a node, newest first.
 
     A dataset has entries for the versions written (with outputStatistics), the checks, and the
     schema changes (see `drift`); a job has one entry for each run.
     """
-    state, about = known.state, ("history", node)
+    state, about = generations.state, ("history", node)
     if node.type == "job":
         runs = [state.runs[key] for key in state.jobs[node.job_ref].runs]
         place = partial(place_of_run, state)
         newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
         return paged([*_ran(state, newest, runs)], more)
     name = node.dataset_name
-    entries: list[HistoryEntry] = [*_wrote(known, name), *_checked(state, name)]
+    entries: list[HistoryEntry] = [*_wrote(generations, name), *_checked(state, name)]
     entries += [{"done": "schema", **change} for change in drift(state, name)]
     # A run that uses two names of a dataset reports the same twice.
     entries = list({place_of_entry(entry): entry for entry in entries}.values())
@@ -60,16 +62,16 @@ def place_of_entry(entry: HistoryEntry | SchemaChange) -> Place:
     return (entry["at"] or "").removesuffix("Z"), str(entry.get("done", "")), digest.hexdigest()
 
 
-def _wrote(known: Generations, name: DatasetName) -> list[WrittenEntry]:
+def _wrote(generations: Generations, name: DatasetName) -> list[WrittenEntry]:
     return [
         {
             "done": "wrote",
             "at": shown_time(write.at),
-            "run": run_line(known.state, write.run),
+            "run": run_line(generations.state, write.run),
             "version": write.version,
             **write.statistics,
         }
-        for write in writes_of(known, name)
+        for write in writes_of(generations, name)
     ]
 
 
@@ -112,8 +114,8 @@ def _is_good(state: State, run: Run) -> bool:
 
 def _did(state: State, run: Run) -> RunWork:
     members = [run, *descendants_of(state, run)]
-    reads = {name for each in members for name in each.inputs}
-    writes = {name for each in members for name in each.outputs}
+    reads = {name for member in members for name in member.inputs}
+    writes = {name for member in members for name in member.outputs}
     return {
         "code": code_of(run),
         "inputs": _shown(state, reads),

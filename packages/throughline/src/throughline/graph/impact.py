@@ -17,7 +17,7 @@ from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.models import AffectedNode
 from throughline.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
-from throughline.graph.tags import Tags, around
+from throughline.graph.tags import Tags, tags_of_tree
 from throughline.graph.walk import (
     Place,
     neighbours,
@@ -34,20 +34,20 @@ from throughline.projection import start_of
 Affected = list[AffectedNode]
 
 
-def impact(known: Generations, root: Node, level: Level, depth: int) -> Affected:
+def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
     """Return every node downstream of a node, nearest first.
     `distance` counts steps along edges: readers of a dataset are at 1, the datasets that they write
     at 2. `owners` come from the ownership facet; `run` is the newest of a job. Of a dataset,
     `jobOwners` are the owners of the jobs that write it, `writtenBy` is their newest run, and
     `tags` are those of the dataset and its columns, with their origin.
     """
-    graph = LevelGraph.build(known, level, reached(known, root, "down", level))
+    graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
     steps = reach(graph, root, "down", depth)
-    for part in parts_of(known, graph, root, level):
+    for part in parts_of(generations, graph, root, level):
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
     found = sorted((distance, node) for node, distance in steps.items() if node != root)
-    describe = _Describe(known, graph, around(known, root, "down", level))
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
     return [describe.node(node, distance) for distance, node in found]
 
 
@@ -58,29 +58,32 @@ class ColumnImpact(NamedTuple):
     """Columns that take values from the column."""
     indirect: Affected
     """Columns whose rows it filters, joins, groups or sorts, and everything downstream of them."""
-    untold: Affected
+    possible: Affected
     """Jobs that read such a dataset without column lineage, and everything downstream of them."""
 
 
-def column_impact(known: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
+def column_impact(generations: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
     """Return the dependents of a column, including possible ones without column lineage.
 
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    found = columns_below(known, root, field, depth)
-    led = reached(known, root, "down", Level.TASK)
-    graph = LevelGraph.build(known, Level.TASK, led)
-    describe = _Describe(known, graph, around(known, root, "down", Level.TASK))
+    found = columns_below(generations, root, field, depth)
+    walked = reached(generations, root, "down", Level.TASK)
+    graph = LevelGraph.build(generations, Level.TASK, walked)
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", Level.TASK))
 
     def described(steps: dict[Step, int]) -> Affected:
         ordered = sorted((distance, step) for step, distance in steps.items())
         return [describe.step(step, distance) for distance, step in ordered]
 
-    holding = {step.column.dataset for step in (*found.direct, *found.indirect)}
-    holding.add(root.dataset_name)
+    datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
+    datasets.add(root.dataset_name)
     steps = reach(graph, root, "down", depth)
-    open_ = sorted((steps[node], node) for node in _untold(known, graph, led, holding) & set(steps))
+    open_ = sorted(
+        (steps[node], node)
+        for node in _possibly_affected(generations, graph, walked, datasets) & set(steps)
+    )
     return ColumnImpact(
         described(found.direct),
         described(found.indirect),
@@ -88,21 +91,23 @@ def column_impact(known: Generations, root: Node, field: str, depth: int) -> Col
     )
 
 
-def _untold(
-    known: Generations, graph: LevelGraph, led: Walked, holding: set[DatasetName]
+def _possibly_affected(
+    generations: Generations, graph: LevelGraph, walked: Walked, datasets: set[DatasetName]
 ) -> set[Node]:
     """Return the jobs that read some datasets without column lineage, and all nodes downstream."""
     found: set[Node] = set()
     open_: list[Node] = []
-    for generation, edges in led.items():
+    for generation, edges in walked.items():
         deadline.check()
-        if not edges.reads & holding:
+        if not edges.reads & datasets:
             continue
-        columns = (column for run in generation.runs for column in described_by(known.state, run))
+        columns = (
+            column for run in generation.runs for column in described_by(generations.state, run)
+        )
         described = {column.dataset for column in columns}
         for run in generation.runs:
-            described -= vaguely_fed(known.state, run, holding)
-        if bare := edges.writes - described - holding:
+            described -= vaguely_fed(generations.state, run, datasets)
+        if bare := edges.writes - described - datasets:
             open_ += map(Node.of_dataset, bare)
         if bare or not edges.writes:
             found.add(Node.of_job(generation.job))
@@ -114,14 +119,14 @@ def _untold(
     return found
 
 
-def path(known: Generations, start: Node, end: Node, level: Level) -> list[Node]:
+def path(generations: Generations, start: Node, end: Node, level: Level) -> list[Node]:
     """Return the shortest path along the data between two nodes, in either direction.
 
     Raises:
         NotFoundError: there is no path in either direction.
     """
     for first, last in ((start, end), (end, start)):
-        graph = LevelGraph.build(known, level, reached(known, last, "up", level))
+        graph = LevelGraph.build(generations, level, reached(generations, last, "up", level))
         if found := _shortest(graph, last, first):
             return found
     raise NotFoundError(
@@ -153,17 +158,19 @@ def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
 class _Describe:
     """Descriptions of the nodes and columns that a change affects."""
 
-    def __init__(self, known: Generations, graph: LevelGraph, tags: Tags) -> None:
-        self._known, self._graph, self._tags = known, graph, tags
+    def __init__(self, generations: Generations, graph: LevelGraph, tags: Tags) -> None:
+        self._generations, self._graph, self._tags = generations, graph, tags
 
     def node(self, node: Node, distance: int) -> AffectedNode:
         if node.type == "dataset":
             affected = self._dataset(node, distance)
-            affected["tags"] = self._tags.told(node.dataset_name)
+            affected["tags"] = self._tags.as_info(node.dataset_name)
             return affected
-        affected = self._affected(node, distance, self._known.levels.of(node.job_ref).name.lower())
-        run = newest_run(self._known.state, node.job_ref)
-        affected["run"] = run_line(self._known.state, run) if run else None
+        affected = self._affected(
+            node, distance, self._generations.levels.of(node.job_ref).name.lower()
+        )
+        run = newest_run(self._generations.state, node.job_ref)
+        affected["run"] = run_line(self._generations.state, run) if run else None
         return affected
 
     def step(self, step: Step, distance: int) -> AffectedNode:
@@ -172,13 +179,13 @@ class _Describe:
             **self._dataset(Node.of_dataset(name), distance),
             "type": "column",
             "field": field or None,
-            "tags": self._tags.told(name, field),
+            "tags": self._tags.as_info(name, field),
             "transformation": step.how,
             "job": step.job,
         }
 
     def _dataset(self, node: Node, distance: int) -> AffectedNode:
-        state = self._known.state
+        state = self._generations.state
         affected = self._affected(node, distance, kind_of(state, node))
         writers = self._graph.writers_of(node.dataset_name)
         owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
@@ -193,7 +200,7 @@ class _Describe:
             "distance": distance,
             **node_ref(node),
             "kind": kind,
-            "owners": owners_of(self._known.state, node),
+            "owners": owners_of(self._generations.state, node),
             "run": None,
             "jobOwners": [],
             "writtenBy": None,

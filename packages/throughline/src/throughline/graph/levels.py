@@ -34,14 +34,14 @@ class Levels:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._known: dict[JobRef, Level] = {}
+        self._levels: dict[JobRef, Level] = {}
         self._lineage: dict[RunKey, tuple[Run, ...]] = {}
 
     def of(self, ref: JobRef) -> Level:
         """Return the level of a job."""
-        level = self._known.get(ref)
+        level = self._levels.get(ref)
         if level is None:
-            level = self._known[ref] = self._infer(ref, frozenset())
+            level = self._levels[ref] = self._infer(ref, frozenset())
         return level
 
     def lineage(self, run: Run) -> tuple[Run, ...]:
@@ -67,19 +67,19 @@ class Levels:
                 finer = above
         return finer
 
-    def _infer(self, ref: JobRef, asking: frozenset[JobRef]) -> Level:
+    def _infer(self, ref: JobRef, visited: frozenset[JobRef]) -> Level:
         job = self._state.jobs.get(ref)
-        if job is None or len(asking) > _HIGHEST_TREE:
+        if job is None or len(visited) > _HIGHEST_TREE:
             return Level.QUERY
         stated = stated_level(job)
         if stated is not None:
             return stated
-        if any(self._is_query(child) for child in (job.children or set()) - asking):
+        if any(self._is_query(child) for child in (job.children or set()) - visited):
             return Level.TASK
         hints = job.hints if job.first is None else None
-        above = sorted((job.parents or hints or set()) - asking)
+        above = sorted((job.parents or hints or set()) - visited)
         if above:
-            coarser = self._infer(above[0], asking | {ref})
+            coarser = self._infer(above[0], visited | {ref})
             return Level(max(coarser - 1, Level.QUERY))
         return Level.PIPELINE if job.children else Level.QUERY
 

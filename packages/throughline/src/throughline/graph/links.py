@@ -19,12 +19,12 @@ _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/t
 
 def links_of_run(state: State, run: Run) -> list[Link]:
     """Return the pages of a run, or of its nearest ancestor that has one."""
-    for each in ancestry_of(state, run):
-        if url := _log_of(each):
+    for ancestor in ancestry_of(state, run):
+        if url := _log_of(ancestor):
             return [_link("Task instance in Airflow", url)]
-        if url := _page(each.facets.get("metaflow_task").get("url")):
+        if url := _page(ancestor.facets.get("metaflow_task").get("url")):
             return [_link("Task in Metaflow", url)]
-        if each.facets.get("airflowDagRun") and (found := _parts_below(state, each)):
+        if ancestor.facets.get("airflowDagRun") and (found := _parts_below(state, ancestor)):
             return [_link("DAG run in Airflow", found["dag"] + found["run"])]
     return []
 

@@ -133,7 +133,7 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
         then = " at that moment" if state.is_past else ""
         raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
     kinds = (type_,) if type_ else _TYPES
-    found = [node for each in kinds if (node := _by_id(state, each, text))]
+    found = [node for candidate in kinds if (node := _by_id(state, candidate, text))]
     if len(found) == len(_TYPES):
         raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
     return found[0] if found else _by_short_name(state, text, type_)

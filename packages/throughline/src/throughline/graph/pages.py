@@ -43,7 +43,7 @@ def cut(
     if cursor is not None:
         last = place_of(about, cursor)
         try:
-            items = [each for each in items if _is_after(place(each), last, newest_first)]
+            items = [item for item in items if _is_after(place(item), last, newest_first)]
         except TypeError:
             raise _wrong(cursor) from None
     found = (nlargest if newest_first else nsmallest)(limit + 1, items, key=place)

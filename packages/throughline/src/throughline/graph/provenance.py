@@ -26,7 +26,7 @@ from throughline.graph.nodes import (
     text_or_none,
 )
 from throughline.graph.run_edges import Edges, derived_by, only_datasets
-from throughline.graph.tags import Tags, shown
+from throughline.graph.tags import Tags, dataset_tag
 from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of, version_of
@@ -49,7 +49,7 @@ def code_of(run: Run) -> CodeLocation:
     }
 
 
-def origin(known: Generations, root: Node, version: str | None = None) -> Walked:
+def origin(generations: Generations, root: Node, version: str | None = None) -> Walked:
     """Return the generations that the contents of a dataset, or one version of it, come from.
 
     Raises:
@@ -57,23 +57,23 @@ def origin(known: Generations, root: Node, version: str | None = None) -> Walked
     """
     name = root.dataset_name
     if version is None:
-        return known.behind(known.writing(name), name)
-    found = known.writing_version(name, version)
+        return generations.behind(generations.writing(name), name)
+    found = generations.writing_version(name, version)
     if not found:
         raise NotFoundError(f"no run is known to have written version {version!r} of {root.name}")
-    return known.behind(found, name)
+    return generations.behind(found, name)
 
 
-def sources_of(generations: Walked, root: Node) -> set[DatasetName]:
+def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     """Return the datasets that were read but not written; the root if there are no generations."""
-    if not generations:
+    if not walked:
         return {root.dataset_name}
-    written = {name for edges in generations.values() for name in edges.writes}
-    return only_datasets(name for edges in generations.values() for name in edges.reads) - written
+    written = {name for edges in walked.values() for name in edges.writes}
+    return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
 def provenance(
-    known: Generations, root: Node, version: str | None, level: Level
+    generations: Generations, root: Node, version: str | None, level: Level
 ) -> ProvenanceAnswer:
     """Return the upstream data lineage of a dataset as a flat list, newest run first.
     `versions` are those that producers reported. Where a run wrote without reporting one, the
@@ -81,27 +81,27 @@ def provenance(
     are the datasets that no known run wrote; `datasets` has the kind and owners of each dataset,
     and `tags` their tags and those of their columns, with their origin.
     """
-    generations = origin(known, root, version)
-    entries = _entries(known, generations, level)
-    entries.sort(key=lambda each: (each.started, each.job), reverse=True)
-    sources = sorted(sources_of(generations, root))
-    met: Versions = defaultdict(set)
+    walked = origin(generations, root, version)
+    entries = _entries(generations, walked, level)
+    entries.sort(key=lambda entry: (entry.started, entry.job), reverse=True)
+    sources = sorted(sources_of(walked, root))
+    read_versions: Versions = defaultdict(set)
     for entry in entries:
         for name, versions in entry.reads.items():
-            met[name] |= versions
+            read_versions[name] |= versions
     names = sorted(
-        only_datasets(name for each in generations.values() for name in (*each.reads, *each.writes))
+        only_datasets(name for edges in walked.values() for name in (*edges.reads, *edges.writes))
         | {root.dataset_name}
     )
-    tags = Tags(known, generations)
+    tags = Tags(generations, walked)
     return {
         "node": node_id(root),
         "version": version,
         "level": level.name.lower(),
-        "runs": [_shown(known, entry) for entry in entries],
-        "sources": _listed({name: met[name] for name in sources}),
-        "datasets": [_about(known.state, Node.of_dataset(name)) for name in names],
-        "tags": [shown(each) for name in names for each in tags.of(name)],
+        "runs": [_run_answer(generations, entry) for entry in entries],
+        "sources": _version_list({name: read_versions[name] for name in sources}),
+        "datasets": [_about(generations.state, Node.of_dataset(name)) for name in names],
+        "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
     }
 
 
@@ -121,23 +121,27 @@ class _Entry:
     writes: Versions = field(default_factory=lambda: defaultdict(set))
 
 
-def _entries(known: Generations, generations: Walked, level: Level) -> list[_Entry]:
-    state = known.state
+def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:
+    state = generations.state
     found: dict[RunKey, _Entry] = {}
     declared = []
-    for generation, edges in generations.items():
+    for generation, edges in walked.items():
         if not generation.runs:
             if derived_by(generation.job) is None:
                 declared.append(_declared(generation, edges))
             continue
-        left = _written(state, ((run, None) for g in known.sources(generation) for run in g.runs))
+        input_versions = _written(
+            state, ((run, None) for g in generations.sources(generation) for run in g.runs)
+        )
         for run in generation.runs:
-            owner = known.levels.owner(run, level)
+            owner = generations.levels.owner(run, level)
             begun = began_at(state, owner) or start_of(run) or 0
             entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
             for spelled, use in run.inputs.items():
                 if (name := state.identity.primary(spelled)) in edges.reads:
-                    entry.reads[name] |= {use.version[1]} if use.version else left.get(name, set())
+                    entry.reads[name] |= (
+                        {use.version[1]} if use.version else input_versions.get(name, set())
+                    )
             entry.members.append((run, edges))
     for entry in found.values():
         entry.writes = _written(state, entry.members)
@@ -168,18 +172,18 @@ def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions
     return {name: stated[name] or runs_of[name] for name in runs_of}
 
 
-def _shown(known: Generations, entry: _Entry) -> ProvenanceRun:
-    lineage = known.levels.lineage(entry.run) if entry.run else ()
+def _run_answer(generations: Generations, entry: _Entry) -> ProvenanceRun:
+    lineage = generations.levels.lineage(entry.run) if entry.run else ()
     # Its own code, or else that of the nearest run above.
     code = next((code for run in lineage if (code := code_of(run))), CodeLocation())
     return {
         "job": name_of(entry.job),
-        "run": run_line(known.state, entry.run) if entry.run else None,
+        "run": run_line(generations.state, entry.run) if entry.run else None,
         "code": code,
-        "inputs": _listed(entry.reads),
-        "outputs": _listed(entry.writes),
+        "inputs": _version_list(entry.reads),
+        "outputs": _version_list(entry.writes),
     }
 
 
-def _listed(versions: Versions) -> list[DatasetVersions]:
+def _version_list(versions: Versions) -> list[DatasetVersions]:
     return [{**name_of(name), "versions": sorted(versions[name])} for name in sorted(versions)]

@@ -24,8 +24,10 @@ class Check(NamedTuple):
     @property
     def failed(self) -> list[dict[str, Any]]:
         """Return the failed assertions; those of severity `warn` are warnings only."""
-        broken = [each for each in self.assertions if each.get("success") is False]
-        return [each for each in broken if str(each.get("severity")).lower() != "warn"]
+        failed = [assertion for assertion in self.assertions if assertion.get("success") is False]
+        return [
+            assertion for assertion in failed if str(assertion.get("severity")).lower() != "warn"
+        ]
 
 
 def checks_of(state: State, name: DatasetName) -> list[Check]:
@@ -33,21 +35,23 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
     deadline.check()
     found = [
         Check(time, run, version, assertions, metrics)
-        for time, run, version, facets in _told(state, name)
+        for time, run, version, facets in _reported(state, name)
         for assertions, metrics in [(_assertions(facets), _metrics(facets))]
         if assertions or metrics
     ]
     return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
 
 
-def when(state: State, run: Run) -> int:
+def ended_at(state: State, run: Run) -> int:
     """Return the end of a run, or else the time of its last event, in microseconds."""
     return outcome(state, run).ended or run.last or 0
 
 
-def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, str | None, Facets]]:
-    for each in state.identity.names(name):
-        record = state.datasets.get(each)
+def _reported(
+    state: State, name: DatasetName
+) -> Iterator[tuple[int, Run | None, str | None, Facets]]:
+    for alias in state.identity.names(name):
+        record = state.datasets.get(alias)
         if record is None:
             continue
         yield from (
@@ -56,17 +60,17 @@ def _told(state: State, name: DatasetName) -> Iterator[tuple[int, Run | None, st
         )
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
-                use = getattr(run, side)[each]
+                use = getattr(run, side)[alias]
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
                 facets = use.dataset_facets.plain() | use.facets.plain()
-                yield when(state, run), run, use.version[1] if use.version else None, facets
+                yield ended_at(state, run), run, use.version[1] if use.version else None, facets
 
 
 def _assertions(facets: Facets) -> list[dict[str, Any]]:
     listed = facets.get("dataQualityAssertions", {}).get("assertions")
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def _metrics(facets: Facets) -> dict[str, Any]:
-    told = facets.get("dataQualityMetrics", {})
-    return {key: value for key, value in told.items() if not key.startswith("_")}
+    facet = facets.get("dataQualityMetrics", {})
+    return {key: value for key, value in facet.items() if not key.startswith("_")}

@@ -69,7 +69,9 @@ class Question(NamedTuple):
         count = 2 if self.times is Times.BETWEEN else 1
         kind = inspect.Parameter.KEYWORD_ONLY
         own = list(inspect.signature(self.answer).parameters.values())[count:]
-        found = [each.replace(annotation=hints[each.name], kind=kind) for each in own]
+        found = [
+            parameter.replace(annotation=hints[parameter.name], kind=kind) for parameter in own
+        ]
         for name in self.times.parameters:
             default = inspect.Parameter.empty if name == "from_" else None
             hint = _MOMENTS[name]
@@ -85,11 +87,11 @@ def question(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
-    def note(answer: Callable[..., Any]) -> Callable[..., Any]:
+    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
         QUESTIONS[name] = Question(name, answer, times)
         return answer
 
-    return note
+    return register
 
 
 class Readable(Protocol):
@@ -99,14 +101,14 @@ class Readable(Protocol):
         """Return the state, now or at a moment."""
 
 
-def ask(live: Readable, asked: Question, given: Mapping[str, Any]) -> Any:
+def ask(live: Readable, query: Question, parameters: Mapping[str, Any]) -> Any:
     """Run a query; parameters have their Python names."""
-    values = dict(given)
+    values = dict(parameters)
     with ExitStack() as stack:
         # The past is opened first: who reads it must not hold the present while waiting for it.
-        moments = list(_moments(live, asked.times, values))
+        moments = list(_moments(live, query.times, values))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
-        found = asked.answer(*states, **values)
+        found = query.answer(*states, **values)
     deadline.check()  # whatever it spent its time on
     return found
 
@@ -140,8 +142,8 @@ def micros_of(text: str, what: str, state: State | None = None) -> int:
     Raises:
         ConfigError: it is neither a time nor a run that has ended.
     """
-    if state is not None and (known := state.runs_by_id.get(run_id_of(text))):
-        ends = [outcome(state, state.runs[key]).ended for key in known]
+    if state is not None and (keys := state.runs_by_id.get(run_id_of(text))):
+        ends = [outcome(state, state.runs[key]).ended for key in keys]
         over = [ended for ended in ends if ended is not None]
         if over:
             return max(over)

@@ -89,14 +89,14 @@ def side_by_side(parts: list[Edges]) -> Edges:
     """Return the edges of several runs, where what one read did not feed what another wrote."""
     if len(parts) == 1:
         return parts[0]
-    reads = {name for each in parts for name in each.reads}
-    writes = {name for each in parts for name in each.writes}
-    if all(each.is_product and each.reads == reads for each in parts):
+    reads = {name for part in parts for name in part.reads}
+    writes = {name for part in parts for name in part.writes}
+    if all(part.is_product and part.reads == reads for part in parts):
         return Edges(reads, writes)
     stated: Stated = {}
-    for each in parts:
-        for name in each.writes:
-            stated.setdefault(name, set()).update(each.sources_of(name))
+    for part in parts:
+        for name in part.writes:
+            stated.setdefault(name, set()).update(part.sources_of(name))
     return Edges(reads, writes, stated, set())
 
 
@@ -104,7 +104,7 @@ def run_edges(state: State, run: Run) -> Edges:
     """Return what the events of a run itself say."""
     edges = _of_names(state, run.inputs, run.outputs)
     if run.lineage:
-        entries = [entry for held in run.lineage for entry in entries_of(held)]
+        entries = [entry for facets in run.lineage for entry in entries_of(facets)]
         _take_entries(state, edges, run.key.job, entries)
     elif len(edges.writes) > 1:
         edges.stated = _stated_by_columns(state, run, edges)
@@ -122,7 +122,7 @@ def declared_edges(state: State, job: Job) -> Edges:
         if declared.lineage:
             _take_entries(state, edges, job.ref, entries_of(declared.lineage))
     for ref in job.stated_by or ():
-        for entry in _said_by(state, ref):
+        for entry in _explicit_lineage_of(state, ref):
             if entry.target == job.ref:
                 edges.reads |= _sources(state, entry, job.ref)
     if job.ref in state.handoffs:
@@ -194,19 +194,19 @@ def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Ent
 
 def _sources(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
     primary = state.identity.primary
-    found = {primary(canonical_name(*each)) for each in entry.datasets}
+    found = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
     return found | {handoff(ref) for ref in entry.jobs if ref != own}
 
 
-def _said_by(state: State, ref: JobRef) -> Iterable[Entry]:
+def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
     """Return the explicit lineage of a job: that of its newest run with some, and declared."""
     job = state.jobs[ref]
     runs = [run for run in map(state.runs.__getitem__, job.runs) if run.lineage]
     newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
-    held = set((newest.lineage if newest else None) or ())
+    facets = set((newest.lineage if newest else None) or ())
     if job.declared is not None and job.declared.lineage:
-        held.add(job.declared.lineage)
-    return [entry for each in held for entry in entries_of(each)]
+        facets.add(job.declared.lineage)
+    return [entry for facet in facets for entry in entries_of(facet)]
 
 
 def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:
@@ -214,7 +214,7 @@ def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:
     named: Stated = {}
     for spelled, use in run.outputs.items():
         if facet := use.dataset_facets.get("columnLineage"):
-            sources = {primary(canonical_name(*each)) for each in source_datasets(facet)}
+            sources = {primary(canonical_name(*dataset)) for dataset in source_datasets(facet)}
             named.setdefault(primary(spelled), set()).update(sources & edges.reads)
     if not named:
         return None

@@ -11,7 +11,7 @@ from throughline.graph.links import links_of_run
 from throughline.graph.models import DatasetVersion, RunAnswer, RunDetail, RunInfo, RunTree
 from throughline.graph.nodes import name_of
 from throughline.graph.provenance import code_of
-from throughline.graph.quality import when
+from throughline.graph.quality import ended_at
 from throughline.graph.walk import MOST_STEPS, run_line
 from throughline.graph.writes import written_by
 from throughline.identity import DatasetName
@@ -36,11 +36,11 @@ def find_run(state: State, text: str) -> Run:
         NotFoundError: there is no such run.
         AmbiguousError: several runs have the external id.
     """
-    known = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
-    if known:
-        return max(known, key=lambda each: (each.has_events, each.last or 0, each.key))
+    matching = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
+    if matching:
+        return max(matching, key=lambda run: (run.has_events, run.last or 0, run.key))
     runs = deadline.watched(state.runs.values())
-    named = {run.key: run for run in runs if own_id_of(run) == text}
+    named = {run.key: run for run in runs if external_id_of(run) == text}
     tops = [
         run for run in named.values()
         if not any(above.key in named for above in list(ancestry_of(state, run))[1:])
@@ -53,7 +53,7 @@ def find_run(state: State, text: str) -> Run:
     return tops[0]
 
 
-def own_id_of(run: Run) -> str | None:
+def external_id_of(run: Run) -> str | None:
     """Return the external id: the one that the orchestrator gave the run."""
     for facet, *keys in _OWN_IDS:
         value: Any = run.facets.get(facet)
@@ -68,9 +68,13 @@ def own_id_of(run: Run) -> str | None:
 
 def parameters_of(run: Run) -> dict[str, Any]:
     """Return the parameters of a run, or the configuration of its Airflow DAG run."""
-    given = _objects(run.facets.get("executionParameters").get("parameters"))
-    if given:
-        return {str(each["name"]): each.get("value") for each in given if "name" in each}
+    parameters = _objects(run.facets.get("executionParameters").get("parameters"))
+    if parameters:
+        return {
+            str(parameter["name"]): parameter.get("value")
+            for parameter in parameters
+            if "name" in parameter
+        }
     dag_run = run.facets.get("airflowDagRun").get("dagRun")
     conf = dag_run.get("conf") if isinstance(dag_run, dict) else None
     return conf if isinstance(conf, dict) else {}
@@ -81,55 +85,57 @@ def run_info(state: State, run: Run) -> RunInfo:
     message = run.facets.get("errorMessage").get("message")
     return {
         **run_line(state, run),
-        "ownId": own_id_of(run),
+        "ownId": external_id_of(run),
         "parameters": parameters_of(run),
         "error": None if message is None else str(message),
     }
 
 
-def run_answer(known: Generations, run_id: str) -> RunAnswer:
+def run_answer(generations: Generations, run_id: str) -> RunAnswer:
     """Return a run with its parameters, code and dataset versions, and its descendants likewise."""
-    state = known.state
+    state = generations.state
     run = find_run(state, run_id)
-    below = sorted(descendants_of(state, run), key=lambda each: (start_of(each) or 0, each.key))
+    below = sorted(
+        descendants_of(state, run), key=lambda member: (start_of(member) or 0, member.key)
+    )
     return {
-        **_run_in_full(known, run),
+        **_run_in_full(generations, run),
         "facets": run.facets.plain(),
         "links": links_of_run(state, run),
-        "above": [run_line(state, each) for each in list(ancestry_of(state, run))[1:]],
-        "below": [_run_in_full(known, each) for each in below],
+        "above": [run_line(state, ancestor) for ancestor in list(ancestry_of(state, run))[1:]],
+        "below": [_run_in_full(generations, member) for member in below],
     }
 
 
-def _run_in_full(known: Generations, run: Run) -> RunDetail:
+def _run_in_full(generations: Generations, run: Run) -> RunDetail:
     return {
-        **run_info(known.state, run),
+        **run_info(generations.state, run),
         "code": code_of(run),
-        "inputs": _versions(known, run, "inputs"),
-        "outputs": _versions(known, run, "outputs"),
+        "inputs": _versions(generations, run, "inputs"),
+        "outputs": _versions(generations, run, "outputs"),
     }
 
 
 def _versions(
-    known: Generations, run: Run, side: Literal["inputs", "outputs"]
+    generations: Generations, run: Run, side: Literal["inputs", "outputs"]
 ) -> list[DatasetVersion]:
     """Return the datasets that a run and those below it used, with the last reported version.
 
     An input without a reported version has the version that earlier runs wrote; an output has None.
     """
-    state = known.state
+    state = generations.state
     found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
-    for each in deadline.watched([run, *descendants_of(state, run)]):
-        for spelled, use in getattr(each, side).items():
+    for member in deadline.watched([run, *descendants_of(state, run)]):
+        for spelled, use in getattr(member, side).items():
             name = state.identity.primary(spelled)
             stated: str | None = use.version[1] if use.version else None
-            rank = stated is not None, each is run, start_of(each) or 0, each.key
+            rank = stated is not None, member is run, start_of(member) or 0, member.key
             if name not in found or rank > found[name][0]:
                 found[name] = rank, stated
     return [
         {
             **name_of(name),
-            "version": _left(known, state.runs[rank[-1]], name)
+            "version": _version_at_start(generations, state.runs[rank[-1]], name)
             if version is None and side == "inputs"
             else version,
         }
@@ -137,14 +143,14 @@ def _versions(
     ]
 
 
-def _left(known: Generations, reader: Run, name: DatasetName) -> str | None:
+def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
     """Return the reported version that a dataset had when a run read it; None if unknown."""
-    generation, moment = known.generation_of(reader), when(known.state, reader)
-    sources = known.sources(generation) if generation else ()
+    generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
+    sources = generations.sources(generation) if generation else ()
     found = [
         (write.at <= moment, write.at, write.version)
         for source in sources
-        for write in written_by(known, source, name)
+        for write in written_by(generations, source, name)
         if write.is_stated
     ]
     return max(found)[-1] if found else None
@@ -163,7 +169,7 @@ def run_tree(state: State, root: Run) -> RunTree:
         if steps == MOST_STEPS:
             leaf["hasMore"] = bool(children)
             continue
-        for child in sorted(children, key=lambda each: (start_of(each) or 0, each.key)):
+        for child in sorted(children, key=lambda child: (start_of(child) or 0, child.key)):
             seen.add(child.key)
             leaf["children"].append(_run_leaf(state, child))
             open_.append((child, leaf["children"][-1], steps + 1))
@@ -175,4 +181,4 @@ def _run_leaf(state: State, run: Run) -> RunTree:
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

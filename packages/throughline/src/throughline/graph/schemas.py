@@ -15,7 +15,7 @@ Fields = dict[tuple[str, ...], str]
 """The type of each field by its path; the path of a nested field has several parts."""
 
 
-class Told(NamedTuple):
+class ReportedSchema(NamedTuple):
     """A schema that an event reported, with or without a run."""
 
     stamp: Stamp
@@ -49,58 +49,62 @@ def drift(state: State, name: DatasetName) -> list[SchemaChange]:
     nested fields are compared between schemas of one producer only.
     """
     found = []
-    last: Told | None = None
-    of_producer: dict[str, Told] = {}
+    last: ReportedSchema | None = None
+    of_producer: dict[str, ReportedSchema] = {}
     deadline.check()
-    for told in sorted(_told(state, name), key=lambda each: each.stamp):
-        if last and (change := _change(name, last, of_producer.get(told.producer), told)):
+    for current in sorted(_reported_schemas(state, name), key=lambda schema: schema.stamp):
+        if last and (change := _change(name, last, of_producer.get(current.producer), current)):
             found.append(change)
-        last = of_producer[told.producer] = told
+        last = of_producer[current.producer] = current
     return found
 
 
-def _told(state: State, name: DatasetName) -> list[Told]:
+def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
     found, written, read = [], [], []
-    for each in state.identity.names(name):
-        record = state.datasets.get(each)
+    for alias in state.identity.names(name):
+        record = state.datasets.get(alias)
         if record is None:
             continue
-        apart = (
+        without_run = (
             (stamp, facets.get("schema"))
             for stamp, facets in (record.facets_without_run or {}).items()
         )
-        found += [Told(stamp, schema, None) for stamp, schema in apart if schema]
-        written += _told_by(
-            [(state.runs[key], state.runs[key].outputs) for key in record.writers], each
+        found += [ReportedSchema(stamp, schema, None) for stamp, schema in without_run if schema]
+        written += _reported_by(
+            [(state.runs[key], state.runs[key].outputs) for key in record.writers], alias
         )
-        read += _told_by(
-            [(state.runs[key], state.runs[key].inputs) for key in record.readers], each
+        read += _reported_by(
+            [(state.runs[key], state.runs[key].inputs) for key in record.readers], alias
         )
     return found + (written or read)
 
 
-def _told_by(uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName) -> list[Told]:
-    held = ((run, side[name].dataset_facets.stamped().get("schema")) for run, side in uses)
-    return [Told(schema[0], unpack(schema[1]), run) for run, schema in held if schema]
+def _reported_by(
+    uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName
+) -> list[ReportedSchema]:
+    schemas = ((run, side[name].dataset_facets.stamped().get("schema")) for run, side in uses)
+    return [ReportedSchema(schema[0], unpack(schema[1]), run) for run, schema in schemas if schema]
 
 
-def _change(name: DatasetName, last: Told, same: Told | None, told: Told) -> SchemaChange | None:
+def _change(
+    name: DatasetName, last: ReportedSchema, same: ReportedSchema | None, current: ReportedSchema
+) -> SchemaChange | None:
     """Return what differs from the last schema and from the last one of the same producer."""
-    old, new = fields_of(last.facet), fields_of(told.facet)
-    if last.producer != told.producer:
+    old, new = fields_of(last.facet), fields_of(current.facet)
+    if last.producer != current.producer:
         old, new = _top(old), _top(new)
     before = fields_of(same.facet) if same else {}
     added, removed = sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys())
     changed = [path for path in sorted(new.keys() & before.keys()) if before[path] != new[path]]
     if not (added or removed or changed):
         return None
-    key = told.run.key if told.run else None
+    key = current.run.key if current.run else None
     return {
         **dataset_ref(name),
-        "at": str(shown_time(told.stamp.time)),
+        "at": str(shown_time(current.stamp.time)),
         "runId": key.run_id if key else None,
         "job": name_of(key.job) if key else None,
-        "producer": text_or_none(told.facet.get("_producer")),
+        "producer": text_or_none(current.facet.get("_producer")),
         "added": [_field(path, new[path]) for path in added],
         "removed": [_field(path, old[path]) for path in removed],
         "changed": [

@@ -27,7 +27,7 @@ class Hit(NamedTuple):
     is_fuzzy: bool
     fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
     kind: int
-    is_file: bool  # of many files that a table is made of, none is what is looked for
+    is_file: bool  # ranked last: a table may have many files
     node: Node
     text: str
 
@@ -43,35 +43,35 @@ def search(state: State, text: str) -> list[Hit]:
     A match of a whole text ranks before the beginning of a word, and that before any other part. If
     there is none, similar names, columns and words of them are searched (`isFuzzy`).
     """
-    if found := _found(state, text):
+    if found := _matches(state, text):
         return found
     words = {
         word
         for node in _nodes(state)
-        for kind, each in _texts(state, node)
+        for kind, value in _texts(state, node)
         if kind < 2
-        for word in (_last(each), *re.findall(r"[^\W_]+", each.casefold()))
+        for word in (_last(value), *re.findall(r"[^\W_]+", value.casefold()))
     }
     possible = deadline.watched(sorted(words))
     wanted = "_".join(text.casefold().split())
     like = difflib.get_close_matches(wanted, possible, n=3, cutoff=_LIKENESS)
-    hits = {hit.node: hit for word in reversed(like) for hit in _found(state, word)}
+    hits = {hit.node: hit for word in reversed(like) for hit in _matches(state, word)}
     return [hit._replace(is_fuzzy=True) for hit in hits.values()]
 
 
-def _found(state: State, text: str) -> list[Hit]:
+def _matches(state: State, text: str) -> list[Hit]:
     wanted = text.casefold()
     begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
     best: dict[Node, Hit] = {}
     for node in _nodes(state):
-        for kind, each in _texts(state, node):
-            held = each.casefold()
-            if wanted not in held:
+        for kind, value in _texts(state, node):
+            folded = value.casefold()
+            if wanted not in folded:
                 continue
-            is_whole = wanted in (held, _last(held))
-            fit = 0 if is_whole else 1 if begins.search(held) else 2
+            is_whole = wanted in (folded, _last(folded))
+            fit = 0 if is_whole else 1 if begins.search(folded) else 2
             is_file = node.type == "dataset" and kind_of(state, node) == "file"
-            hit = Hit(False, fit, kind, is_file, node, _around(each, held.find(wanted)))
+            hit = Hit(False, fit, kind, is_file, node, _excerpt(value, folded.find(wanted)))
             best[node] = min(hit, best.get(node, hit))
     return list(best.values())
 
@@ -91,29 +91,29 @@ def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
     deadline.check()
     names = [node.name]
     if node.type == "dataset":
-        names = [each.name for each in state.identity.names(node.dataset_name)]
+        names = [alias.name for alias in state.identity.names(node.dataset_name)]
     yield from ((0, name) for name in names)
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
         yield from ((1, name) for name in _listed(book.get("schema"), "fields", "name"))
         for key in ("key", "value"):
             yield from ((2, tag) for tag in _listed(book.get("tags"), "tags", key))
-        for kind, said in (
+        for kind, value in (
             (4, book.get("documentation").get("description")),
             (5, book.get("sql").get("query")),
         ):
-            if said:
-                yield kind, str(said)
+            if value:
+                yield kind, str(value)
 
 
 def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
     listed = facet.get(key)
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict) and isinstance(each.get(name), str):
-            yield each[name]
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get(name), str):
+            yield item[name]
 
 
-def _around(text: str, at: int) -> str:
+def _excerpt(text: str, at: int) -> str:
     """Return a line of a text around a match."""
     begin = max(0, at - _SHOWN // 3)
     part = " ".join(text[begin : begin + _SHOWN].split())
@@ -133,7 +133,7 @@ def counts_of(hits: Iterable[Hit]) -> SearchCounts:
     }
 
 
-def shown(state: State, levels: Levels, hit: Hit) -> SearchHit:
+def search_hit(state: State, levels: Levels, hit: Hit) -> SearchHit:
     """Return a hit as part of the answer."""
     node = hit.node
     ref = node.job_ref

@@ -40,91 +40,93 @@ class Step(NamedTuple):
     removed: frozenset[Edge]
 
 
-def steps_of(known: Generations, ref: JobRef, level: Level) -> list[Step]:
+def steps_of(generations: Generations, ref: JobRef, level: Level) -> list[Step]:
     """Return the generations of a task that have runs, oldest first; cached."""
-    return known.derived(ref, f"steps {level}", partial(_steps, known, level))
+    return generations.derived(ref, f"steps {level}", partial(_steps, generations, level))
 
 
 class Counting:
     """The effective generations of a task, updated one generation at a time."""
 
     def __init__(self) -> None:
-        self._held: Counter[Generation] = Counter()
+        self._count: Counter[Generation] = Counter()
         self._base: Generation | None = None
         self._newer: list[Generation] = []
-        self._left: dict[Generation, set[DatasetName]] = {}
-        self._leaving: dict[DatasetName, list[Generation]] = defaultdict(list)
-        self.came: list[Generation] = []
-        self.went: list[Generation] = []
+        self._remaining: dict[Generation, set[DatasetName]] = {}
+        self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)
+        self.entered: list[Generation] = []
+        self.left: list[Generation] = []
 
     def take(self, generation: Generation) -> None:
-        """Add the next generation; set `came` and `went` to the changes of what is effective."""
-        self.came, self.went = [], []
+        """Add the next generation; set `entered` and `left` to the changes of what is effective."""
+        self.entered, self.left = [], []
         writes = generation.edges.writes
-        self._hold(generation)
+        self._retain(generation)
         if not generation.is_complete:
             self._newer.append(generation)
         elif writes or self._base is None or not self._base.edges.writes:
-            for each in (self._base, *self._newer):
-                self._release(each)
+            for superseded in (self._base, *self._newer):
+                self._release(superseded)
             self._base, self._newer = generation, []
         else:  # it looked and found nothing to do
             self._release(generation)
         if generation.is_complete:
             self._settle(writes)
         if writes:
-            self._hold(generation)
-            self._left[generation] = set(writes)
+            self._retain(generation)
+            self._remaining[generation] = set(writes)
             for name in writes:
-                self._leaving[name].append(generation)
+                self._writers[name].append(generation)
 
     def _settle(self, names: Iterable[DatasetName]) -> None:
         for name in names:
-            for each in self._leaving.pop(name, ()):
-                self._left[each].discard(name)
-                if not self._left[each]:
-                    del self._left[each]
-                    self._release(each)
+            for generation in self._writers.pop(name, ()):
+                self._remaining[generation].discard(name)
+                if not self._remaining[generation]:
+                    del self._remaining[generation]
+                    self._release(generation)
 
-    def _hold(self, generation: Generation) -> None:
-        self._held[generation] += 1
-        if self._held[generation] == 1:
-            self.came.append(generation)
+    def _retain(self, generation: Generation) -> None:
+        self._count[generation] += 1
+        if self._count[generation] == 1:
+            self.entered.append(generation)
 
     def _release(self, generation: Generation | None) -> None:
         if generation is None:
             return
-        self._held[generation] -= 1
-        if not self._held[generation]:
-            del self._held[generation]
-            self.went.append(generation)
+        self._count[generation] -= 1
+        if not self._count[generation]:
+            del self._count[generation]
+            self.left.append(generation)
 
 
-def _steps(known: Generations, level: Level, oldest_first: list[Generation]) -> list[Step]:
-    return list(_walked(known, level, oldest_first))
+def _steps(generations: Generations, level: Level, oldest_first: list[Generation]) -> list[Step]:
+    return list(_walked(generations, level, oldest_first))
 
 
-def _walked(known: Generations, level: Level, oldest_first: list[Generation]) -> Iterator[Step]:
+def _walked(
+    generations: Generations, level: Level, oldest_first: list[Generation]
+) -> Iterator[Step]:
     counting = Counting()
     counts: Counter[Edge] = Counter()
     edges: dict[Generation, set[Edge]] = {}
     for generation in deadline.watched(oldest_first):
         if not generation.runs:
             continue
-        graph = LevelGraph.build(known, level, [generation])
+        graph = LevelGraph.build(generations, level, [generation])
         edges[generation] = set(_edges(graph))
         counting.take(generation)
         moved: Counter[Edge] = Counter()
-        for each in counting.came:
-            moved.update(edges[each])
-        for each in counting.went:
-            moved.subtract(edges.pop(each))
+        for current in counting.entered:
+            moved.update(edges[current])
+        for former in counting.left:
+            moved.subtract(edges.pop(former))
         before = {edge for edge in moved if counts[edge]}
         counts.update(moved)
         after = {edge for edge in moved if counts[edge]}
         yield Step(
             generation.started,
-            max(_ended(known.state, run) for run in (*generation.runs, *graph.runs.values())),
+            max(_ended(generations.state, run) for run in (*generation.runs, *graph.runs.values())),
             graph.runs,
             frozenset(after - before),
             frozenset(before - after),

@@ -28,9 +28,9 @@ from throughline.spec import shown_time
 class Summaries:
     """Summaries of the nodes of one state."""
 
-    def __init__(self, known: Generations) -> None:
-        self._known = known
-        self._state = known.state
+    def __init__(self, generations: Generations) -> None:
+        self._generations = generations
+        self._state = generations.state
 
     def of(self, node: Node) -> NodeSummary:
         """Return a node in one line; what does not apply to its type is null or empty."""
@@ -64,7 +64,7 @@ class Summaries:
             **node_ref(node),
             "owners": owners_of(self._state, node),
             "tags": sorted(tags_of(self._state, node)),
-            "kind": self._known.levels.of(ref).name.lower(),
+            "kind": self._generations.levels.of(ref).name.lower(),
             "integration": str(facet.get("integration") or "") or None,
             "run": run_line(self._state, run) if run else None,
             "aliases": [],
@@ -76,8 +76,10 @@ class Summaries:
 
     def _of_dataset(self, node: Node) -> NodeSummary:
         name = node.dataset_name
-        writes = writes_of(self._known, name)
-        written = max(writes, key=lambda each: (each.at, each.run.key, each.version), default=None)
+        writes = writes_of(self._generations, name)
+        written = max(
+            writes, key=lambda write: (write.at, write.run.key, write.version), default=None
+        )
         asserted = [check for check in checks_of(self._state, name) if check.assertions]
         return {
             **node_ref(node),
@@ -98,8 +100,8 @@ def tags_of(state: State, node: Node) -> set[str]:
     """Return the tags of a node; those of its columns as `key (field)`."""
     found = set()
     for book in facets_of(state, node):
-        for each in _objects(book.get("tags").get("tags")):
-            key, value, field = (str(each.get(k) or "") for k in ("key", "value", "field"))
+        for tag in _objects(book.get("tags").get("tags")):
+            key, value, field = (str(tag.get(k) or "") for k in ("key", "value", "field"))
             plain = key if value.lower() in ("", "true") else f"{key}:{value}"
             found.add(f"{plain} ({field})" if field else plain)
     return found - {""}
@@ -121,7 +123,7 @@ def _fields(state: State, node: Node) -> list[DescribedField]:
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text(facets: dict[str, Any], facet: str, key: str) -> str | None:

@@ -39,7 +39,7 @@ class Tag(NamedTuple):
         return self.key.lower() == "pii" and self.value.lower() not in ("false", "no", "0")
 
 
-class Held(NamedTuple):
+class ColumnTag(NamedTuple):
     """A tag of a column, with the column that it comes from."""
 
     column: Column
@@ -48,162 +48,165 @@ class Held(NamedTuple):
 
     def place(self) -> tuple[str, ...]:
         """Return the sort key among all tags."""
-        of, origin = ((*each.dataset, each.field) for each in (self.column, self.origin))
+        of, origin = ((*column.dataset, column.field) for column in (self.column, self.origin))
         return *of, *self.tag, *origin
 
 
-class _Made:
+class _Origins:
     """The reported origins of one dataset: by column, or only as a whole."""
 
     def __init__(self) -> None:
         self.above: dict[str, set[Column]] = defaultdict(set)
         self.masked: dict[str, set[Column]] = defaultdict(set)
         self.fields: set[str] = set()
-        self.bare: set[DatasetName] = set()
+        self.unspecified: set[DatasetName] = set()
         """The inputs where no column lineage was reported."""
 
 
 class Tags:
     """The tags of all datasets that some generations used, decoded on request."""
 
-    def __init__(self, known: Generations, generations: Iterable[Generation]) -> None:
-        self._known = known
+    def __init__(self, generations: Generations, selected: Iterable[Generation]) -> None:
+        self._generations = generations
         self._own: dict[DatasetName, dict[str, set[Tag]]] = {}
-        self._made: dict[DatasetName, _Made] = {}
-        self._found: dict[Column, set[tuple[Tag, Column]]] = {}
+        self._origins: dict[DatasetName, _Origins] = {}
+        self._cache: dict[Column, set[tuple[Tag, Column]]] = {}
         self._writing: dict[DatasetName, list[Generation]] = defaultdict(list)
         self._reading: dict[DatasetName, list[Run]] = defaultdict(list)
-        records = known.state.datasets.values()
+        records = generations.state.datasets.values()
         if not any(record.facets.stamp_of("tags") for record in records):
             return
-        for generation in deadline.watched(generations):
+        for generation in deadline.watched(selected):
             for name in generation.edges.writes:
                 self._writing[name].append(generation)
             for run in generation.runs:
-                for name in known.reading(run):
+                for name in generations.reading(run):
                     self._reading[name].append(run)
 
-    def of(self, name: DatasetName) -> list[Held]:
+    def of(self, name: DatasetName) -> list[ColumnTag]:
         """Return every tag of a dataset and of its columns, own and inherited."""
         read = (
             edge.source.field
             for run in self._reading[name]
-            for edge in edges_of_run(self._known.state, run, run.key.job)
+            for edge in edges_of_run(self._generations.state, run, run.key.job)
             if edge.source.dataset == name
         )
         columns = (Column(name, field) for field in self._all_of(name).union(read))
-        return sorted(held for column in columns for held in self._held(column))
+        return sorted(column_tag for column in columns for column_tag in self._column_tags(column))
 
-    def told(self, name: DatasetName, field: str | None = None) -> list[TagInfo]:
+    def as_info(self, name: DatasetName, field: str | None = None) -> list[TagInfo]:
         """Return the tags of a dataset, or of one of its columns."""
-        held = self.of(name) if field is None else sorted(self._held(Column(name, field)))
-        return [_tag(each) for each in held]
+        if field is None:
+            return [_tag(column_tag) for column_tag in self.of(name)]
+        return [_tag(column_tag) for column_tag in sorted(self._column_tags(Column(name, field)))]
 
     def _all_of(self, name: DatasetName) -> set[str]:
-        return self._own_of(name).keys() | self._made_of(name).fields | {_WHOLE}
+        return self._own_of(name).keys() | self._origins_of(name).fields | {_WHOLE}
 
     def _own_of(self, name: DatasetName) -> dict[str, set[Tag]]:
         if name not in self._own:
             self._own[name] = defaultdict(set)
-            for field, tag in _own_tags(self._known.state, name):
+            for field, tag in _own_tags(self._generations.state, name):
                 self._own[name][field].add(tag)
         return self._own[name]
 
-    def _made_of(self, name: DatasetName) -> _Made:
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = _Made()
+    def _origins_of(self, name: DatasetName) -> _Origins:
+        origins = self._origins.get(name)
+        if origins is None:
+            origins = self._origins[name] = _Origins()
             for generation in self._writing[name]:
-                told = [self._note(made, name, run) for run in generation.runs]
-                if not any(told):
-                    made.bare |= generation.edges.sources_of(name)
-        return made
+                is_reported = [self._record(origins, name, run) for run in generation.runs]
+                if not any(is_reported):
+                    origins.unspecified |= generation.edges.sources_of(name)
+        return origins
 
-    def _note(self, made: _Made, name: DatasetName, run: Run) -> bool:
+    def _record(self, origins: _Origins, name: DatasetName, run: Run) -> bool:
         """Record the column edges of a run to a dataset; return False if there are none."""
         deadline.check()
-        state = self._known.state
-        described = {each.field for each in described_by(state, run) if each.dataset == name}
-        made.fields |= described
+        state = self._generations.state
+        described = {column.field for column in described_by(state, run) if column.dataset == name}
+        origins.fields |= described
         for edge in edges_of_run(state, run, run.key.job):
             if edge.target.dataset == name and edge.is_direct:
-                sources = made.masked if edge.is_masked else made.above
+                sources = origins.masked if edge.is_masked else origins.above
                 sources[edge.target.field].add(edge.source)
         return bool(described)
 
-    def _held(self, column: Column) -> Iterator[Held]:
-        if column not in self._found:
-            self._found |= self._handed(column)
-        yield from (Held(column, tag, origin) for tag, origin in self._found[column])
+    def _column_tags(self, column: Column) -> Iterator[ColumnTag]:
+        if column not in self._cache:
+            self._cache |= self._inherited(column)
+        yield from (ColumnTag(column, tag, origin) for tag, origin in self._cache[column])
 
-    def _handed(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
+    def _inherited(self, column: Column) -> dict[Column, set[tuple[Tag, Column]]]:
         """Return the tags, with origins, of a column and all unvisited columns upstream."""
-        held: dict[Column, set[tuple[Tag, Column]]] = {}
+        tags_of: dict[Column, set[tuple[Tag, Column]]] = {}
         feeds: dict[Column, list[tuple[Column, bool]]] = defaultdict(list)
         open_ = [column]
         while open_:
             deadline.check()
-            each = open_.pop()
-            if each not in held and each not in self._found:
-                own = self._own_of(each.dataset).get(each.field, ())
-                held[each] = {(tag, each) for tag in own}
-                for above, is_masked in self._inputs(each):
-                    feeds[above].append((each, is_masked))
+            current = open_.pop()
+            if current not in tags_of and current not in self._cache:
+                own = self._own_of(current.dataset).get(current.field, ())
+                tags_of[current] = {(tag, current) for tag in own}
+                for above, is_masked in self._inputs(current):
+                    feeds[above].append((current, is_masked))
                     open_.append(above)
-        open_ = list(feeds)  # the farthest last: what it hands on goes all the way down first
+        open_ = list(feeds)  # the farthest is popped first
         while open_:
             deadline.check()
             above = open_.pop()
-            tags = held[above] if above in held else self._found[above]
-            for each, is_masked in feeds[above]:
-                handed = {(t, origin) for t, origin in tags if not t.is_pii} if is_masked else tags
-                if not handed <= held[each]:
-                    held[each] |= handed
-                    open_.append(each)
-        return held
+            tags = tags_of[above] if above in tags_of else self._cache[above]
+            for target, is_masked in feeds[above]:
+                inherited = (
+                    {(t, origin) for t, origin in tags if not t.is_pii} if is_masked else tags
+                )
+                if not inherited <= tags_of[target]:
+                    tags_of[target] |= inherited
+                    open_.append(target)
+        return tags_of
 
     def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
         """Yield the inputs of a column, each with True if its value is masked."""
-        made = self._made_of(column.dataset)
-        for sources, is_masked in ((made.above, False), (made.masked, True)):
+        origins = self._origins_of(column.dataset)
+        for sources, is_masked in ((origins.above, False), (origins.masked, True)):
             for above in sources.get(column.field, ()):
                 fields = self._all_of(above.dataset) if above.field == _WHOLE else (above.field,)
                 yield from ((above._replace(field=field), is_masked) for field in fields)
         if column.field != _WHOLE:
             yield Column(column.dataset, _WHOLE), False
             return
-        for name in made.bare:
+        for name in origins.unspecified:
             yield from ((Column(name, field), False) for field in self._all_of(name))
 
 
-def around(known: Generations, root: Node, way: str, level: Level) -> Tags:
+def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -> Tags:
     """Return the tags of the nodes in a node's tree, including those inherited from upstream."""
 
-    def generations() -> Iterator[Generation]:  # walked only if there is any tag
-        yield from known.behind(reached(known, root, way, level))
+    def selected() -> Iterator[Generation]:  # walked only if there is any tag
+        yield from generations.behind(reached(generations, root, way, level))
 
-    return Tags(known, generations())
+    return Tags(generations, selected())
 
 
-def shown(held: Held) -> DatasetTag:
+def dataset_tag(column_tag: ColumnTag) -> DatasetTag:
     """Return a tag with the dataset that has it."""
-    return {**dataset_ref(held.column.dataset), **_tag(held)}
+    return {**dataset_ref(column_tag.column.dataset), **_tag(column_tag)}
 
 
-def _tag(held: Held) -> TagInfo:
+def _tag(column_tag: ColumnTag) -> TagInfo:
     return {
-        "field": held.column.field or None,
-        "key": held.tag.key,
-        "value": held.tag.value,
-        "source": held.tag.source,
-        "from": {**name_of(held.origin.dataset), "field": held.origin.field or None},
+        "field": column_tag.column.field or None,
+        "key": column_tag.tag.key,
+        "value": column_tag.tag.value,
+        "source": column_tag.tag.source,
+        "from": {**name_of(column_tag.origin.dataset), "field": column_tag.origin.field or None},
     }
 
 
 def _own_tags(state: State, name: DatasetName) -> Iterator[tuple[str, Tag]]:
     for book in facets_of(state, Node.of_dataset(name)):
         listed = book.get("tags").get("tags")
-        for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict) and each.get("key"):
-                key, value, source = (str(each.get(k) or "") for k in ("key", "value", "source"))
-                yield str(each.get("field") or _WHOLE), Tag(key, value, source)
+        for item in listed if isinstance(listed, list) else ():
+            if isinstance(item, dict) and item.get("key"):
+                key, value, source = (str(item.get(k) or "") for k in ("key", "value", "source"))
+                yield str(item.get("field") or _WHOLE), Tag(key, value, source)

@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 
 def timeline(
-    known: Generations,
+    generations: Generations,
     graph: LevelGraph,
     scope: Scope,
     level: Level,
@@ -51,9 +51,9 @@ def timeline(
 
     The span is cut to begin no earlier than the first run or change.
     """
-    state = known.state
+    state = generations.state
     runs = [run for ref in sorted(scope.jobs) for run in runs_of(state, ref)]
-    found = list(changes(known, graph, scope, level))
+    found = list(changes(generations, graph, scope, level))
     begins = [begin for run in runs if (begin := began_at(state, run))]
     first = min([*begins, *(change.at for change in found)], default=span.end)
     span = span._replace(begin=min(max(span.begin, first), span.end))

@@ -40,9 +40,9 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
             name = via.dataset_name
             fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
             kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
-            found = [each for each in found if each in kept]
-        return [Place(each) for each in found]
-    return [Place(each, node if is_parted(graph, each) else None) for each in found]
+            found = [neighbour for neighbour in found if neighbour in kept]
+        return [Place(neighbour) for neighbour in found]
+    return [Place(neighbour, node if is_parted(graph, neighbour) else None) for neighbour in found]
 
 
 def is_parted(graph: LevelGraph, node: Node) -> bool:
@@ -67,7 +67,7 @@ def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
 
 
 def tree(
-    known: Generations,
+    generations: Generations,
     root: Node,
     direction: Literal["up", "down", "both"],
     depth: int,
@@ -88,67 +88,69 @@ def tree(
         "level": level.name.lower(),
     }
     if direction in ("up", "both"):
-        answer["up"] = _tree_one_way(known, root, "up", depth, level)
+        answer["up"] = _tree_one_way(generations, root, "up", depth, level)
     if direction in ("down", "both"):
-        answer["down"] = _tree_one_way(known, root, "down", depth, level)
+        answer["down"] = _tree_one_way(generations, root, "down", depth, level)
     return answer
 
 
 def _tree_one_way(
-    known: Generations, root: Node, direction: str, depth: int, level: Level
+    generations: Generations, root: Node, direction: str, depth: int, level: Level
 ) -> TreeNode:
-    graph = walked_from(known, root, direction, level)
-    parts = parts_of(known, graph, root, level) if root.type == "job" else []
-    return _grow(known.state, graph, root, direction, depth, parts)
+    graph = walked_from(generations, root, direction, level)
+    parts = parts_of(generations, graph, root, level) if root.type == "job" else []
+    return _grow(generations.state, graph, root, direction, depth, parts)
 
 
-def walked_from(known: Generations, root: Node, way: str, level: Level) -> LevelGraph:
+def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
     """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node."""
-    found = reached(known, root, way, level)
-    graph = LevelGraph.build(known, level, found)
+    found = reached(generations, root, way, level)
+    graph = LevelGraph.build(generations, level, found)
     if level is Level.PIPELINE:
         leave_out_inner(graph, found, root)
     return graph
 
 
-def reached(known: Generations, root: Node, way: str, level: Level) -> Walked:
+def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations in the tree of a node, with the edges that belong to it."""
-    candidates = known.present
+    candidates = generations.present
     if root.type == "job":
         ref = root.job_ref
-        roots = [g for g in candidates if ref in _jobs_of(known, g, level)]
-        roots = roots or [g for g in candidates if any(_is_below(known, r, ref) for r in g.runs)]
-        return known.behind(roots) if way == "up" else known.after(roots, candidates)
+        roots = [g for g in candidates if ref in _jobs_of(generations, g, level)]
+        roots = roots or [
+            g for g in candidates if any(_is_below(generations, r, ref) for r in g.runs)
+        ]
+        return generations.behind(roots) if way == "up" else generations.after(roots, candidates)
     name = root.dataset_name
     if way == "up":
-        return known.behind(known.writing(name), name)
-    return known.after([g for g in candidates if name in g.edges.reads], candidates, name)
+        return generations.behind(generations.writing(name), name)
+    return generations.after([g for g in candidates if name in g.edges.reads], candidates, name)
 
 
-def _jobs_of(known: Generations, generation: Generation, level: Level) -> set[JobRef]:
-    owners = {known.levels.owner(run, level).key.job for run in generation.runs}
+def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
+    owners = {generations.levels.owner(run, level).key.job for run in generation.runs}
     return owners or {generation.job}
 
 
-def _is_below(known: Generations, run: Run, ref: JobRef) -> bool:
-    return any(above.key.job == ref for above in known.levels.lineage(run))
+def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
+    return any(above.key.job == ref for above in generations.levels.lineage(run))
 
 
-def parts_of(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def parts_of(generations: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """Return the parts of a job that has no edges at a level."""
     ref = root.job_ref
     if ref in graph.jobs:
         return []
-    runs = [run for g in known.present for run in g.runs if _is_below(known, run, ref)]
-    owners = {known.levels.owner(run, level).key.job for run in runs}
+    runs = [run for g in generations.present for run in g.runs if _is_below(generations, run, ref)]
+    owners = {generations.levels.owner(run, level).key.job for run in runs}
     return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
 
 
 def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
-    """Take from each job the datasets that it alone both writes and reads.
+    """Remove the datasets that a single job both writes and reads.
 
-    One from which no task made anything else (a table that a MERGE reads to write it) is what the
-    job is for: it stays below the job, as an end. The root keeps the edges that lead on from it.
+    A dataset that no task derived another one from (a table that a MERGE reads to write it) is the
+    result of the job: it stays downstream of it. The root keeps the edges that lead on from it.
     """
     used = {name for g in reached for name in g.edges.reads if g.edges.writes - {name}}
     for name, jobs in graph.writers.items():
@@ -224,7 +226,9 @@ def _grow(
             leaf["hasMore"] = bool(others)
             continue
         seen.add(place)
-        grown = [(each, leaves.of(each.node), steps + 1) for each in others if each.node in within]
+        grown = [
+            (other, leaves.of(other.node), steps + 1) for other in others if other.node in within
+        ]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child, _ in grown]
         open_ += reversed(grown)

@@ -9,7 +9,7 @@ from throughline import deadline
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.models import WriteStatistics
-from throughline.graph.quality import when
+from throughline.graph.quality import ended_at
 from throughline.identity import DatasetName
 from throughline.projection import Run, version_of
 from throughline.projection.state import RunKey, Use
@@ -28,51 +28,53 @@ class Write(NamedTuple):
     statistics: WriteStatistics
 
 
-def writes_of(known: Generations, name: DatasetName) -> list[Write]:
+def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
     """Return all writes of a dataset, under any of its aliases."""
 
     def derive(oldest_first: list[Generation]) -> list[Write]:
         watched = deadline.watched(oldest_first)
-        return [write for each in watched for write in written_by(known, each, name)]
+        return [
+            write for generation in watched for write in written_by(generations, generation, name)
+        ]
 
-    jobs = known.writers(name)
-    return [write for ref in jobs for write in known.derived(ref, f"writes {name}", derive)]
+    jobs = generations.writers(name)
+    return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
 
 
-def written_by(known: Generations, generation: Generation, name: DatasetName) -> list[Write]:
+def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
     """Return the writes of a dataset by a generation.
     A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
     another run reported one.
     """
-    primary = known.state.identity.primary
+    primary = generations.state.identity.primary
     found: dict[str | RunKey, list[tuple[Run, Use]]] = defaultdict(list)
     for run in generation.runs:
         for spelled, use in run.outputs.items():
             if primary(spelled) == name:
-                owner = known.levels.owner(run, Level.TASK)
+                owner = generations.levels.owner(run, Level.TASK)
                 found[use.version[1] if use.version else owner.key].append((run, use))
     is_stated = any(isinstance(version, str) for version in found)
     return [
-        _write(known, told, is_stated=is_stated)
-        for version, told in found.items()
+        _write(generations, uses, is_stated=is_stated)
+        for version, uses in found.items()
         if isinstance(version, str) == is_stated
     ]
 
 
-def _write(known: Generations, told: list[tuple[Run, Use]], *, is_stated: bool) -> Write:
-    state = known.state
+def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: bool) -> Write:
+    state = generations.state
 
-    def rank(each: tuple[Run, Use]) -> tuple[bool, int, RunKey]:
-        run = each[0]
-        return known.levels.owner(run, Level.TASK) is run, when(state, run), run.key
+    def rank(use: tuple[Run, Use]) -> tuple[bool, int, RunKey]:
+        run = use[0]
+        return generations.levels.owner(run, Level.TASK) is run, ended_at(state, run), run.key
 
-    told = sorted(told, key=rank, reverse=True)
-    facets = [use.facets.get("outputStatistics") for _, use in told]
-    ends = [when(state, run) for run, _ in told]
+    uses = sorted(uses, key=rank, reverse=True)
+    facets = [use.facets.get("outputStatistics") for _, use in uses]
+    ends = [ended_at(state, run) for run, _ in uses]
     return Write(
         min(ends) if is_stated else max(ends),
-        known.levels.owner(told[0][0], Level.TASK),
-        version_of(*told[0]),
+        generations.levels.owner(uses[0][0], Level.TASK),
+        version_of(*uses[0]),
         is_stated,
         {
             "rows": _first_reported(facets, "rowCount"),

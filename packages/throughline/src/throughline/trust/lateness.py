@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from throughline import deadline
-from throughline.graph.around import at_level
 from throughline.graph.current import generations_of, graph_of
 from throughline.graph.levels import Level
+from throughline.graph.neighbourhood import at_level
 from throughline.graph.nodes import Node, find_node, name_of, node_id
 from throughline.graph.walk import newest_run, reach, run_line
 from throughline.projection import Run, RunState, State, outcome

@@ -19,21 +19,21 @@ from throughline.graph.models import (
 from throughline.graph.nodes import Node, dataset_ref, facets_of, name_of, node_id, text_or_none
 from throughline.graph.provenance import code_of
 from throughline.graph.schemas import fields_of
-from throughline.graph.tags import around
+from throughline.graph.tags import tags_of_tree
 from throughline.graph.walk import run_line
 from throughline.projection import Run, State, start_of
 from throughline.spec import EVERY_ROW, JobRef, Transformation
 
 
 @dataclass(slots=True)
-class _Maker:
+class _Producer:
     """A job that wrote the dataset: its runs, and the inputs reported for the column."""
 
     runs: list[Run] = field(default_factory=list)
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
 
 
-def making(known: Generations, root: Node, column: str) -> ColumnAnswer:
+def describe_column(generations: Generations, root: Node, column: str) -> ColumnAnswer:
     """Return a column and the jobs that wrote its present contents, newest first.
 
     `inputs` combine what all `runs` of a job reported; query, code and run are the newest.
@@ -41,31 +41,33 @@ def making(known: Generations, root: Node, column: str) -> ColumnAnswer:
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    field = _field(known.state, root, column)
+    field = _field(generations.state, root, column)
     if field is None:
-        check_column(known, root, column)  # the column may be in lineage only
+        check_column(generations, root, column)  # the column may be in lineage only
     name = root.dataset_name
-    makers: dict[JobRef, _Maker] = defaultdict(_Maker)
-    for generation in known.writing(name):
-        for run, edges in _makers(known, generation, Column(name, column)):
-            maker = makers[run.key.job]
-            maker.runs.append(run)
+    producers: dict[JobRef, _Producer] = defaultdict(_Producer)
+    for generation in generations.writing(name):
+        for run, edges in _writing_runs(generations, generation, Column(name, column)):
+            producer = producers[run.key.job]
+            producer.runs.append(run)
             for edge in edges:
-                kinds = maker.inputs[edge.source]
+                kinds = producer.inputs[edge.source]
                 kinds += [kind for kind in edge.transformations if kind not in kinds]
-    made = [_shown(known, ref, maker) for ref, maker in makers.items()]
+    answers = [_producer_answer(generations, ref, producer) for ref, producer in producers.items()]
     return {
         "node": node_id(root),
         "field": column,
         "type": field["type"] if field else None,
         "description": field["description"] if field else None,
-        "tags": around(known, root, "up", Level.TASK).told(name, column),
-        "made": sorted(made, key=lambda each: each["run"]["startedAt"] or "", reverse=True),
+        "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, column),
+        "made": sorted(
+            answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True
+        ),
     }
 
 
-def _makers(
-    known: Generations, generation: Generation, column: Column
+def _writing_runs(
+    generations: Generations, generation: Generation, column: Column
 ) -> list[tuple[Run, list[ColumnEdge]]]:
     """Return the runs that reported inputs of the column; if none did, all that wrote the dataset.
 
@@ -74,8 +76,8 @@ def _makers(
     writing: list[tuple[Run, list[ColumnEdge]]] = []
     targets = (column, Column(column.dataset, EVERY_ROW))
     for run in generation.runs:
-        if column.dataset in known.own(run).writes:
-            edges = edges_of_run(known.state, run, generation.job)
+        if column.dataset in generations.own(run).writes:
+            edges = edges_of_run(generations.state, run, generation.job)
             writing.append((run, [edge for edge in edges if edge.target in targets]))
     return [item for item in writing if item[1]] or writing
 
@@ -85,8 +87,8 @@ def _field(state: State, root: Node, column: str) -> DescribedField | None:
         schema = book.get("schema")
         types = {".".join(path): type_ for path, type_ in fields_of(schema).items()}
         if column in types:
-            said = (each for each in schema["fields"] if isinstance(each, dict))
-            about = next((each for each in said if each.get("name") == column), {})
+            items = (item for item in schema["fields"] if isinstance(item, dict))
+            about = next((item for item in items if item.get("name") == column), {})
             return {
                 "name": column,
                 "type": types[column],
@@ -95,22 +97,22 @@ def _field(state: State, root: Node, column: str) -> DescribedField | None:
     return None
 
 
-def _shown(known: Generations, ref: JobRef, maker: _Maker) -> ColumnProducer:
-    run = max(maker.runs, key=lambda each: (start_of(each) or 0, each.key))
+def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer) -> ColumnProducer:
+    run = max(producer.runs, key=lambda run: (start_of(run) or 0, run.key))
     return {
         "job": name_of(ref),
-        "task": name_of(known.levels.owner(run, Level.TASK).key.job),
-        "run": run_line(known.state, run),
-        "runs": len(maker.runs),
+        "task": name_of(generations.levels.owner(run, Level.TASK).key.job),
+        "run": run_line(generations.state, run),
+        "runs": len(producer.runs),
         "inputs": [
             {
                 **dataset_ref(source.dataset),
                 "field": source.field,
                 "transformations": [_transformation(kind) for kind in kinds],
             }
-            for source, kinds in sorted(maker.inputs.items())
+            for source, kinds in sorted(producer.inputs.items())
         ],
-        **_code(known, run),
+        **_code(generations, run),
     }
 
 
@@ -123,14 +125,14 @@ def _transformation(kind: Transformation) -> TransformationInfo:
     }
 
 
-def _code(known: Generations, run: Run) -> CodeInfo:
+def _code(generations: Generations, run: Run) -> CodeInfo:
     """Return the query and the code of a run, or else of its nearest ancestor that has some."""
     answer: CodeInfo = {"sql": None, "source": None, "language": None, "code": {}}
-    for each in known.levels.lineage(run):
-        facets = known.state.jobs[each.key.job].facets
+    for ancestor in generations.levels.lineage(run):
+        facets = generations.state.jobs[ancestor.key.job].facets
         answer["sql"] = answer["sql"] or text_or_none(facets.get("sql").get("query"))
         source = facets.get("sourceCode")
         if answer["source"] is None and (text := text_or_none(source.get("sourceCode"))):
             answer["source"], answer["language"] = text, text_or_none(source.get("language"))
-        answer["code"] = answer["code"] or code_of(each)
+        answer["code"] = answer["code"] or code_of(ancestor)
     return answer

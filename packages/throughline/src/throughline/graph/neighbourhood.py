@@ -31,7 +31,7 @@ _OTHER = {"up": "down", "down": "up"}
 
 
 def neighbourhood(
-    known: Generations,
+    generations: Generations,
     graph: LevelGraph,
     root: Node,
     depths: tuple[int, int],
@@ -52,31 +52,31 @@ def neighbourhood(
     Raises:
         ConfigError: an item of `grown` has no side.
     """
-    state = known.state
-    roots = at_level(known, graph, root, level)
+    state = generations.state
+    roots = at_level(generations, graph, root, level)
     over = partial(_datasets_next, frozenset(roots)) if over_jobs else None
     step = over or neighbours
     shown, beyond = set(roots), {}
     for way, depth in zip(_WAYS, depths, strict=True):
-        walked = walked_from(known, root, way, level)
-        far = [reach(walked, each, way, -1, over) for each in roots]
+        walked = walked_from(generations, root, way, level)
+        far = [reach(walked, start, way, -1, over) for start in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
     next_to = partial(step, graph)
-    shown |= _grown(next_to, shown, grown)
+    shown |= _expanded(next_to, shown, grown)
     pairs = () if over_jobs else control_edges(state, level)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
-    beside = {node for pair in control if shown.intersection(pair) for node in pair}
-    about = Summaries(known)
-    nodes = sorted(shown | beside)
+    control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
+    summaries = Summaries(generations)
+    nodes = sorted(shown | control_ends)
     return {
         "node": node_id(root),
         "level": level.name.lower(),
-        "roots": [node_id(each) for each in roots],
+        "roots": [node_id(start) for start in roots],
         "reach": {"up": beyond["up"], "down": beyond["down"]},
         "nodes": [
             {
-                **about.of(node),
+                **summaries.of(node),
                 "up": len(next_to(node, "up")),
                 "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,
@@ -91,21 +91,21 @@ def neighbourhood(
         ],
         "sources": _sources(graph, shown, next_to),
         "left": {"jobs": len(_jobs_between(graph, shown)) if over_jobs else 0},
-        "columns": _columns(known, shown) if with_columns else [],
+        "columns": _columns(generations, shown) if with_columns else [],
     }  # fmt: skip
 
 
-def _grown(
+def _expanded(
     next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
 ) -> set[Node]:
-    known = {node_id(node): node for node in shown}
-    for each in grown:
-        way, _, opened = each.partition(":")
+    nodes = {node_id(node): node for node in shown}
+    for side in grown:
+        way, _, opened = side.partition(":")
         if way not in _WAYS:
-            raise ConfigError(f"grown: received {each!r}, expected up: or down: and a node's id")
-        if opened in known:
-            known |= {node_id(node): node for node in next_to(known[opened], way)}
-    return set(known.values())
+            raise ConfigError(f"grown: received {side!r}, expected up: or down: and a node's id")
+        if opened in nodes:
+            nodes |= {node_id(node): node for node in next_to(nodes[opened], way)}
+    return set(nodes.values())
 
 
 def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
@@ -131,7 +131,7 @@ def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
     edges, name = graph.edges_of(job.job_ref), node.dataset_name
     names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
     fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
-    return [each for each in every if each in fed]
+    return [neighbour for neighbour in every if neighbour in fed]
 
 
 def _sources(
@@ -152,7 +152,7 @@ def _sources(
         outputs: dict[tuple[str, ...], list[str]] = {}
         for end in below:
             fed = edges.sources_of(writes[end]) if end in writes else edges.reads
-            inputs = tuple(each for each in above if each not in reads or reads[each] in fed)
+            inputs = tuple(start for start in above if start not in reads or reads[start] in fed)
             outputs.setdefault(inputs, []).append(end)
         for inputs, ends in outputs.items():
             found.append({"job": node_id(job), "inputs": list(inputs), "outputs": ends})
@@ -169,14 +169,14 @@ def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
     }
 
 
-def at_level(known: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
     """Return the nodes that represent a node at a level: itself, its parts or its owner."""
     if root.type == "dataset" or root.job_ref in graph.jobs:
         return [root]
-    if parts := parts_of(known, graph, root, level):
+    if parts := parts_of(generations, graph, root, level):
         return parts
-    run = newest_run(known.state, root.job_ref)
-    owner = Node.of_job(known.levels.owner(run, level).key.job) if run else root
+    run = newest_run(generations.state, root.job_ref)
+    owner = Node.of_job(generations.levels.owner(run, level).key.job) if run else root
     return [owner]
 
 
@@ -191,10 +191,10 @@ def _fields(state: State, node: Node) -> list[Field]:
     return [{"name": name, "type": type_} for name, type_ in found.items()]
 
 
-def _columns(known: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
+def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
     """Return the column edges between shown datasets; edges to all rows have no target field."""
     names = {node.dataset_name for node in shown if node.type == "dataset"}
-    graph = ColumnGraph.of(known, known.present)
+    graph = ColumnGraph.of(generations, generations.present)
     found: dict[tuple[Column, Column, str], bool] = {}
     into = (edges for name in names for edges in graph.edges_into(name).values())
     for edge in (edge for edges in into for edge in edges):
