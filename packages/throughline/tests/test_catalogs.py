@@ -130,7 +130,7 @@ def _openmetadata(live: Live, server: OpenMetadataServer) -> Iterator[tuple[Forw
         forwarder.stop()
 
 
-def _take(live: Live, build: Any, *events: Json) -> None:
+def _ingest(live: Live, build: Any, *events: Json) -> None:
     live.ingest(Batch([build.entry(event) for event in events]))
 
 
@@ -211,7 +211,7 @@ def test_marquez_finds_parents_without_and_with_late_events(
     ]
     server = MarquezServer()
     with _marquez(live, server.answer) as forwarder:
-        _take(live, build, *(events[at] for at in order))
+        _ingest(live, build, *(events[at] for at in order))
         forwarder.drain()
         assert not forwarder.rejected
     names = {run[-1]: name for run, (_, name) in server.jobs.items()}
@@ -241,7 +241,7 @@ def test_marquez_run_does_not_depend_on_order(
     server = MarquezServer()
     with _marquez(live, server.answer) as forwarder:
         for event in events:
-            _take(live, build, event)
+            _ingest(live, build, event)
             if is_late:
                 forwarder.drain()
         forwarder.drain()
@@ -257,7 +257,7 @@ def test_events_that_marquez_rejects_are_rewritten(live: Live, build: Any) -> No
     event["inputs"][0]["facets"] = {"schema": {"fields": [{"name": "a", "type": None}]}}
     server = MarquezServer()
     with _marquez(live, server.answer) as forwarder:
-        _take(live, build, event)
+        _ingest(live, build, event)
         assert forwarder.drain() == 1
         assert not forwarder.rejected
 
@@ -274,7 +274,7 @@ def test_busy_server_gets_complete_events_in_order(live: Live, build: Any, troub
 
     with _marquez(live, answer) as forwarder:
         for run in ("a", "b", "c"):
-            _take(live, build, build.run("COMPLETE", run, "f.j", "08:00:00"))
+            _ingest(live, build, build.run("COMPLETE", run, "f.j", "08:00:00"))
         assert forwarder.drain_patiently() in (2, 3)
         assert not forwarder.rejected
     assert len(server.runs) == 3
@@ -289,10 +289,10 @@ def test_openmetadata_has_edges_of_incremental_runs(live: Live, build: Any) -> N
     lineage = {"fields": {"key": {"inputFields": [source]}}}
     writes["outputs"][0]["facets"]["columnLineage"] = lineage
     with _openmetadata(live, server) as (forwarder, sink):
-        _take(live, build, reads, build.run("COMPLETE", "r", "f.j", "08:02:00"))
+        _ingest(live, build, reads, build.run("COMPLETE", "r", "f.j", "08:02:00"))
         forwarder.drain()
         assert not sink.requests
-        _take(live, build, writes)
+        _ingest(live, build, writes)
         forwarder.drain()
         assert [body["eventType"] for body in sink.requests] == ["COMPLETE"]
         assert sink.headers[0]["path"] == "/api/v1/openlineage/lineage"
@@ -311,7 +311,7 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
         writes=("hive://h|shop.x",),
     )
     with _openmetadata(live, server) as (forwarder, _):
-        _take(live, build, event)
+        _ingest(live, build, event)
         forwarder.drain()
         (standing,) = delivery_status_answer(live.log)
         (letter,) = standing["newestDeadLetters"]
@@ -325,6 +325,6 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
 def test_hanging_server_times_out(live: Live, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.05)
     with _marquez(live, lambda _body, _nth: "slow") as forwarder:
-        _take(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
+        _ingest(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
         with pytest.raises(UnavailableError, match="timed out"):
             forwarder.drain()

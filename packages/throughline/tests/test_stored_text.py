@@ -24,7 +24,7 @@ from .sinks import Said, Sink, serving
 pytestmark = pytest.mark.each_database
 
 
-def _take(live: Live, build: Any, *bodies: Any) -> None:
+def _ingest(live: Live, build: Any, *bodies: Any) -> None:
     live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
@@ -48,7 +48,7 @@ def test_nul_in_a_spool_file_blocks_nothing(live: Live, tmp_path: Path, build: A
 
 @pytest.mark.parametrize("status", [422, 503])
 def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, build: Any) -> None:
-    _take(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))
+    _ingest(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))
     with serving(Sink(lambda _body, _nth: Said(status, b"no\0room"))) as sink:
         forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), live)
         if status == 503:
@@ -70,14 +70,14 @@ def test_alert_for_a_name_with_nul_fires_once(
     rule = {"name": "r", "kind": "failed", "actions": [{"type": "log"}]}
     path.write_bytes(orjson.dumps({"rules": [rule]}))
     Watch(read_rules(path), live)
-    _take(live, build, build.run("FAIL", "r\0", "j", "08:00:00"))
+    _ingest(live, build, build.run("FAIL", "r\0", "j", "08:00:00"))
     for _ in range(2):  # the second one as after a restart
         Watch(read_rules(path), live)
     assert len(alerts_answer(live.log, 100)["items"]) == 1
 
 
 def test_requests_with_nul_find_existing_nodes(live: Live, build: Any) -> None:
-    _take(live, build, build.run("COMPLETE", "r\0", "j", "08:00:00"))
+    _ingest(live, build, build.run("COMPLETE", "r\0", "j", "08:00:00"))
     with TestClient(make_app(live), raise_server_exceptions=False) as client:
         found = client.get("/api/v2/events", params={"run": "r\0"})
         assert [event["run"]["runId"] for event in found.json()["items"]] == ["r\0"]
