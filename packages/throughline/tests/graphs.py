@@ -1,4 +1,4 @@
-"""Events of whole graphs, and graphs in few words, for several tests."""
+"""Events of whole graphs, and graphs in short form, for several tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def edges(state: Any, level: str) -> set[str]:
 
 
 def two_orchestrators(build: Any) -> Any:
-    """A DAG whose task runs Spark and whose other task starts a flow that runs Spark as well."""
+    """Return a DAG with a Spark task, and a task that starts a flow which also runs Spark."""
     dag, flow = ("d", "dag"), ("f", "Flow")
     load, step = ("t", "dag.load"), ("s", "Flow.train")
     app = {"parent": load, "root": dag, "kind": APP}
@@ -53,7 +53,7 @@ def names(leaf: dict[str, Any]) -> Any:
 
 
 def commit(run: dict[str, Any], added: int, total: int) -> dict[str, Any]:
-    """The run with Iceberg's report of its commit on each output."""
+    """Return the run with Iceberg's commit report on each output."""
     metrics = {"addedRecords": added, "totalRecords": total}
     for dataset in run["outputs"]:
         dataset["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
@@ -61,7 +61,7 @@ def commit(run: dict[str, Any], added: int, total: int) -> dict[str, Any]:
 
 
 def loads(build: Any, *months: str, trained_with: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """One load a month (staging replaced, raw filled slice by slice), then one training each."""
+    """Return monthly loads (staging replaced, raw appended), each followed by a training."""
     events = []
     for number, month in enumerate(months):
         dag, flow, hour = (f"d{number}", "dag"), (f"f{number}", "Flow"), f"1{number}"

@@ -1,4 +1,4 @@
-"""Names joined by hand: in any order, taken back, at any moment, by whoever may."""
+"""Aliases that users declare: independent of order, removable, at any time, with permission."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _event(build: Any, run: str, time: str, reads: str, writes: str, **links: An
 
 @pytest.fixture
 def shop(live: Live, build: Any) -> Live:
-    """One job writes shop.orders, another reads hive's orders: really the same table."""
+    """Return a job that writes shop.orders, and one that reads the same table under Hive's name."""
     live.ingest(
         Batch(
             [

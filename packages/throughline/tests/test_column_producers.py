@@ -1,4 +1,4 @@
-"""How one column is made: of what, and by whose query or code."""
+"""Jobs that write a column, with their inputs, queries and code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MASKED = {"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": True}
 
 
 def _events(build: Any) -> list[dict[str, Any]]:
-    """A task with code, whose query makes a table; and a job that tells of no column."""
+    """Return events of a task with code and a query, and of a job without column lineage."""
     task = build.run("COMPLETE", "t", "dag.sum", "09:00:00", kind="AIRFLOW/TASK",
                      writes=("db|day",))  # fmt: skip
     code = {"sourceCode": "spark.sql(...)", "language": "python"}
@@ -36,7 +36,7 @@ def _events(build: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_column_comes_with_what_it_is_made_of_and_the_query_and_code_of_its_job(
+def test_column_has_its_inputs_query_and_code(
     build: Any,
 ) -> None:
     (made,) = column_answer(build.state(*_events(build)), "day", "fare")["made"]
@@ -49,12 +49,12 @@ def test_a_column_comes_with_what_it_is_made_of_and_the_query_and_code_of_its_jo
     assert (made["run"]["runId"], made["runs"]) == ("q", 1)
 
 
-def test_a_masked_input_says_so(build: Any) -> None:
+def test_masked_input_is_marked(build: Any) -> None:
     (made,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
     assert [t["isMasking"] for each in made["inputs"] for t in each["transformations"]] == [True]
 
 
-def test_a_way_on_which_every_value_is_masked_says_so_in_a_word(build: Any) -> None:
+def test_fully_masked_edge_is_labelled(build: Any) -> None:
     def way(*kinds: dict[str, Any]) -> str:
         state = build.state(_write(build, "1", "08", "load", raw__id=[("file.id", *kinds)]))
         answer = impact_answer(state, "file", "id")
@@ -66,7 +66,7 @@ def test_a_way_on_which_every_value_is_masked_says_so_in_a_word(build: Any) -> N
     assert way(FILTER) == "FILTER"
 
 
-def test_where_no_run_told_of_columns_the_jobs_that_write_the_table_stand_without_inputs(
+def test_jobs_without_column_lineage_have_no_inputs(
     build: Any,
 ) -> None:
     events = _events(build)
@@ -77,7 +77,7 @@ def test_where_no_run_told_of_columns_the_jobs_that_write_the_table_stand_withou
     assert [(each["job"]["name"], each["inputs"]) for each in found["made"]] == [("other", [])]
 
 
-def test_a_source_has_columns_that_nothing_makes_and_a_slip_is_refused(build: Any) -> None:
+def test_source_column_has_no_producer_and_unknown_column_fails(build: Any) -> None:
     state = build.state(*_events(build))
     assert column_answer(state, "file", "id")["made"] == []
     with pytest.raises(NotFoundError, match="day has no column 'fair'"):

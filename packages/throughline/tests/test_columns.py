@@ -1,4 +1,4 @@
-"""Column lineage: what each column is made of, over every run that counts."""
+"""Column lineage of the effective runs."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def events(build: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_a_column_is_followed_through_every_table_to_where_it_comes_from(
-    events: list[Any], build: Any
-) -> None:
+def test_column_tree_ends_at_the_source_columns(events: list[Any], build: Any) -> None:
     state = build.state(*events)
     top = columns_answer(state, "day")["up"]
     assert top["name"] == "day"
@@ -85,9 +83,7 @@ def test_a_column_is_followed_through_every_table_to_where_it_comes_from(
     assert _tree(one) == {"day.fare": [{"raw.fare AGGREGATION…": []}]}
 
 
-def test_what_only_decides_on_rows_is_shown_when_it_is_asked_for(
-    events: list[Any], build: Any
-) -> None:
+def test_indirect_columns_are_optional(events: list[Any], build: Any) -> None:
     (fare,) = columns_answer(build.state(*events), "day", "fare", indirect=True)["up"]["children"]
     assert _tree(fare) == {
         "day.fare": [
@@ -97,7 +93,7 @@ def test_what_only_decides_on_rows_is_shown_when_it_is_asked_for(
     }
 
 
-def test_down_is_what_a_column_makes(events: list[Any], build: Any) -> None:
+def test_columns_downstream(events: list[Any], build: Any) -> None:
     (made,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
     assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
 
@@ -141,7 +137,7 @@ def test_entries_for_all_rows_are_indirect_even_if_reported_direct(build: Any) -
     assert (indirect["field"], indirect["isDirect"]) == ("zone", False)
 
 
-def test_a_column_that_comes_again_is_told_once_and_then_marked(build: Any) -> None:
+def test_repeated_columns_are_marked(build: Any) -> None:
     state = build.state(
         _write(build, "1", "08", "load", raw__id=[("file.ID",)]),
         _write(build, "2", "09", "both", out__a=[("raw.id",)], out__b=[("raw.id",)]),
@@ -154,7 +150,7 @@ def test_a_column_that_comes_again_is_told_once_and_then_marked(build: Any) -> N
     ]
 
 
-def test_a_column_that_the_newest_run_makes_otherwise_is_no_longer_made_of_the_old(
+def test_newest_run_replaces_column_inputs(
     build: Any,
 ) -> None:
     first = _write(build, "1", "08", "load", t__x=[("a.x", IDENTITY)])
@@ -172,7 +168,7 @@ def test_a_column_that_the_newest_run_makes_otherwise_is_no_longer_made_of_the_o
         ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
     ],
 )
-def test_what_has_no_such_column_is_told_with_what_there_is(
+def test_unknown_column_error_lists_the_columns(
     node: str, field: str | None, told: str, events: list[Any], build: Any
 ) -> None:
     with pytest.raises(NotFoundError) as caught:
@@ -180,9 +176,7 @@ def test_what_has_no_such_column_is_told_with_what_there_is(
     assert str(caught.value) == told
 
 
-def test_a_column_without_lineage_is_there_and_a_mistyped_one_has_its_nearest(
-    events: list[Any], build: Any
-) -> None:
+def test_misspelled_column_error_suggests_similar_names(events: list[Any], build: Any) -> None:
     written = build.run("COMPLETE", "9", "other", "12:00:00")
     schema = {"fields": [{"name": "note", "type": "string"}, {"name": "Rides", "type": "long"}]}
     written["outputs"] = [build.dataset("db|plain", schema=schema)]
@@ -208,7 +202,7 @@ def test_a_column_without_lineage_is_there_and_a_mistyped_one_has_its_nearest(
                                            "transformations": [3]}]}}},
     ],
 )  # fmt: skip
-def test_odd_column_lineage_is_passed_over(facet: Any, live: Live, build: Any) -> None:
+def test_invalid_column_lineage_is_ignored(facet: Any, live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",))
     event["outputs"] = [build.dataset("db|t", columnLineage=facet)]
     live.ingest(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))

@@ -1,4 +1,4 @@
-"""Every question looks at the clock as it goes, and leaves nothing half done when it is stopped."""
+"""Every query checks its deadline, and leaves no partial results when it is stopped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]
 
 
 def _events(build: Any) -> list[Any]:
-    """A chain of datasets, a job that ran often on one, and a run above all of them."""
+    """Return a chain of datasets, a job with many runs on one, and a run above them."""
     named = {"tags": {"tags": [{"key": "run_id", "value": "dag_41"}]}}
     events = [build.run("COMPLETE", "top", "top", "07:00:00", kind="AIRFLOW/DAG", facets=named)]
     for n in range(_COUNT):
@@ -82,7 +82,7 @@ def _events(build: Any) -> list[Any]:
 
 
 def _state(build: Any) -> State:
-    """What the events tell, and as many names joined by hand."""
+    """Return the state of the events, with as many aliases."""
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
     joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
     state = project(
@@ -99,7 +99,7 @@ def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes
 
 @pytest.mark.parametrize(("name", "asked"), _EACH)
 @pytest.mark.parametrize("ticks", [_COUNT // 2, _COUNT - 5])
-def test_a_question_is_stopped_as_it_goes_and_answers_the_same_when_asked_again(
+def test_query_stops_at_the_deadline_and_can_be_repeated(
     name: str, asked: dict[str, Any], ticks: int, build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = _state(build)
@@ -126,7 +126,7 @@ _MARQUEZ = (
 
 
 @pytest.mark.parametrize("path", _MARQUEZ)
-def test_what_marquez_answers_is_stopped_as_well_with_a_400(
+def test_marquez_queries_stop_at_the_deadline_with_a_400(
     path: str, build: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     live = Live(EventLog(str(tmp_path / "log.db")))
@@ -141,5 +141,5 @@ def test_what_marquez_answers_is_stopped_as_well_with_a_400(
     live.log.close()
 
 
-def test_every_question_there_is_is_stopped_here() -> None:
+def test_every_query_is_covered_by_the_deadline_test() -> None:
     assert _ASKED.keys() == QUESTIONS.keys()

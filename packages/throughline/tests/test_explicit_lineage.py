@@ -1,4 +1,4 @@
-"""Explicit lineage: every example of the proposal, and where it meets other events.
+"""Explicit lineage: every example of the proposal, and its interaction with other events.
 
 The examples are those of OpenLineage, proposals/explicit_lineage_facet (Examples.md).
 """
@@ -36,7 +36,7 @@ def dataset(name: str, **more: Any) -> Json:
 
 
 def job(name: str = "", **more: Any) -> Json:
-    """A job of an entry; without a name, the event's own job."""
+    """Return a job of an entry; without a name, the event's own job."""
     return {"type": "JOB", **({"namespace": ETL, "name": name} if name else {}), **more}
 
 
@@ -57,7 +57,7 @@ def run_event(
     time: str = NOON,
     facets: Json | None = None,
 ) -> Json:
-    """A COMPLETE event; `reads` and `writes` are names with spaces between them."""
+    """Return a COMPLETE event; `reads` and `writes` are names separated by spaces."""
     lineage = {"lineage": {"entries": list(entries)}} if entries else {}
     return {
         "eventType": "COMPLETE",
@@ -81,15 +81,15 @@ def dataset_event(name: str, *inputs: Json, time: str = NOON, **more: Any) -> Js
 
 @dataclass
 class Example:
-    """Events, and what the answers about them are."""
+    """Events and the expected answers."""
 
     events: list[Json]
     edges: str
     """Every edge of the graph, as `a > b`."""
     up: dict[str, str] = field(default_factory=dict)
-    """Of each node, what its tree has upstream."""
+    """The upstream tree of nodes."""
     columns: dict[str, list[str]] = field(default_factory=dict)
-    """Of each dataset, its columns and what they are made of; a dot alone is all rows."""
+    """The columns of datasets and their inputs; a dot alone means all rows."""
 
 
 EXAMPLES = {
@@ -260,7 +260,7 @@ def edges(state: Any) -> set[str]:
 
 
 def drawn(state: Any, node: str) -> set[str]:
-    """The edges that the page draws around a node."""
+    """Return the edges that the page draws around a node."""
     found = graph_answer(state, node, up=9, down=9)["edges"]
     ends = [[edge[end].rpartition(":")[2] for end in ("from", "to")] for edge in found]
     return {" > ".join(names) for names in ends}
@@ -320,7 +320,7 @@ def test_page_draws_only_sources_of_a_node(build: Any) -> None:
 
 
 def sources(answer: Json) -> set[str]:
-    """The sources of the outputs of jobs in a graph answer."""
+    """Return the sources of the outputs of jobs in a graph answer."""
     return {
         f"{each['job'].split(':')[-1]}: "
         + " > ".join(
@@ -530,7 +530,7 @@ def test_tags_follow_only_explicit_edges(build: Any) -> None:
 
 
 def two_ways(build: Any) -> Any:
-    """A job that copies two datasets, each from its own source, and one that joins them."""
+    """Return a job that copies two datasets from separate sources, and one that joins them."""
     return build.state(
         run_event(
             "split",

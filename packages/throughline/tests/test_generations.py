@@ -1,4 +1,4 @@
-"""Which runs count for what a job does and for what a dataset holds."""
+"""Effective runs of jobs and datasets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, edges, loads, names
 
 
 def _daily(build: Any, *runs: dict[str, Any]) -> set[str]:
-    """Edges of a task with one run a day, each under its own DAG run and with the given edges."""
+    """Return the edges of a task with one run a day, each under its own DAG run."""
     events = []
     for day, run in enumerate(runs):
         type_ = run.pop("type", "COMPLETE")
@@ -23,19 +23,19 @@ def _daily(build: Any, *runs: dict[str, Any]) -> set[str]:
     return edges(build.state(*events), "task")
 
 
-def test_a_skipped_run_takes_no_edge_away(build: Any) -> None:
+def test_skipped_run_removes_no_edge(build: Any) -> None:
     first = {"reads": ("db|a",), "writes": ("db|b",)}
     assert _daily(build, dict(first), {}) == {"dag.t < a", "dag.t > b"}
     assert _daily(build, dict(first), {"reads": ("db|b",)}) == {"dag.t < a", "dag.t > b"}
 
 
-def test_a_dataset_no_longer_read_is_gone_with_the_newest_finished_run(build: Any) -> None:
+def test_newest_finished_run_removes_unread_datasets(build: Any) -> None:
     before = {"reads": ("db|a", "db|x"), "writes": ("db|b",)}
     after = {"reads": ("db|a",), "writes": ("db|b",)}
     assert _daily(build, before, after) == {"dag.t < a", "dag.t > b"}
 
 
-def test_a_run_that_failed_after_the_last_good_one_adds_what_it_touched(build: Any) -> None:
+def test_newer_failed_run_adds_its_edges(build: Any) -> None:
     runs: list[dict[str, Any]] = [
         {"reads": ("db|old",), "writes": ("db|b",), "type": "FAIL"},
         {"reads": ("db|a",), "writes": ("db|b",)},
@@ -44,7 +44,7 @@ def test_a_run_that_failed_after_the_last_good_one_adds_what_it_touched(build: A
     assert _daily(build, *runs) == {"dag.t < a", "dag.t < new", "dag.t > b"}
 
 
-def test_foreach_runs_under_one_parent_run_are_united(build: Any) -> None:
+def test_foreach_runs_of_one_parent_are_united(build: Any) -> None:
     parent = ("f", "Flow")
     events = [
         build.run("COMPLETE", f"r{i}", "Flow.s", f"08:0{i}:00", parent=parent, kind=STEP,
@@ -55,13 +55,13 @@ def test_foreach_runs_under_one_parent_run_are_united(build: Any) -> None:
     assert edges(build.state(*events), "task") == expected
 
 
-def test_an_old_run_heard_of_late_does_not_become_the_current_one(build: Any) -> None:
+def test_late_events_of_an_old_run_do_not_make_it_current(build: Any) -> None:
     new = build.run("COMPLETE", "n", "j", "10:00:00", reads=("db|new",), writes=("db|o",))
     old = build.run("COMPLETE", "o", "j", "09:00:00", reads=("db|old",), writes=("db|o",))
     assert edges(build.state(new, old), "task") == {"j < new", "j > o"}
 
 
-def test_create_table_as_select_counts_once(build: Any) -> None:
+def test_create_table_as_select_is_shown_once(build: Any) -> None:
     app = {"parent": ("a", "app"), "kind": SQL}
     outer, inner = "app.atomic_create_table_as_select.t", "app.append_data.t"
     state = build.state(
@@ -75,7 +75,7 @@ def test_create_table_as_select_counts_once(build: Any) -> None:
     assert edges(state, "task") == {"app < /in", "app > t"}
 
 
-def test_a_merge_that_reads_its_target_keeps_the_edge_to_itself(build: Any) -> None:
+def test_merge_keeps_the_edge_from_its_target(build: Any) -> None:
     run = build.run("COMPLETE", "r", "merge", "08:00:00", reads=("db|t",), writes=("db|t",))
     state = build.state(run)
     assert edges(state, "task") == {"merge < t", "merge > t"}
@@ -84,7 +84,7 @@ def test_a_merge_that_reads_its_target_keeps_the_edge_to_itself(build: Any) -> N
         assert names(up) == {"merge": [{"t": [{"merge*": []}]}]}
 
 
-def test_a_declared_job_has_its_edges_until_a_run_says_better(build: Any) -> None:
+def test_declared_edges_are_replaced_by_a_run(build: Any) -> None:
     job = {"namespace": "demo", "name": "j"}
     declared = {
         "eventTime": "2025-11-21T08:00:00Z",
@@ -97,9 +97,7 @@ def test_a_declared_job_has_its_edges_until_a_run_says_better(build: Any) -> Non
 
 
 @pytest.mark.parametrize("level", ["query", "task", "pipeline"])
-def test_a_table_loaded_slice_by_slice_comes_from_every_file_that_it_still_holds(
-    level: str, build: Any
-) -> None:
+def test_partitioned_table_comes_from_all_remaining_files(level: str, build: Any) -> None:
     state = build.state(*loads(build, "05", "04", "03"))
     found = all_names(tree_answer(state, "forecast", "up", 20, level)["up"])
     assert {"/03", "/04", "/05"} <= found
@@ -108,7 +106,7 @@ def test_a_table_loaded_slice_by_slice_comes_from_every_file_that_it_still_holds
     assert level == "pipeline" or {"staging", "model"} <= found
 
 
-def test_a_table_that_a_commit_replaced_comes_from_that_commit_only(build: Any) -> None:
+def test_replaced_table_comes_from_the_last_commit_only(build: Any) -> None:
     events = loads(build, "05", "04")
     metrics = events[-3]["outputs"][0]["outputFacets"]["icebergCommitReport"]["commitMetrics"]
     metrics["totalRecords"] = metrics["addedRecords"]
@@ -117,13 +115,13 @@ def test_a_table_that_a_commit_replaced_comes_from_that_commit_only(build: Any) 
     assert found == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
 
 
-def test_a_model_comes_from_its_newest_training_and_old_forecasts_from_theirs(build: Any) -> None:
+def test_models_and_forecasts_come_from_their_own_training(build: Any) -> None:
     state = build.state(*loads(build, "05", "04", trained_with=("weather", "raw")))
     assert "weather" not in all_names(tree_answer(state, "model", "up", 20, "task")["up"])
     assert "weather" in all_names(tree_answer(state, "forecast", "up", 20, "task")["up"])
 
 
-def test_a_dataset_written_after_it_was_read_is_still_upstream_of_its_reader(build: Any) -> None:
+def test_dataset_written_after_reading_is_still_upstream(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "reader", "08:00:00", reads=("db|a",), writes=("db|b",)),
         build.run("COMPLETE", "2", "writer", "09:00:00", reads=("db|x",), writes=("db|a",)),
@@ -132,7 +130,7 @@ def test_a_dataset_written_after_it_was_read_is_still_upstream_of_its_reader(bui
 
 
 def _trained_for(build: Any, service: str, hour: str) -> list[Any]:
-    """One flow that serves several: its steps read and write other tables in each run."""
+    """Return the events of one flow whose runs read and write the tables of different services."""
     flow = (f"flow-{service}", "Flow")
     steps = (
         ("count", (f"db|{service}_raw",), (f"db|{service}_rides",)),
@@ -150,9 +148,7 @@ def _trained_for(build: Any, service: str, hour: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("level", ["task", "pipeline"])
-def test_a_flow_that_serves_two_in_turn_takes_nothing_from_the_first(
-    level: str, build: Any
-) -> None:
+def test_later_service_does_not_remove_edges_of_the_first(level: str, build: Any) -> None:
     yellow, green = _trained_for(build, "yellow", "08"), _trained_for(build, "green", "09")
     before, after = build.state(*yellow), build.state(*yellow, *green)
     changes = diff_answer(before, after, level)

@@ -1,4 +1,4 @@
-"""What became of a dataset or a job over time."""
+"""History of a dataset or a job."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _changes(answer: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def test_drift_names_what_changed_when_and_by_which_run(build: Any) -> None:
+def test_drift_has_the_change_its_time_and_its_run(build: Any) -> None:
     state = build.state(
         wrote(build, "08", schema(id="int", fare="int")),
         wrote(build, "09", schema(id="int", fare="int")),
@@ -70,7 +70,7 @@ def test_drift_names_what_changed_when_and_by_which_run(build: Any) -> None:
     assert drift_answer(state)["items"] == found
 
 
-def test_types_are_compared_between_schemas_of_one_producer_only(build: Any) -> None:
+def test_types_are_compared_within_one_producer(build: Any) -> None:
     state = build.state(
         wrote(build, "08", schema(SPARK, id="int")),
         wrote(build, "09", schema(PYTHON, id="int64")),
@@ -82,7 +82,7 @@ def test_types_are_compared_between_schemas_of_one_producer_only(build: Any) -> 
     assert found[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
 
 
-def test_a_nested_field_that_changes_is_named_by_its_path(build: Any) -> None:
+def test_changed_nested_field_has_its_path(build: Any) -> None:
     def nested(*names: str) -> dict[str, Any]:
         below = [{"name": name, "type": "int"} for name in names]
         fields = [{"name": "trip", "type": "struct", "fields": below}]
@@ -95,7 +95,7 @@ def test_a_nested_field_that_changes_is_named_by_its_path(build: Any) -> None:
     ]
 
 
-def test_a_reader_is_believed_only_about_what_nobody_writes(build: Any) -> None:
+def test_schemas_of_readers_count_only_without_writers(build: Any) -> None:
     def read(hour: str, told: dict[str, Any]) -> dict[str, Any]:
         event: dict[str, Any] = build.run("COMPLETE", f"r{hour}", "read", f"{hour}:30:00")
         event["inputs"] = [build.dataset("db|t", schema=told)]
@@ -106,7 +106,7 @@ def test_a_reader_is_believed_only_about_what_nobody_writes(build: Any) -> None:
     assert drift_answer(build.state(wrote(build, "07", schema(id="int")), *reads))["items"] == []
 
 
-def test_a_schema_that_came_without_a_run_counts(build: Any) -> None:
+def test_schema_without_run_is_included(build: Any) -> None:
     described = {
         "eventTime": f"{_DAY}09:00:00Z",
         "dataset": build.dataset("db|t", schema=schema(id="int", tip="int")),
@@ -116,7 +116,7 @@ def test_a_schema_that_came_without_a_run_counts(build: Any) -> None:
     assert found[0]["runId"] is None
 
 
-def test_a_schema_told_under_another_name_is_of_the_same_dataset(build: Any) -> None:
+def test_schema_under_an_alias_is_included(build: Any) -> None:
     other = wrote(build, "09", schema(id="int", tip="int"), "s3|bucket/t")
     other["outputs"][0]["facets"]["symlinks"] = {
         "identifiers": [{"namespace": "db", "name": "t", "type": "TABLE"}]
@@ -125,7 +125,7 @@ def test_a_schema_told_under_another_name_is_of_the_same_dataset(build: Any) -> 
     assert _changes(drift_answer(state, "db/t")["items"]) == [("09", ["tip"], [], [])]
 
 
-def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) -> None:
+def test_dataset_history_has_versions_checks_and_schemas(build: Any) -> None:
     first, second = wrote(build, "08", schema(id="int")), wrote(build, "10", schema(no="int"))
     first["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 7, "size": 70}}
     second["outputs"][0]["facets"]["version"] = {"datasetVersion": "42"}
@@ -144,13 +144,13 @@ def test_the_history_of_a_dataset_tells_versions_checks_and_schemas(build: Any) 
 
 
 @pytest.mark.parametrize("place", ["inputFacets", "facets"])
-def test_assertions_are_found_wherever_a_producer_puts_them(place: str, build: Any) -> None:
+def test_assertions_are_found_in_every_facet(place: str, build: Any) -> None:
     event = checked(build, "09", {"assertion": "a", "success": True}, place=place)
     (found,) = history_answer(build.state(event), "t")["items"]
     assert found["assertions"] == [{"assertion": "a", "success": True}]
 
 
-def test_the_history_of_a_job_says_what_was_other_than_in_the_completed_run_before(
+def test_job_history_compares_with_the_last_completed_run(
     build: Any,
 ) -> None:
     def ran(hour: str, type_: str, code: str, **uses: Any) -> dict[str, Any]:
@@ -171,9 +171,7 @@ def test_the_history_of_a_job_says_what_was_other_than_in_the_completed_run_befo
     assert history_answer(state, "j", limit=2)["items"] == found[:2]
 
 
-def test_equal_facets_of_many_runs_are_one_object(
-    build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # A cache of its own: out of the shared one another thread may push what was seen of late.
     monkeypatch.setattr(facets, "_interned", lru_cache(None)(facets._interned.__wrapped__))
     state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
@@ -189,7 +187,7 @@ _TOLD = st.tuples(
 
 @settings(max_examples=60, deadline=None)
 @given(told=st.lists(_TOLD, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
-def test_any_order_with_any_repetition_gives_the_same_history(
+def test_history_does_not_depend_on_order_or_repetition(
     told: list[tuple[int, str, set[str], str]], random: Random, build: Any
 ) -> None:
     bodies = [
@@ -205,7 +203,7 @@ def test_any_order_with_any_repetition_gives_the_same_history(
     assert history_answer(build.state(*again), "t") == history_answer(build.state(*bodies), "t")
 
 
-def test_no_history_of_real_events_fails_or_changes_with_their_order(shared: Path) -> None:
+def test_history_of_real_events_does_not_depend_on_order(shared: Path) -> None:
     folder = shared / "openlineage-events" / "this-stack"
     lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
     events = [entry_of(line).event for line in lines]

@@ -1,4 +1,4 @@
-"""What a change reaches, and how one node leads to another."""
+"""Impact of changes, and paths between nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _ways(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [(each["distance"], each["name"], each["owners"]) for each in answer["affected"]]
 
 
-def test_a_change_reaches_all_that_is_made_of_it_the_nearest_first_with_owners(
+def test_impact_lists_downstream_nodes_nearest_first_with_owners(
     state: State,
 ) -> None:
     assert _ways(impact_answer(state, "raw")) == [
@@ -46,7 +46,7 @@ def test_a_change_reaches_all_that_is_made_of_it_the_nearest_first_with_owners(
     assert _ways(impact_answer(state, "job:demo:report")) == [(1, "page", ["ann"])]
 
 
-def test_a_pipeline_reaches_what_its_tasks_lead_to(build: Any) -> None:
+def test_impact_of_a_pipeline_is_that_of_its_tasks(build: Any) -> None:
     events = [
         build.run("COMPLETE", "d", "dag", "08:00:00", kind="AIRFLOW/DAG"),
         build.run("COMPLETE", "t", "dag.t", "08:01:00", parent=("d", "dag"), kind="AIRFLOW/TASK",
@@ -80,7 +80,7 @@ def test_column_impact_separates_direct_and_indirect_dependents(state: State) ->
         impact_answer(state, "file", "nix")
 
 
-def test_a_column_that_groups_rows_affects_every_column_indirectly(build: Any) -> None:
+def test_grouping_column_affects_every_column_indirectly(build: Any) -> None:
     answer = impact_answer(build.state(_filtered(build)), "raw", "zone")
     assert answer["affected"] == []
     assert [
@@ -92,7 +92,7 @@ def test_a_column_that_groups_rows_affects_every_column_indirectly(build: Any) -
     assert answer["untold"] == []
 
 
-def test_what_reads_a_column_and_tells_of_none_may_be_affected_with_all_that_follows(
+def test_readers_without_column_lineage_are_possibly_affected(
     state: State,
 ) -> None:
     def untold(node: str, field: str) -> list[tuple[int, str]]:
@@ -103,7 +103,7 @@ def test_what_reads_a_column_and_tells_of_none_may_be_affected_with_all_that_fol
     assert untold("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
 
 
-def test_a_dataset_without_owners_has_those_of_the_job_that_writes_it(build: Any) -> None:
+def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:
     owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
     owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}
     job, dataset = impact_answer(build.state(owned), "a")["affected"]
@@ -112,7 +112,7 @@ def test_a_dataset_without_owners_has_those_of_the_job_that_writes_it(build: Any
     assert dataset["writtenBy"]["runId"] == job["run"]["runId"] == "1"
 
 
-def test_a_path_is_a_shortest_way_along_the_data_whichever_node_is_named_first(
+def test_path_is_shortest_in_either_direction(
     state: State,
 ) -> None:
     way = ["file", "load", "raw", "sum", "day", "report", "page"]

@@ -1,4 +1,4 @@
-"""Edges at a level: which job answers for what the runs below it do."""
+"""Edges at a level, and the owners of runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from throughline.spec import JobRef
 from .graphs import APP, DAG, FLOW, SQL, STEP, TASK, edges, two_orchestrators
 
 
-def test_inputs_and_outputs_are_rolled_up_to_the_nearest_job_of_the_level(build: Any) -> None:
+def test_edges_are_rolled_up_to_the_nearest_job_of_the_level(build: Any) -> None:
     state = two_orchestrators(build)
     assert edges(state, "task") == {
         "dag.load < /in",
@@ -32,7 +32,7 @@ def test_inputs_and_outputs_are_rolled_up_to_the_nearest_job_of_the_level(build:
     }
 
 
-def test_a_container_is_shown_finer_only_with_what_its_parts_do_not_account_for(
+def test_container_is_shown_with_its_own_edges_only(
     build: Any,
 ) -> None:
     assert edges(two_orchestrators(build), "query") == {
@@ -43,7 +43,7 @@ def test_a_container_is_shown_finer_only_with_what_its_parts_do_not_account_for(
     }
 
 
-def test_outlets_that_a_task_repeats_of_its_spark_job_are_shown_once_at_query_level(
+def test_outlets_repeated_from_spark_are_shown_once(
     build: Any,
 ) -> None:
     task, app = ("t", "dag.t"), ("a", "app")
@@ -56,7 +56,7 @@ def test_outlets_that_a_task_repeats_of_its_spark_job_are_shown_once_at_query_le
     assert edges(state, "task") == {"dag.t > t", "dag.t > extra"}
 
 
-def test_what_no_step_owns_goes_to_the_next_task_above(build: Any) -> None:
+def test_edges_without_step_belong_to_the_task_above(build: Any) -> None:
     task, flow = ("t", "dag.run_flow"), ("f", "Flow")
     state = build.state(
         build.run("COMPLETE", "t", "dag.run_flow", "08:05:00", kind=TASK),
@@ -67,7 +67,7 @@ def test_what_no_step_owns_goes_to_the_next_task_above(build: Any) -> None:
     assert edges(state, "pipeline") == {"Flow < t"}
 
 
-def test_an_application_that_nobody_started_answers_for_its_queries(build: Any) -> None:
+def test_application_without_parent_owns_its_queries(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "a", "app", "08:04:00", kind=APP),
         build.run("COMPLETE", "q", "app.q", "08:03:00", parent=("a", "app"), kind=SQL,
@@ -77,13 +77,13 @@ def test_an_application_that_nobody_started_answers_for_its_queries(build: Any) 
     assert edges(state, "query") == {"app.q < t"}
 
 
-def test_a_lone_job_stands_for_itself_at_every_level(build: Any) -> None:
+def test_single_job_represents_itself_at_every_level(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "r", "alone", "08:00:00", reads=("db|a",)))
     for level in ("query", "task", "pipeline"):
         assert edges(state, level) == {"alone < a"}
 
 
-def test_levels_of_silent_parents_follow_from_the_tree(build: Any) -> None:
+def test_levels_without_job_type_follow_from_the_hierarchy(build: Any) -> None:
     state = build.state(
         build.run("START", "a", "app", "08:00:00", parent=("t", "d.t"), root=("d", "d"), kind=APP),
         build.run("START", "x", "old.task", "08:00:00", parent=("o", "old")),
@@ -146,7 +146,7 @@ def test_control_edges_are_rolled_up_and_never_data(build: Any) -> None:
     assert edges(state, "task") == set()
 
 
-def test_this_stacks_events_give_the_right_edges_at_task_level(shared: Path) -> None:
+def test_task_edges_of_real_events(shared: Path) -> None:
     folder = shared / "openlineage-events" / "this-stack"
     files = ("metaflow219-spike-spk.jsonl", "metaflow219-spike-spk-spark-side.jsonl")
     lines = [line for f in files for line in (folder / f).read_bytes().splitlines()]
@@ -160,7 +160,7 @@ def test_this_stacks_events_give_the_right_edges_at_task_level(shared: Path) -> 
     assert {e.split()[0] for e in edges(state, "pipeline")} == {"SpkFlow"}
 
 
-def test_iceberg_tables_join_on_their_symlink_in_this_stacks_events(shared: Path) -> None:
+def test_iceberg_tables_of_real_events_join_on_symlinks(shared: Path) -> None:
     file = shared / "openlineage-events/this-stack/spark41-iceberg112-jdbc-workaround.jsonl"
     state = project(entry_of(line).event for line in file.read_bytes().splitlines())
     datasets = {

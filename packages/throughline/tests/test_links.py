@@ -1,4 +1,4 @@
-"""Runs and jobs lead to the pages of their orchestrator."""
+"""Links from runs and jobs to the pages of their orchestrator."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def state(build: Any) -> State:
         ("x", []),
     ],
 )
-def test_a_run_leads_to_its_page_or_to_that_of_the_run_above_it(
+def test_run_links_to_its_page_or_that_of_an_ancestor(
     run: str, links: list[tuple[str, str]], state: State
 ) -> None:
     found = run_answer(generations_of(state), run)["links"]
@@ -57,18 +57,18 @@ def test_a_run_leads_to_its_page_or_to_that_of_the_run_above_it(
         ("query", []),
     ],
 )
-def test_a_job_leads_to_its_page(job: str, links: list[tuple[str, str]], state: State) -> None:
+def test_job_links_to_its_page(job: str, links: list[tuple[str, str]], state: State) -> None:
     found = node_answer(state, f"job:demo:{job}")["links"]
     assert [(each["name"], each["url"]) for each in found] == links
 
 
-def test_the_page_of_a_mapped_task_is_that_of_all_its_elements(build: Any) -> None:
+def test_mapped_task_links_to_the_page_of_all_elements(build: Any) -> None:
     told = _task(f"{_RUN}/tasks/load/mapped/3?try_number=1")
     state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=told))
     assert node_answer(state, "job:demo:rides.load")["links"][0]["url"] == f"{_DAG}/tasks/load"
 
 
-def test_a_task_of_metaflow_leads_to_its_page(build: Any) -> None:
+def test_metaflow_task_links_to_its_page(build: Any) -> None:
     told = {"metaflow_task": {"url": "https://ui.example.org/Flow/17/a/3"}}
     state = build.state(build.run("COMPLETE", "t", "Flow.a", "08:01:00", facets=told))
     (link,) = run_answer(generations_of(state), "t")["links"]
@@ -76,7 +76,7 @@ def test_a_task_of_metaflow_leads_to_its_page(build: Any) -> None:
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", "", None, 7])
-def test_no_browser_is_sent_to_what_is_no_page(url: Any, build: Any) -> None:
+def test_unsafe_urls_are_not_linked(url: Any, build: Any) -> None:
     state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=_task(url)))
     assert run_answer(generations_of(state), "t")["links"] == []
     assert node_answer(state, "job:demo:rides.load")["links"] == []

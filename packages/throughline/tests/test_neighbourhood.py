@@ -1,4 +1,4 @@
-"""The graph around a node, and what is told of a node, as the page shows them."""
+"""The graph around a node, and the summaries of its nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _lines(answer: dict[str, Any], kind: str) -> set[str]:
     return {f"{start} > {end}" for start, end, each in last if each == kind}
 
 
-def test_the_graph_goes_as_many_steps_as_asked_on_each_side_and_counts_the_rest(build: Any) -> None:
+def test_graph_is_limited_by_depth_and_counts_the_rest(build: Any) -> None:
     state = two_orchestrators(build)
     near = graph_answer(state, "raw")
     assert _names(near) == {"dag.load", "raw", "Flow.train"}
@@ -39,7 +39,7 @@ def test_the_graph_goes_as_many_steps_as_asked_on_each_side_and_counts_the_rest(
     assert _lines(far, "data") == {"/in > dag.load", "dag.load > raw"}
 
 
-def test_a_side_that_is_opened_shows_a_step_more_and_every_line_between_what_is_shown(
+def test_expanded_side_shows_one_more_step_and_its_edges(
     build: Any,
 ) -> None:
     state = build.state(
@@ -53,7 +53,7 @@ def test_a_side_that_is_opened_shows_a_step_more_and_every_line_between_what_is_
         graph_answer(state, "x", grown=["job:demo:a"])
 
 
-def test_datasets_alone_are_a_step_apart_and_jobs_that_lead_nowhere_do_not_count(
+def test_dataset_graph_skips_jobs(
     build: Any,
 ) -> None:
     state = build.state(
@@ -71,7 +71,7 @@ def test_datasets_alone_are_a_step_apart_and_jobs_that_lead_nowhere_do_not_count
     assert _lines(job, "data") == {"in > x", "x > count", "count > y", "count > z"}
 
 
-def test_a_job_is_stood_for_by_its_parts_or_by_what_it_is_a_part_of(build: Any) -> None:
+def test_roots_of_a_job_are_its_parts_or_its_owner(build: Any) -> None:
     state = two_orchestrators(build)
     parts = graph_answer(state, "job:demo:dag")["roots"]
     assert parts == ["job:demo:Flow.train", "job:demo:dag.load"]
@@ -79,7 +79,7 @@ def test_a_job_is_stood_for_by_its_parts_or_by_what_it_is_a_part_of(build: Any) 
     assert graph_answer(state, "job:demo:app.q", level="query")["roots"] == ["job:demo:app.q"]
 
 
-def test_what_stays_inside_a_pipeline_is_left_out_between_pipelines(build: Any) -> None:
+def test_pipeline_graph_omits_internal_datasets(build: Any) -> None:
     parent = {"parent": ("d", "dag"), "kind": TASK}
     state = build.state(
         build.run("COMPLETE", "d", "dag", "08:30:00", kind=DAG),
@@ -92,7 +92,7 @@ def test_what_stays_inside_a_pipeline_is_left_out_between_pipelines(build: Any) 
     assert "staging" in _names(graph_answer(state, "out", up=9))
 
 
-def test_control_edges_of_what_is_shown_come_along_with_their_other_ends(build: Any) -> None:
+def test_control_edges_include_their_other_ends(build: Any) -> None:
     train = build.run("COMPLETE", "2", "train", "08:20:00", reads=("db|a",), writes=("db|b",))
     upstream = [{"job": {"namespace": "demo", "name": "load"}, "run": {"runId": "1"}}]
     train["run"]["facets"]["jobDependencies"] = {"upstream": upstream}
@@ -107,7 +107,7 @@ def test_control_edges_of_what_is_shown_come_along_with_their_other_ends(build: 
     }
 
 
-def test_columns_come_only_when_asked_for_and_say_how_directly(build: Any) -> None:
+def test_columns_are_optional_and_marked_as_direct(build: Any) -> None:
     direct = {"type": "DIRECT", "subtype": "AGGREGATION"}
     filtered = {"type": "INDIRECT", "subtype": "FILTER"}
     inputs = [
@@ -129,7 +129,7 @@ def test_columns_come_only_when_asked_for_and_say_how_directly(build: Any) -> No
     assert fields == {"a": [], "b": [{"name": "total", "type": "int"}], "sum": []}
 
 
-def test_a_node_tells_its_kind_by_what_was_said_or_else_by_its_name(build: Any) -> None:
+def test_kind_comes_from_facets_or_the_name(build: Any) -> None:
     run = build.run("COMPLETE", "1", "j", "08:10:00", reads=("s3://lake|a.csv", "postgres://h|t"))
     run["outputs"] = [
         build.dataset("flow|model", datasetType={"datasetType": "MODEL"}),
@@ -147,7 +147,7 @@ def test_a_node_tells_its_kind_by_what_was_said_or_else_by_its_name(build: Any) 
     }
 
 
-def test_a_dataset_tells_its_newest_version_rows_tags_and_checks(build: Any) -> None:
+def test_dataset_summary_has_version_rows_tags_and_checks(build: Any) -> None:
     def write(run: str, time: str, rows: int, good: bool) -> Any:
         event = build.run("COMPLETE", run, "load", time)
         checks = {"assertions": [{"assertion": "not_null", "success": good}]}
@@ -166,7 +166,7 @@ def test_a_dataset_tells_its_newest_version_rows_tags_and_checks(build: Any) -> 
     assert told["facets"].keys() == {"dataQualityAssertions", "tags"}
 
 
-def test_a_run_tells_those_above_it_the_nearest_first_and_roots_are_those_with_none(
+def test_run_has_its_ancestors_and_roots_have_none(
     build: Any,
 ) -> None:
     state = two_orchestrators(build)
@@ -178,7 +178,7 @@ def test_a_run_tells_those_above_it_the_nearest_first_and_roots_are_those_with_n
     assert [run["runId"] for run in runs_answer(state, roots=True)["items"]] == ["d"]
 
 
-def test_the_newest_tables_and_models_come_first_and_files_do_not_count(build: Any) -> None:
+def test_newest_lists_tables_and_models_without_files(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "load", "08:10:00", reads=("file|/in",), writes=("db|old",)),
         build.run("COMPLETE", "2", "save", "08:20:00", writes=("file|/out", "db|new")),
@@ -189,7 +189,7 @@ def test_the_newest_tables_and_models_come_first_and_files_do_not_count(build: A
     assert [each["name"] for each in newest_answer(state, limit=1)["items"]] == ["newest"]
 
 
-def test_a_run_whose_parent_never_spoke_is_a_root_until_it_does(build: Any) -> None:
+def test_run_is_a_root_until_its_parent_reports(build: Any) -> None:
     above, app = ("x", "dag.load"), ("a", "app")
     events = [
         build.run("COMPLETE", "a", "app", "08:10:00", parent=above, root=("d", "dag")),
@@ -203,7 +203,7 @@ def test_a_run_whose_parent_never_spoke_is_a_root_until_it_does(build: Any) -> N
 
 
 def two_services(build: Any) -> list[dict[str, Any]]:
-    """One flow that trained on each service, the green one last."""
+    """Return the events of one flow that trained on two services, the green one last."""
     events = []
     for number, service in enumerate(("yellow", "green")):
         flow = {"parent": (f"f{number}", "Flow"), "kind": STEP}
@@ -220,7 +220,7 @@ def two_services(build: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("level", ["query", "task", "pipeline"])
-def test_one_flow_that_serves_two_services_does_not_mix_them(level: Any, build: Any) -> None:
+def test_runs_of_one_flow_for_two_services_stay_separate(level: Any, build: Any) -> None:
     state = build.state(*two_services(build))
     for service, other in (("yellow", "green"), ("green", "yellow")):
         for node in (f"{service}_forecast", f"/{service}"):
@@ -231,7 +231,7 @@ def test_one_flow_that_serves_two_services_does_not_mix_them(level: Any, build: 
             assert not [name for name in _names(over) if other in name]
 
 
-def test_lines_between_datasets_do_not_mix_what_a_job_did_in_several_runs(build: Any) -> None:
+def test_dataset_edges_do_not_mix_separate_runs(build: Any) -> None:
     state = build.state(*two_services(build))
     both = graph_answer(
         state,

@@ -1,4 +1,4 @@
-"""Nodes by id and by short name."""
+"""Lookup of nodes by id and by short name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph import find_node, node_id
 
 
-def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
+def test_nodes_are_found_by_id_alias_and_short_name(build: Any) -> None:
     arn = "arn:aws:glue:eu-west-1:1"
     table = build.dataset("s3a://lake|wh/t", symlinks=[(arn, "table/db/trips", "TABLE")])
     run = build.run("COMPLETE", "r", "Flow.train", "08:00:00", reads=("postgres://h:5432|a.b",))
@@ -23,7 +23,7 @@ def test_nodes_are_found_by_id_by_alias_and_by_short_name(build: Any) -> None:
     assert node_id(find_node(state, "dataset:postgres://h:5432:a.b")).endswith(":a.b")
 
 
-def test_an_id_may_lack_its_first_part(build: Any) -> None:
+def test_id_may_omit_its_type(build: Any) -> None:
     run = build.run("COMPLETE", "r", "report", "08:00:00", reads=("pg://h:1|shop.raw",))
     run["outputs"] = [build.dataset("demo|report")]
     state = build.state(run)
@@ -33,14 +33,14 @@ def test_an_id_may_lack_its_first_part(build: Any) -> None:
         find_node(state, "demo:report")
 
 
-def test_a_job_does_not_hide_the_table_that_it_is_named_after(build: Any) -> None:
+def test_job_does_not_hide_the_table_of_its_name(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "r", "rides", "08:00:00", writes=("db|nyc.rides",)))
     with pytest.raises(AmbiguousError) as caught:
         find_node(state, "rides")
     assert caught.value.nearest == ("dataset:db:nyc.rides", "job:demo:rides")
 
 
-def test_an_unknown_name_suggests_the_nearest_and_an_ambiguous_one_lists_all(build: Any) -> None:
+def test_unknown_name_has_suggestions_and_ambiguous_name_lists_all(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|x.trips", "db|y.trips"))
     )

@@ -1,4 +1,4 @@
-"""Pages: together they are everything, each item once, whatever arrives in between."""
+"""Pages contain every item once, even if items arrive in between."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}
 
 
 def _moved(item: dict[str, Any]) -> str:
-    """What stands of an item: a run at its time, anything else as a whole."""
+    """Return the part of an item that stays the same: a run and its time, or the whole item."""
     run = item if "startedAt" in item else item.get("run") if item.get("done") == "ran" else None
     return json.dumps([run["runId"], run["job"], run["startedAt"]] if run else item, sort_keys=True)
 
@@ -83,7 +83,7 @@ _TOLD = st.tuples(
     there=st.lists(_TOLD, min_size=4, max_size=12), later=st.lists(_TOLD, max_size=6),
     limit=st.integers(1, 4),
 )  # fmt: skip
-def test_all_pages_have_once_each_what_was_there_at_the_first_and_still_stands(
+def test_pages_contain_every_remaining_item_once(
     name: str, there: list[Any], later: list[Any], limit: int, build: Any
 ) -> None:
     events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
@@ -116,7 +116,7 @@ def test_all_pages_have_once_each_what_was_there_at_the_first_and_still_stands(
         assert seen == first
 
 
-def test_names_joined_by_hand_are_listed_by_pages() -> None:
+def test_aliases_are_paged() -> None:
     names = [DatasetName("db", f"n{number}") for number in range(6)]
     pairs = list(zip(names, names[1:], strict=False))
     state = project(make_alias(*pair, 1, is_removed=False).event for pair in pairs)
@@ -130,13 +130,13 @@ def test_names_joined_by_hand_are_listed_by_pages() -> None:
     ]
 
 
-def test_whatever_question_has_a_cursor_is_tested_here() -> None:
+def test_every_paged_query_is_covered() -> None:
     assert {*_ASKED, "history", "aliases"} == _PAGED
 
 
 @pytest.fixture
 def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """Over a log with three of everything that is kept beside the events."""
+    """Return a client of a log with three of everything that is stored beside the events."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
     watch = Watch(read_rules(rules), live)
@@ -161,7 +161,7 @@ def _path(route: str) -> str:
 
 @pytest.mark.each_database
 @pytest.mark.parametrize("route", ["alerts", "rejected", "events/warnings"])
-def test_what_the_database_keeps_is_listed_by_pages(route: str, client: TestClient) -> None:
+def test_stored_lists_are_paged(route: str, client: TestClient) -> None:
     whole = client.get(_path(route)).json()
     page = client.get(f"{_path(route)}limit=1").json()
     found = page["items"]
@@ -173,9 +173,7 @@ def test_what_the_database_keeps_is_listed_by_pages(route: str, client: TestClie
 
 
 @pytest.mark.parametrize("route", _ROUTES)
-def test_a_cursor_that_is_none_or_of_another_question_is_a_400_that_says_so(
-    route: str, client: TestClient
-) -> None:
+def test_invalid_cursor_or_cursor_of_another_query_is_a_400(route: str, client: TestClient) -> None:
     mine = client.get("/api/v2/runs?condition=FAILED&limit=1").json()["next"]
     for cursor in ("x", "é", "", "W10", "bnVsbA", mine):
         answer = client.get(_path(route), params={**_params(route), "cursor": cursor})
@@ -191,7 +189,7 @@ def _params(route: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("place", [["a"], [None], [[1]], [{}], [1.5], [-1], [2**63], ["a\x00"]])
-def test_a_cursor_with_a_place_that_cannot_be_is_wrong_as_well(place: list[Any]) -> None:
+def test_cursor_with_impossible_sort_key_is_invalid(place: list[Any]) -> None:
     _, cursor = cut(("q",), [3, 4], lambda each: (each, "x"), 1, None)
     assert cursor is not None
     mark = orjson.loads(bytes(_decoded(cursor)))[0]
@@ -206,7 +204,7 @@ def _decoded(cursor: str) -> bytes:
     return urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
 
 
-def test_every_list_of_our_own_api_is_a_page(client: TestClient) -> None:
+def test_every_list_of_the_api_is_paged(client: TestClient) -> None:
     app: Any = client.app
     bare = {
         path
@@ -218,7 +216,7 @@ def test_every_list_of_our_own_api_is_a_page(client: TestClient) -> None:
     assert bare == {"/api/v2/keys", "/api/v2/deliver"}  # as many as somebody set up
 
 
-def test_the_command_line_says_that_there_is_more_and_goes_on_from_there(
+def test_command_line_continues_from_the_cursor(
     client: TestClient, tmp_path: Path, call: Call
 ) -> None:
     del client

@@ -1,4 +1,4 @@
-"""Lineage as of a moment, as known at one, and compared between two."""
+"""Lineage as of a time, known at a time, and compared between two times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAY = "2025-11-21T"
 
 
 def _loads(build: Any) -> list[dict[str, Any]]:
-    """At 8 the report is made of a, at 9 of b, with another column and by other code."""
+    """Return runs at 8 and 9 that write a report from a and from b, with other columns and code."""
 
     def code(version: str) -> dict[str, Any]:
         return {"sourceCodeLocation": {"type": "git", "url": "u", "version": version}}

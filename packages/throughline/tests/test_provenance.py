@@ -1,4 +1,4 @@
-"""What a dataset's contents come from, as a flat list of runs with versions and code."""
+"""Provenance: the runs, versions and code that a dataset comes from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _lines(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def _trained(build: Any, day: int, snapshot: str) -> list[dict[str, Any]]:
-    """A load in Spark below a task, and a training that reads the load's snapshot."""
+    """Return events of a Spark load below a task, and of a training that reads its snapshot."""
     hour, dag, task = f"1{day}", (f"d{day}", "dag"), (f"t{day}", "dag.load")
     query = build.run("COMPLETE", f"q{day}", "app", f"{hour}:01:00", parent=task, kind=APP,
                       reads=("file|/in",), writes=("db|raw",))  # fmt: skip
@@ -56,7 +56,7 @@ def _trained(build: Any, day: int, snapshot: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_model_comes_from_runs_with_the_versions_they_met_and_the_code_they_were(
+def test_provenance_of_a_model_has_runs_versions_and_code(
     build: Any,
 ) -> None:
     state = build.state(*_trained(build, 0, "100"), *_trained(build, 1, "200"))
@@ -72,7 +72,7 @@ def test_a_model_comes_from_runs_with_the_versions_they_met_and_the_code_they_we
     assert _lines(queries)[1][1] == "dag1"  # a query is of the code of the task above it
 
 
-def test_one_version_comes_from_what_was_there_when_it_was_written(build: Any) -> None:
+def test_provenance_of_a_version_uses_the_data_of_its_time(build: Any) -> None:
     events = [*_trained(build, 0, "100"), *_trained(build, 1, "200")]
     answer = provenance_answer(build.state(*events), "model", "s0")
     assert [run for run, *_ in _lines(answer)] == ["s0", "t0"]
@@ -81,7 +81,7 @@ def test_one_version_comes_from_what_was_there_when_it_was_written(build: Any) -
         provenance_answer(build.state(*events), "raw", "9")
 
 
-def test_what_a_run_read_without_a_version_is_what_the_runs_before_it_left(build: Any) -> None:
+def test_unreported_input_version_is_that_of_earlier_runs(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "write", "08:00:00", writes=("db|a",)),
         build.run("COMPLETE", "2", "read", "09:00:00", reads=("db|a",), writes=("db|b",)),
@@ -89,14 +89,14 @@ def test_what_a_run_read_without_a_version_is_what_the_runs_before_it_left(build
     assert _lines(provenance_answer(state, "b"))[0][2] == {"a": ["1"]}
 
 
-def test_a_table_that_keeps_rows_comes_from_every_slice(build: Any) -> None:
+def test_table_that_keeps_rows_comes_from_every_load(build: Any) -> None:
     state = build.state(*loads(build, "05", "04", "03"))
     answer = provenance_answer(state, "raw")
     assert {each["name"] for each in answer["sources"]} == {"/03", "/04", "/05"}
     assert len(answer["runs"]) == 6
 
 
-def test_a_dataset_that_no_run_wrote_is_its_own_source_and_a_job_has_none(build: Any) -> None:
+def test_unwritten_dataset_is_its_own_source(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "1", "read", "08:00:00", reads=("db|a",)))
     answer = provenance_answer(state, "a")
     assert answer["runs"] == []
@@ -105,21 +105,21 @@ def test_a_dataset_that_no_run_wrote_is_its_own_source_and_a_job_has_none(build:
         provenance_answer(state, "job:demo:read")
 
 
-def test_a_declared_job_is_named_without_a_run(build: Any) -> None:
+def test_declared_job_has_no_run(build: Any) -> None:
     declared = {"eventTime": "2025-11-21T08:00:00Z", "job": {"namespace": "demo", "name": "j"},
                 "inputs": [build.dataset("db|a")], "outputs": [build.dataset("db|b")]}  # fmt: skip
     answer = provenance_answer(build.state(declared), "b")
     assert _lines(answer) == [(None, None, {"a": []}, {"b": []})]
 
 
-def test_the_order_of_events_changes_no_provenance(build: Any) -> None:
+def test_event_order_does_not_change_provenance(build: Any) -> None:
     events = [commit(_trained(build, 0, "100")[2], 1, 1), *_trained(build, 1, "200")]
     expected = provenance_answer(build.state(*events), "model")
     for order in itertools.islice(itertools.permutations(events), 0, None, 7):
         assert provenance_answer(build.state(*order, *order[:2]), "model") == expected
 
 
-def test_the_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
+def test_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
     file = shared / "openlineage-events" / "this-stack" / "spark41-iceberg112-jdbc-workaround.jsonl"
     events = [entry_of(line).event for line in file.read_bytes().splitlines()]
     random.Random(1).shuffle(events)
@@ -129,7 +129,7 @@ def test_the_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
         assert answer["sources"], primary
 
 
-def test_what_is_behind_a_dataset_is_told_with_its_kind_and_its_tags(build: Any) -> None:
+def test_upstream_datasets_have_kind_and_tags(build: Any) -> None:
     tags = {"tags": [{"key": "pii", "value": "true", "field": "mail"}]}
     write = build.run("COMPLETE", "1", "write", "08:00:00", writes=("db|b",))
     write["inputs"] = [build.dataset("s3://l|a", tags=tags)]

@@ -31,7 +31,7 @@ def state(build: Any) -> State:
     )
 
 
-def test_a_run_tells_its_parameters_its_orchestrators_id_and_its_error(state: State) -> None:
+def test_run_has_parameters_external_id_and_error(state: State) -> None:
     told = {run["runId"]: run for run in runs_answer(state)["items"]}
     assert (told["d"]["ownId"], told["d"]["parameters"]) == ("manual__1", {"month": "2025-11"})
     assert (told["f"]["ownId"], told["f"]["parameters"]) == ("1763", {"days": "30"})
@@ -39,7 +39,7 @@ def test_a_run_tells_its_parameters_its_orchestrators_id_and_its_error(state: St
     assert told["t1"]["error"] is None
 
 
-def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) -> None:
+def test_state_filter_applies_before_the_limit(state: State) -> None:
     assert [run["runId"] for run in runs_answer(state, limit=1, condition="FAILED")["items"]] == [
         "t2"
     ]
@@ -49,20 +49,20 @@ def test_runs_are_filtered_by_their_state_before_they_are_counted(state: State) 
     assert [run["runId"] for run in runs_answer(state, "Flow.s")["items"]] == ["s"]
 
 
-def test_a_run_of_a_job_is_found_by_what_its_orchestrator_calls_it(state: State) -> None:
+def test_run_is_found_by_its_external_id(state: State) -> None:
     found = runs_answer(state, "dag.u", own_id="manual__1")["items"]
     assert [run["runId"] for run in found] == ["t2"]
     assert runs_answer(state, "dag.u", own_id="manual__2")["items"] == []
 
 
 @pytest.mark.parametrize("name", ["d", "manual__1"])
-def test_a_tree_of_runs_begins_at_the_topmost_that_has_the_id(name: str, state: State) -> None:
+def test_run_tree_starts_at_the_topmost_run_with_the_id(name: str, state: State) -> None:
     tree: Any = ("d", [("t1", [("f", [("s", [])])]), ("t2", [])])
     assert _ids(runtree_answer(state, name)) == tree
     assert _ids(runtree_answer(state, "1763")) == ("f", [("s", [])])
 
 
-def test_an_id_of_no_run_or_of_several_is_an_error(state: State, build: Any) -> None:
+def test_unknown_or_ambiguous_run_id_is_an_error(state: State, build: Any) -> None:
     with pytest.raises(NotFoundError, match="no run has the id 'x'"):
         runtree_answer(state, "x")
     twice = [
@@ -74,7 +74,7 @@ def test_an_id_of_no_run_or_of_several_is_an_error(state: State, build: Any) -> 
     assert caught.value.nearest == ("1 of a", "2 of b")
 
 
-def test_runs_that_start_each_other_in_a_circle_are_shown_once(build: Any) -> None:
+def test_cyclic_runs_are_shown_once(build: Any) -> None:
     circle = build.state(
         build.run("START", "1", "a", "08:00:00", parent=("2", "b")),
         build.run("START", "2", "b", "08:00:00", parent=("1", "a")),

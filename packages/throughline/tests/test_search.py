@@ -38,12 +38,12 @@ def state(build: Any) -> State:
         ("from staging", "load_trips", "sql"),
     ],
 )
-def test_a_text_is_found_wherever_it_is(text: str, name: str, matched: str, state: State) -> None:
+def test_search_finds_every_kind_of_match(text: str, name: str, matched: str, state: State) -> None:
     found = search_answer(state, text)["items"][0]
     assert (found["name"], found["matched"], found["isFuzzy"]) == (name, matched, False)
 
 
-def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: State) -> None:
+def test_nodes_are_ranked_by_their_best_match(state: State) -> None:
     found = search_answer(state, "rides")["items"]
     assert [(each["name"], each["matched"]) for each in found] == [
         ("lake.rides", "name"),
@@ -56,7 +56,7 @@ def test_each_node_comes_once_by_its_best_match_and_whole_words_first(state: Sta
     assert len(search_answer(state, "fare", limit=1)["items"]) == 1
 
 
-def test_a_column_of_a_table_comes_before_that_of_the_files_it_was_read_from(build: Any) -> None:
+def test_table_columns_rank_before_file_columns(build: Any) -> None:
     event = build.run("COMPLETE", "1", "load", "08:00:00")
     column = {"fields": [{"name": "distance"}]}
     event["inputs"] = [build.dataset("file|/a/2019-03.parquet", schema=column)]
@@ -65,7 +65,7 @@ def test_a_column_of_a_table_comes_before_that_of_the_files_it_was_read_from(bui
     assert [each["name"] for each in found] == ["trips", "/a/2019-03.parquet"]
 
 
-def test_all_that_fits_is_counted_by_where_it_is_and_told_with_kind_owners_and_tags(
+def test_hits_are_counted_and_have_kind_owners_and_tags(
     state: State,
 ) -> None:
     found = search_answer(state, "fare", limit=1)
@@ -77,12 +77,12 @@ def test_all_that_fits_is_counted_by_where_it_is_and_told_with_kind_owners_and_t
 
 
 @pytest.mark.parametrize("slip", ["pickpu", "pickup_ta", "Pikup at"])
-def test_a_slip_finds_what_was_meant_and_says_so(state: State, slip: str) -> None:
+def test_misspelled_search_finds_similar_names(state: State, slip: str) -> None:
     (found,) = search_answer(state, slip)["items"]
     assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)
 
 
-def test_nothing_like_it_is_no_hit_and_no_word_is_refused(state: State) -> None:
+def test_unmatched_search_is_empty_and_blank_text_fails(state: State) -> None:
     assert search_answer(state, "zzzzzz")["items"] == []
     with pytest.raises(ConfigError, match="expected a non-empty string"):
         search_answer(state, "  ")["items"]

@@ -1,4 +1,4 @@
-"""Tags flow down column edges, and say where they came from."""
+"""Tags are inherited along column edges, with their origin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
 
 
 def tagged(build: Any, name: str, *tags: tuple[str, ...]) -> dict[str, Any]:
-    """A dataset event; a tag is (key, value) or (key, value, field)."""
+    """Return a dataset event; a tag is (key, value) or (key, value, field)."""
     listed = [dict(zip(("key", "value", "field"), tag, strict=False)) for tag in tags]
     dataset = build.dataset(name, tags={"tags": listed})
     return {"eventTime": "2025-11-21T06:00:00Z", "dataset": dataset}
@@ -27,7 +27,7 @@ def tagged(build: Any, name: str, *tags: tuple[str, ...]) -> dict[str, Any]:
 def makes(
     build: Any, hour: str, of: str, name: str, lineage: dict[str, list[tuple[str, Any]]] | None
 ) -> dict[str, Any]:
-    """A run that makes `name` of `of`; the lineage is {field: [(field of `of`, how)]}."""
+    """Return a run that writes `name` from `of`; lineage is {field: [(field of `of`, how)]}."""
     event: dict[str, Any] = build.run("COMPLETE", name, f"make_{name}", f"{hour}:00:00",
                                       reads=(f"db|{of}",))  # fmt: skip
     fields = {
@@ -53,7 +53,7 @@ def _told(answer: list[dict[str, Any]]) -> set[str]:
 _PII = (("pii", "true", "email"), ("tier", "gold", "email"))
 
 
-def test_a_tag_flows_to_what_is_made_of_a_column_and_says_where_it_came_from(build: Any) -> None:
+def test_tag_is_inherited_downstream_with_its_origin(build: Any) -> None:
     state = build.state(
         tagged(build, "db|raw", *_PII),
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)],
@@ -69,7 +69,7 @@ def test_a_tag_flows_to_what_is_made_of_a_column_and_says_where_it_came_from(bui
     }  # fmt: skip
 
 
-def test_masking_stops_pii_but_no_other_tag(build: Any) -> None:
+def test_masking_stops_only_pii_tags(build: Any) -> None:
     state = build.state(
         tagged(build, "db|raw", *_PII),
         makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]}),
@@ -83,7 +83,7 @@ def test_masking_stops_pii_but_no_other_tag(build: Any) -> None:
     }  # fmt: skip
 
 
-def test_masking_is_understood_in_the_first_form_of_the_facet_too(build: Any) -> None:
+def test_masking_is_read_from_the_legacy_facet(build: Any) -> None:
     made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
     state = build.state(tagged(build, "db|raw", *_PII), made)
     assert "day.mail pii < raw.email" in _told(tags_answer(state, "day")["items"])
@@ -93,7 +93,7 @@ def test_masking_is_understood_in_the_first_form_of_the_facet_too(build: Any) ->
     assert _told(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
 
 
-def test_a_tag_of_a_dataset_is_one_of_each_of_its_columns(build: Any) -> None:
+def test_dataset_tag_applies_to_all_columns(build: Any) -> None:
     state = build.state(
         tagged(build, "db|raw", ("pii", "true")),
         makes(build, "08", "raw", "day", {"x": [("a", IDENTITY)], "y": [("b", MASKED)]}),
@@ -101,7 +101,7 @@ def test_a_tag_of_a_dataset_is_one_of_each_of_its_columns(build: Any) -> None:
     assert _told(tags_answer(state, "day")["items"]) == {"day.x pii < raw"}
 
 
-def test_what_is_written_without_column_lineage_may_hold_all_that_was_read(build: Any) -> None:
+def test_output_without_column_lineage_inherits_all_input_tags(build: Any) -> None:
     state = build.state(
         tagged(build, "db|raw", *_PII),
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
@@ -115,14 +115,14 @@ def test_what_is_written_without_column_lineage_may_hold_all_that_was_read(build
     assert tags_answer(state, "model", "pii")["items"] == []
 
 
-def test_a_tag_that_says_no_is_no_pii_and_odd_facets_say_nothing(build: Any) -> None:
+def test_false_pii_tags_and_invalid_facets_are_ignored(build: Any) -> None:
     odd = {"eventTime": "2025-11-21T06:00:00Z", "dataset": build.dataset("db|x", tags={"tags": 1})}
     masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
     state = build.state(tagged(build, "db|raw", ("pii", "false", "email")), odd, masked)
     assert _told(tags_answer(state, "day")["items"]) == {"day.mail pii < raw.email"}
 
 
-def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
+def test_tags_of_cyclic_columns_do_not_depend_on_order(build: Any) -> None:
     events = [
         tagged(build, "db|raw", *_PII),
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
@@ -134,7 +134,7 @@ def test_tags_do_not_go_in_circles_and_know_no_order(build: Any) -> None:
         assert tags_answer(build.state(*order, order[0]))["items"] == expected
 
 
-def test_columns_and_impact_show_the_tags_of_what_they_name(build: Any) -> None:
+def test_columns_and_impact_include_tags(build: Any) -> None:
     state = build.state(
         tagged(build, "db|raw", *_PII),
         tagged(build, "db|day", ("tier", "gold")),
@@ -167,9 +167,7 @@ def test_columns_and_impact_show_the_tags_of_what_they_name(build: Any) -> None:
     assert (column["type"], told(column)) == ("column", told(mail))
 
 
-def test_the_command_line_shows_tags_in_short_and_whence_a_column_has_them(
-    build: Any, tmp_path: Path, call: Call
-) -> None:
+def test_tags_command_prints_tags_and_origins(build: Any, tmp_path: Path, call: Call) -> None:
     events = [
         tagged(build, "db|raw", *_PII),
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),

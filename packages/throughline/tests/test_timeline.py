@@ -1,4 +1,4 @@
-"""What ran around a node over time, and how the graph there became what it is."""
+"""Timelines: runs around a node over time, and the changes of the graph there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .test_health import at
 
 
 def _told(answer: dict[str, Any]) -> list[str]:
-    """The changes in few words, the oldest first."""
+    """Return the changes in short form, oldest first."""
     found = []
     for each in reversed(answer["changes"]):
         names = [answer["nodes"][each[key]]["name"] for key in ("node", "other") if each[key]]
@@ -36,7 +36,7 @@ def _told(answer: dict[str, Any]) -> list[str]:
 
 
 def _nights(build: Any, *inputs: tuple[str, ...]) -> list[dict[str, Any]]:
-    """A job that makes weather, and one a night that reads something else each time perhaps."""
+    """Return the events of a weather job, and of one nightly run with varying inputs."""
     events = [build.run("COMPLETE", "w", "weather", "07:00:00", writes=("db|weather",))]
     for number, reads in enumerate(inputs):
         events.append(
@@ -46,7 +46,7 @@ def _nights(build: Any, *inputs: tuple[str, ...]) -> list[dict[str, Any]]:
     return events
 
 
-def test_the_moment_an_input_came_is_told_with_the_run_and_the_difference_shows_it(
+def test_new_input_is_a_change_with_its_run_and_diff(
     build: Any,
 ) -> None:
     events = _nights(build, ("db|rides",), ("db|rides",), ("db|rides", "db|weather"))
@@ -67,14 +67,14 @@ def test_the_moment_an_input_came_is_told_with_the_run_and_the_difference_shows_
     assert diff_answer(before, after)["edgesAdded"] == [["dataset:db:weather", "job:demo:prepare"]]
 
 
-def test_a_dataset_tells_the_same_of_those_that_use_it(build: Any) -> None:
+def test_timeline_of_a_dataset_has_changes_of_its_jobs(build: Any) -> None:
     state = build.state(*_nights(build, ("db|rides",), ("db|weather",), ("db|rides",)))
     found = _told(timeline_answer(state, "dataset:db:weather", up=0, down=1))
     assert "09 input prepare weather" in found
     assert "10 -input prepare weather" in found
 
 
-def test_what_an_older_run_brought_and_is_still_there_did_not_go(build: Any) -> None:
+def test_edge_of_an_effective_older_run_is_not_removed(build: Any) -> None:
     state = build.state(*loads(build, "01", "02", "03"))
     found = _told(timeline_answer(state, "dag.stage", up=1, down=0))
     assert [each for each in found if "/0" in each] == [
@@ -84,7 +84,7 @@ def test_what_an_older_run_brought_and_is_still_there_did_not_go(build: Any) -> 
     ]
 
 
-def test_a_pipeline_tells_what_comes_and_goes_at_its_borders(build: Any) -> None:
+def test_timeline_of_a_pipeline_has_changes_of_external_edges(build: Any) -> None:
     def night(number: int, *reads: str) -> list[dict[str, Any]]:
         dag, hour = (f"d{number}", "dag"), f"{8 + number:02}"
         return [
@@ -101,7 +101,7 @@ def test_a_pipeline_tells_what_comes_and_goes_at_its_borders(build: Any) -> None
     assert [each for each in found if each.startswith(("09", "10"))] == ["10 node other dag"]
 
 
-def test_code_schemas_and_failures_are_told(build: Any) -> None:
+def test_timeline_has_code_schema_and_failure_changes(build: Any) -> None:
     def ran(hour: str, type_: str, code: str, *fields: str) -> dict[str, Any]:
         event: dict[str, Any] = build.run(type_, f"r{hour}", "load", f"{hour}:00:00")
         event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
@@ -123,7 +123,7 @@ def test_code_schemas_and_failures_are_told(build: Any) -> None:
     assert timeline_answer(state, "load", limit=1)["isMore"]
 
 
-def test_runs_are_counted_in_parts_of_the_time_by_how_they_ended(build: Any) -> None:
+def test_runs_are_counted_by_interval_and_state(build: Any) -> None:
     good = [build.run("COMPLETE", f"r{n}", "load", f"{n:02}:10:00", reads=("db|t",))
             for n in range(8, 12)]  # fmt: skip
     bad = [build.run("FAIL", "x", "load", "11:20:00"), build.run("START", "y", "load", "11:30:00")]
@@ -142,7 +142,7 @@ def test_runs_are_counted_in_parts_of_the_time_by_how_they_ended(build: Any) -> 
     assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
 
 
-def test_the_moment_of_runs_is_one_at_which_they_had_ended(build: Any) -> None:
+def test_time_of_an_interval_is_after_the_end_of_its_runs(build: Any) -> None:
     task = ("t", "load")
     events = [
         build.run("START", *task, "08:00:00", kind=TASK),
@@ -161,7 +161,7 @@ def test_the_moment_of_runs_is_one_at_which_they_had_ended(build: Any) -> None:
     assert graph_answer(then, "dataset:db:t")["nodes"]
 
 
-def test_the_command_tells_each_change_in_a_line_and_how_many_runs_there_were(
+def test_timeline_command_prints_changes_and_run_counts(
     build: Any, call: Call, tmp_path: Path
 ) -> None:
     events = _nights(build, ("db|rides",), ("db|weather",), ("db|rides",))
@@ -203,9 +203,7 @@ def test_the_command_tells_each_change_in_a_line_and_how_many_runs_there_were(
         ({"from_": "2030-01-01T00:00:00Z"}, "expected a time before now"),
     ],
 )
-def test_a_time_that_cannot_be_used_is_refused(
-    asked: dict[str, str], message: str, build: Any
-) -> None:
+def test_invalid_time_is_rejected(asked: dict[str, str], message: str, build: Any) -> None:
     with pytest.raises(ConfigError, match=message):
         timeline_answer(build.state(*_nights(build, ("db|rides",))), "prepare", **asked)
 
@@ -223,26 +221,24 @@ _DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
 
 @settings(max_examples=80, deadline=None)
 @given(nights=st.lists(_NIGHT, min_size=1, max_size=8))
-def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
-    nights: list[Any], build: Any
-) -> None:
+def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], build: Any) -> None:
     events = [
         build.run(type_, f"r{n}", "j", f"{8 + n:02}:00:00",
                   reads=tuple(f"db|{each}" for each in sorted(reads)),
                   writes=tuple(f"db|{each}" for each in sorted(writes)))
         for n, (type_, reads, writes) in enumerate(nights)
     ]  # fmt: skip
-    known = generations_of(build.state(*events))
+    generations = generations_of(build.state(*events))
     ref = JobRef("demo", "j")
-    told = known.derived(ref, "all", list)
-    counting, held, edges = Counting(), set[Generation](), set[Any]()
+    derived = generations.derived(ref, "all", list)
+    counting, effective, edges = Counting(), set[Generation](), set[Any]()
     for count, (generation, step) in enumerate(
-        zip(told, steps_of(known, ref, Level.TASK), strict=True)
+        zip(derived, steps_of(generations, ref, Level.TASK), strict=True)
     ):
         counting.take(generation)
-        held = (held | set(counting.entered)) - set(counting.left)
-        expected = {each for derive in _DERIVED for each in derive(told[: count + 1])}
-        assert held == expected
+        effective = (effective | set(counting.entered)) - set(counting.left)
+        expected = {each for derive in _DERIVED for each in derive(derived[: count + 1])}
+        assert effective == expected
         edges = (edges | step.added) - step.removed
         reads = {name for each in expected for name in each.edges.reads}
         writes = {name for each in expected for name in each.edges.writes}
@@ -251,7 +247,7 @@ def test_what_counts_is_at_every_step_what_the_graph_of_that_time_counts(
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
-def test_events_at_the_ends_of_time_have_a_timeline(build: Any, time: str) -> None:
+def test_timeline_accepts_events_at_extreme_times(build: Any, time: str) -> None:
     event = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
     state = build.state(event, event | {"eventTime": time, "run": {"runId": "2", "facets": {}}})
     answer = timeline_answer(state, "b", from_="0001-01-01T00:00:00Z", to="9999-12-31T23:59:59Z")

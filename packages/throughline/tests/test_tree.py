@@ -1,4 +1,4 @@
-"""Trees, and what they tell of runs."""
+"""Trees, and the runs in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from throughline.graph.runs import run_answer
 from .graphs import DAG, FLOW, STEP, TASK, loads, names, two_orchestrators
 
 
-def test_a_tree_prints_each_node_once_and_marks_it_after_that(build: Any) -> None:
+def test_repeated_nodes_of_a_tree_are_marked(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "j1", "08:00:00", reads=("db|a",), writes=("db|b", "db|c")),
         build.run("COMPLETE", "2", "j2", "08:00:00", reads=("db|b", "db|c"), writes=("db|d",)),
@@ -30,7 +30,7 @@ def test_a_tree_prints_each_node_once_and_marks_it_after_that(build: Any) -> Non
     )
 
 
-def test_a_long_chain_is_walked_without_a_limit_of_the_stack(build: Any) -> None:
+def test_long_chain_does_not_exceed_the_stack(build: Any) -> None:
     events = [
         build.run("COMPLETE", f"r{i}", f"j{i}", "08:00:00", reads=(f"db|d{i}",),
                   writes=(f"db|d{i + 1}",))
@@ -44,7 +44,7 @@ def test_a_long_chain_is_walked_without_a_limit_of_the_stack(build: Any) -> None
     assert count == 2_400
 
 
-def test_a_pipelines_tree_leaves_out_what_the_pipeline_keeps_to_itself(build: Any) -> None:
+def test_pipeline_tree_omits_internal_datasets(build: Any) -> None:
     state = build.state(*loads(build, "05", "04"))
 
     def tree(node: str, direction: str, level: str = "pipeline") -> Any:
@@ -61,9 +61,7 @@ def test_a_pipelines_tree_leaves_out_what_the_pipeline_keeps_to_itself(build: An
 
 
 @pytest.mark.parametrize("level", ["task", "pipeline"])
-def test_a_table_that_a_merge_reads_to_write_it_stays_the_result_of_its_pipeline(
-    level: str, build: Any
-) -> None:
+def test_merge_target_stays_an_output_of_its_pipeline(level: str, build: Any) -> None:
     task = {"parent": ("d", "dag"), "kind": TASK}
     state = build.state(
         build.run("COMPLETE", "d", "dag", "08:09:00", kind=DAG),
@@ -83,7 +81,7 @@ def test_a_table_that_a_merge_reads_to_write_it_stays_the_result_of_its_pipeline
         assert found["down"] == {"a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]}
 
 
-def test_without_a_level_a_job_that_does_nothing_as_a_task_is_shown_at_its_own(
+def test_default_level_of_a_job_without_task_edges_is_its_own(
     build: Any,
 ) -> None:
     state = two_orchestrators(build)
@@ -106,14 +104,14 @@ def test_without_a_level_a_job_that_does_nothing_as_a_task_is_shown_at_its_own(
         ("Flow.train", "pipeline", {"Flow.train": [{"Flow": [{"raw": [{"dag": [{"/in": []}]}]}]}]}),
     ],
 )  # fmt: skip
-def test_a_job_that_does_nothing_at_a_level_shows_its_parts_or_what_it_is_part_of(
+def test_job_without_edges_at_a_level_shows_its_parts_or_owner(
     job: str, level: str, tree: Any, build: Any
 ) -> None:
     state = two_orchestrators(build)
     assert names(tree_answer(state, f"job:demo:{job}", "up", 20, level)["up"]) == tree
 
 
-def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
+def test_job_in_a_tree_has_its_effective_and_latest_run(
     build: Any,
 ) -> None:
     state = build.state(
@@ -124,7 +122,7 @@ def test_a_job_in_a_tree_shows_the_run_that_its_edges_come_from_and_its_newest(
     assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2")
 
 
-def test_a_job_with_a_failed_run_beside_a_good_one_shows_the_good_one_first(build: Any) -> None:
+def test_completed_run_precedes_a_failed_one(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",), writes=("db|b",)),
         build.run("FAIL", "2", "j", "09:00:00", reads=("db|a",)),
@@ -134,7 +132,7 @@ def test_a_job_with_a_failed_run_beside_a_good_one_shows_the_good_one_first(buil
         assert (job["run"]["runId"], job["latestRun"]["runId"]) == ("1", "2"), way
 
 
-def test_a_run_is_told_with_its_parameters_code_and_versions_and_those_below_it(
+def test_run_has_parameters_code_versions_and_descendants(
     build: Any,
 ) -> None:
     parameters = {"executionParameters": {"parameters": [{"key": "d", "name": "d", "value": "30"}]}}

@@ -1,4 +1,4 @@
-"""Versions of tables as the task above its queries wrote and read them, in a recorded run."""
+"""Table versions that a task read and wrote through its queries, in a recorded run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _written(state: State, name: str) -> list[dict[str, Any]]:
     return [each for each in history_answer(state, name, 1000)["items"] if each["done"] == "wrote"]
 
 
-def test_a_task_read_and_wrote_what_its_queries_did(state: State) -> None:
+def test_task_has_the_inputs_and_outputs_of_its_queries(state: State) -> None:
     merge = _run(state, "merge_upsert_staging_into_raw_yellow")
     assert _met(merge, "inputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
     assert _met(merge, "outputs") == {"nyc_taxi.yellow_taxi_raw": _RAW}
@@ -47,12 +47,12 @@ def test_a_task_read_and_wrote_what_its_queries_did(state: State) -> None:
     assert [_met(each, "outputs") for each in created] == [{"nyc_taxi.yellow_taxi_staging": None}]
 
 
-def test_what_was_read_without_a_version_is_what_was_there(state: State) -> None:
+def test_unreported_input_version_is_the_current_one(state: State) -> None:
     check = _run(state, "ingest_yellow_taxi_data.check_staging")
     assert _met(check, "inputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
 
 
-def test_the_versions_of_every_run_are_those_of_provenance(state: State) -> None:
+def test_versions_of_runs_match_provenance(state: State) -> None:
     checked = 0
     for name in ("yellow_rides_hourly_forecast", "weather_raw"):
         for entry in provenance_answer(state, name)["runs"]:
@@ -66,14 +66,14 @@ def test_the_versions_of_every_run_are_those_of_provenance(state: State) -> None
     assert checked > 10
 
 
-def test_no_version_is_the_id_of_a_run(state: State) -> None:
+def test_reported_versions_are_no_run_ids(state: State) -> None:
     ids = {key.run_id for key in state.runs}
     for key in state.runs:
         run = run_answer(generations_of(state), key.run_id)
         assert not ids & {each["version"] for side in ("inputs", "outputs") for each in run[side]}
 
 
-def test_one_version_is_one_entry_with_its_rows_and_the_run_of_the_task(state: State) -> None:
+def test_version_is_one_entry_with_rows_and_task_run(state: State) -> None:
     (staged,) = _written(state, "yellow_taxi_staging")
     assert (staged["version"], staged["rows"], staged["bytes"]) == (_STAGING, 10_000, 270_073)
     assert staged["run"]["job"]["name"] == "ingest_yellow_taxi_data.stage"
@@ -93,7 +93,7 @@ def test_one_version_is_one_entry_with_its_rows_and_the_run_of_the_task(state: S
         ("yellow_rides_hourly_forecast", "8990029492787900134", 1_200),
     ],
 )
-def test_a_dataset_tells_its_newest_version_and_rows(
+def test_dataset_has_its_newest_version_and_rows(
     name: str, version: str, rows: int, state: State
 ) -> None:
     told = node_answer(state, name)
@@ -102,7 +102,7 @@ def test_a_dataset_tells_its_newest_version_and_rows(
     assert (drawn["version"], drawn["rows"]) == (version, rows)
 
 
-def test_a_write_without_a_version_is_the_tasks_one(build: Any) -> None:
+def test_write_without_version_belongs_to_the_task(build: Any) -> None:
     task = ("t", "dag.load")
     state = build.state(
         build.run("COMPLETE", *task, "08:03:00", kind="AIRFLOW/TASK", writes=("db|a",)),
@@ -114,7 +114,7 @@ def test_a_write_without_a_version_is_the_tasks_one(build: Any) -> None:
     assert _met(run_answer(generations_of(state), "t"), "outputs") == {"a": None}
 
 
-def test_a_new_event_of_a_run_is_taken_in(build: Any) -> None:
+def test_new_event_updates_the_writes(build: Any) -> None:
     event = build.run("START", "t", "load", "08:00:00", writes=("db|a",))
     state = build.state(event)
     assert [each["version"] for each in _written(state, "a")] == ["t"]
