@@ -158,7 +158,7 @@ def test_a_check_that_fails_is_an_alert_and_one_that_only_warns_is_none(
     )
     (alert,) = look("quality", datasets=["a*"])
     assert (alert["node"], alert["runId"]) == ("dataset:db:a1", "1")
-    assert alert["message"] == "a1 does not pass: not_null of id"
+    assert alert["message"] == "a1 failed its checks: not_null of id"
 
 
 def test_each_change_of_a_schema_is_an_alert(live: Live, look: Look, build: Any) -> None:
@@ -191,7 +191,7 @@ def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
     _take(live, build, half)
     for _ in range(2):
         (alert,) = look("completeness", **more)
-        assert alert["message"] == "inputs: 0% of 1 runs, without j"
+        assert alert["message"] == "inputs: 0% of 1 runs; incomplete: j"
     _take(live, build, *whole)
     assert look("completeness", **more) == []
     again = (build.run("COMPLETE", f"h{n}", "j", "10:00:00", writes=("db|b",)) for n in range(3))
@@ -223,12 +223,12 @@ def test_everybody_is_told_once_also_across_restarts(
         "kind": "failed",
         "node": "job:demo:j",
         "runId": "r",
-        "message": "j failed (j: it did not say why)",
+        "message": "j failed (j: no error message)",
         "firedAt": "",
     }
     assert orjson.loads(told.read_bytes()) == posted
     warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
-    assert warnings == ["broken: j failed (j: it did not say why)"]
+    assert warnings == ["broken: j failed (j: no error message)"]
     (alert,) = alerts_answer(live.log, 10)["items"]
     assert (alert["isPending"], alert["error"]) == (False, None)
 
@@ -236,7 +236,7 @@ def test_everybody_is_told_once_also_across_restarts(
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        ({"type": "command", "argv": ["false"]}, "false ended with 1"),
+        ({"type": "command", "argv": ["false"]}, "false exited with 1"),
         ({"type": "command", "argv": ["no-such-command"]}, "no-such-command: "),
         ({"type": "webhook", "url": "SINK/secret-path"}, "webhook at 127.0.0.1 answered 400"),
     ],
@@ -287,7 +287,7 @@ def test_the_server_alerts_and_after_a_restart_not_again(
         ({"kind": "fire"}, r"rules\[0\].kind: received 'fire', expected 'failed', .*ness'$"),
         ({"kind": "faild"}, r"received 'faild', expected .* \(did you mean 'failed'\?\)"),
         ({"when": "x"}, r"received when, allowed are the keys: name, kind, actions, jobs"),
-        ({"name": ""}, r"name: received '', expected 1 to 64 characters"),
+        ({"name": ""}, r"name: received '', expected a unique name of 1 to 64 characters"),
         ({"kind": "completeness"}, r"below: received None with kind completeness"),
         ({"below": 0.5}, r"below: received 0.5 with kind failed"),
         ({"actions": ["x"]}, r"actions\[0\].type: received None, expected one of command, log"),

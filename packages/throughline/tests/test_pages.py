@@ -140,12 +140,12 @@ def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
     watch = Watch(read_rules(rules), live)
-    watch.look()
+    watch.check()
     for number in range(3):
         failed = build.run("FAIL", f"r{number}", f"j{number}", "08:00:00", writes=("db|d1",))
         refusal = RejectedLine(f"f:{number}", "why", str(number))
         live.ingest(Batch([build.entry(failed)], [refusal]))
-    watch.look()
+    watch.check()
     assert len(alerts_answer(live.log, 10)["items"]) == 3
     with TestClient(make_app(live), raise_server_exceptions=False) as client:
         yield client

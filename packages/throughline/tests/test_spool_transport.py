@@ -122,7 +122,7 @@ def test_unwritable_event_logs_one_warning(
 
 def test_missing_directory_setting_is_explained() -> None:
     with pytest.raises(
-        ValueError, match=r"directory: received None, expected the spool folder.*SpoolTransport"
+        ValueError, match=r"directory: received None, expected a spool folder.*SpoolTransport"
     ):
         SpoolConfig.from_dict({})
 

@@ -1,7 +1,7 @@
-"""How long a question may take: set where it is asked, looked at where it is answered.
+"""Time limits of queries: set where a query arrives, checked where it is computed.
 
-What is thrown away when it stops half done looks at the time as it goes; what is kept for others to
-read must finish, or be kept only once it is whole.
+Only computations whose partial results are discarded check the time. A result that is cached for
+other queries must be complete before it is stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from throughline.errors import BusyError, DeadlineError
 
-__all__ = ["check", "held", "left", "start", "watched"]
+__all__ = ["check", "acquired", "left", "start", "watched"]
 
 Item = TypeVar("Item")
 
@@ -23,7 +23,7 @@ _END: ContextVar[tuple[float, float] | None] = ContextVar("_END", default=None)
 
 
 def start(seconds: float) -> None:
-    """From now on, what this context asks may take so many seconds."""
+    """Set the deadline of this context, in seconds from now."""
     _END.set((time.monotonic() + seconds, seconds))
 
 
@@ -34,28 +34,28 @@ def left() -> float | None:
 
 
 def check() -> None:
-    """Stop if the time is over.
+    """Check the deadline.
 
     Raises:
-        DeadlineError: it is.
+        DeadlineError: it has passed.
     """
     end = _END.get()
     if end is not None and time.monotonic() > end[0]:
         raise DeadlineError(
-            f"this takes longer than {end[1]:g} s: ask for fewer steps (depth), for one node rather"
-            " than all, or for a later moment; THROUGHLINE_LONGEST_QUERY allows more"
+            f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
+            " instead of all, or a later time; THROUGHLINE_LONGEST_QUERY allows more time"
         )
 
 
 def watched(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, as long as there is time."""
-    for each in items:
+    """Yield the items, and check the deadline before each of them."""
+    for item in items:
         check()
-        yield each
+        yield item
 
 
 @contextmanager
-def held(lock: threading.RLock) -> Iterator[None]:
+def acquired(lock: threading.RLock) -> Iterator[None]:
     """Acquire a lock before the deadline, and hold it.
 
     Raises:

@@ -1,10 +1,10 @@
-"""The producer's side of the spool: a transport for openlineage-python.
+"""A transport for openlineage-python that writes to a spool folder.
 
     {"type": "throughline.spool.SpoolTransport", "directory": "/var/spool/lineage"}
 
-Each process appends to a file of its own, one write for one event, and touches no network. An event
-that cannot be written is lost with one warning in the log: lineage never breaks a job. Importing
-this module loads openlineage-python and nothing of throughline's server.
+Each process appends to its own file, one write per event, without network access. An event that
+cannot be written is dropped with one warning in the log: lineage never breaks a job. Importing this
+module loads openlineage-python, but not throughline's server.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpoolConfig(Config):
-    """Where events go."""
+    """The configuration of the transport: its spool folder."""
 
     directory: str
 
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> SpoolConfig:
-        """The configuration of a transport's dict; `directory` is needed."""
+        """Return the configuration from a dict; `directory` is required."""
         directory = params.get("directory")
         if not directory:
             raise ValueError(
-                f"directory: received {directory!r}, expected the spool folder, as in"
+                f"directory: received {directory!r}, expected a spool folder, as in"
                 ' {"type": "throughline.spool.SpoolTransport", "directory": "/var/spool/lineage"}'
             )
         return cls(directory=str(directory))

@@ -1,4 +1,4 @@
-"""Rules over what is known, and who is called when one of them is broken."""
+"""Alert rules, and the actions that run when one of them is violated."""
 
 from throughline.alerts.answers import alerts_answer
 from throughline.alerts.rules import Rule, read_rules

@@ -1,4 +1,4 @@
-"""What is done when a rule is broken: a line in the log, a POST, a command."""
+"""Actions of alerts: write to the log, call a webhook, run a command."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ from throughline.errors import ConfigError, DeliveryError
 log = logging.getLogger("throughline.alerts")
 
 _SECONDS = 30
-_SHOWN = 500  # characters of what a command says when it fails
+_MOST_OUTPUT = 500  # characters
 
 
 class Action(Protocol):
-    """One thing to do with an alert, which is what `/api/v2/alerts` shows of it."""
+    """An action on an alert."""
 
     def act(self, alert: dict[str, Any]) -> None:
-        """Do it. Raises UnavailableError if that may work later, DeliveryError if not."""
+        """Perform the action.
+
+        Raises:
+            UnavailableError: it failed and may be retried.
+            DeliveryError: it failed permanently.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A warning in the server's log."""
+    """Write a warning to the server's log."""
 
     def act(self, alert: dict[str, Any]) -> None:
-        """Write it."""
+        """Write the warning."""
         log.warning("%s: %s", alert["rule"], alert["message"])
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A POST of the alert as JSON to `url`, or to the URL in the variable `url_env`."""
+    """POST the alert as JSON to `url`, or to the URL in the environment variable `url_env`."""
 
     url: str | None = None
     url_env: str | None = None
@@ -51,7 +56,7 @@ class Webhook:
             raise ConfigError(f"{'url' if self.url else 'url_env'}: expected the URL of a webhook")
 
     def act(self, alert: dict[str, Any]) -> None:
-        """Post it."""
+        """Post the alert."""
         target = self._target()
         with Client() as client:  # the path often contains the secret
             post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
@@ -62,7 +67,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, as a list of its name and arguments, with the alert as JSON on its stdin."""
+    """Run a command, a list of its name and arguments, with the alert as JSON on its stdin."""
 
     argv: list[str]
 
@@ -71,7 +76,7 @@ class Command:
             raise ConfigError("argv: received an empty list, expected a command and its arguments")
 
     def act(self, alert: dict[str, Any]) -> None:
-        """Run it; what it prints is only shown when it fails."""
+        """Run the command; its output is reported only if it fails."""
         try:
             subprocess.run(
                 self.argv,
@@ -82,8 +87,10 @@ class Command:
                 check=True,
             )
         except subprocess.CalledProcessError as error:
-            said = error.stdout.decode(errors="replace").strip()[-_SHOWN:]
-            raise DeliveryError(f"{self.argv[0]} ended with {error.returncode}: {said}") from None
+            output = error.stdout.decode(errors="replace").strip()[-_MOST_OUTPUT:]
+            raise DeliveryError(
+                f"{self.argv[0]} exited with {error.returncode}: {output}"
+            ) from None
         except (OSError, subprocess.TimeoutExpired) as error:
             raise DeliveryError(f"{self.argv[0]}: {error}") from None
 

@@ -1,8 +1,8 @@
-"""What breaks a rule: pure functions of what is known.
+"""Find violations of alert rules: pure functions of the state.
 
-A cause has a key that stays the same however often it is looked for. Rules about runs look at those
-that nothing else started, or with patterns at the runs of just these jobs: a pipeline that fails is
-one alert that names what failed in it, not one for each task and query on the way.
+The key of a cause is stable, so that it fires only once. Rules about runs check root runs, or with
+patterns the runs of the matching jobs: a failed pipeline is one alert that names the failed tasks,
+not one alert per task and query.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from throughline.trust.health import causes_of, is_failed
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a rule is broken; `node` is the id of the job or dataset that it is about."""
+    """A violation of a rule; `node` is the id of its job or dataset."""
 
     key: str
     message: str
@@ -36,34 +36,34 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What may have changed since the last look."""
+    """Runs and datasets that may have changed since the last check."""
 
     runs: Iterable[Run]
     datasets: Iterable[DatasetName]
 
 
 def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
-    """Runs that failed or were aborted."""
+    """Find runs that failed or were aborted."""
     for run in changed.runs:
-        if is_failed(state, run) and _is_about(state, rule, run):
-            told = [f"{each.key.job.name}: {_said(each)}" for each in causes_of(state, run)]
-            yield _of_run(run, f"{run.key.job.name} failed ({'; '.join(told[:3])})")
+        if is_failed(state, run) and _concerns(state, rule, run):
+            causes = [f"{cause.key.job.name}: {_error(cause)}" for cause in causes_of(state, run)]
+            yield _of_run(run, f"{run.key.job.name} failed ({'; '.join(causes[:3])})")
 
 
 def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Runs that began and were not heard of for too long."""
+    """Find stale runs."""
     for run in state.runs.values():
         is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
-        if is_open and _is_about(state, rule, run) and is_lost(state, run):
-            yield _of_run(run, f"{run.key.job.name} began and was not heard of again")
+        if is_open and _concerns(state, rule, run) and is_lost(state, run):
+            yield _of_run(run, f"{run.key.job.name} started but sent no end event")
 
 
 def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Jobs that are late against their own rhythm."""
+    """Find jobs that are later than usual."""
     jobs = (
         job.ref
         for job in state.jobs.values()
-        if (rule.is_about_job(job.ref) if rule.jobs else not job.parents)
+        if (rule.matches_job(job.ref) if rule.jobs else not job.parents)
     )
     for found in late(state, jobs):
         if not found["isStopped"]:
@@ -75,21 +75,19 @@ def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
 
 
 def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
-    """Checks of a dataset that failed; those that only warn do not count."""
+    """Find failed checks of datasets, except those of severity `warn`."""
     for name in _datasets(state, rule, changed):
         for check in checks_of(state, name):
-            if check.failed and (check.run is None or rule.is_about_job(check.run.key.job)):
-                node, run_id = (
-                    node_id(Node.of_dataset(name)),
-                    check.run.key.run_id if check.run else None,
-                )
-                broken = ", ".join(map(_assertion, check.failed))
+            if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
+                node = node_id(Node.of_dataset(name))
+                run_id = check.run.key.run_id if check.run else None
+                failed = ", ".join(map(_assertion, check.failed))
                 key = f"{node} {run_id or check.time}"
-                yield Cause(key, f"{name.name} does not pass: {broken}", node, run_id)
+                yield Cause(key, f"{name.name} failed its checks: {failed}", node, run_id)
 
 
 def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
-    """Changes of the schema of a dataset."""
+    """Find schema changes of datasets."""
     for name in _datasets(state, rule, changed):
         for change in drift(state, name):
             names = {
@@ -97,21 +95,23 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
                 "removed": [field["name"] for field in change["removed"]],
                 "changed": [field["name"] for field in change["changed"]],
             }
-            fields = [f"{how} {', '.join(names[how])}" for how in names if names[how]]
+            fields = [f"{kind} {', '.join(listed)}" for kind, listed in names.items() if listed]
             message = f"the schema of {name.name} changed: {'; '.join(fields)}"
             key = f"{change['id']} {change['at']}"
             yield Cause(key, message, change["id"], change["runId"])
 
 
 def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Measures of completeness that are below what the rule asks for."""
+    """Find measures of completeness below the limit of the rule."""
     known = generations_of(state)
-    units = [unit for unit in newest_units(known) if rule.is_about_job(unit.run.key.job)]
-    for measure, found in measure_units(known, units).items():
-        share = found["share"]
+    units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
+    for measure, result in measure_units(known, units).items():
+        share = result["share"]
         if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
-            worst = [each["job"]["name"] for each in islice(found["lost"], 3)]
-            message = f"{measure}: {share:.0%} of {found['runs']} runs, without {', '.join(worst)}"
+            worst = [job["job"]["name"] for job in islice(result["lost"], 3)]
+            message = (
+                f"{measure}: {share:.0%} of {result['runs']} runs; incomplete: {', '.join(worst)}"
+            )
             yield Cause(measure, message)
 
 
@@ -123,22 +123,22 @@ FINDERS: dict[str, Callable[[State, Rule, Changed], Iterator[Cause]]] = {
     "late": find_late,
     "completeness": find_completeness,
 }
-"""How each kind of rule is looked for."""
+"""The finder of each kind of rule."""
 
 STANDING = frozenset({"lost", "late", "completeness"})
-"""Kinds that time alone can break, or that everything counts for: looked for now and then."""
+"""Kinds that depend on the time or on all runs: they are checked periodically."""
 
 
-def _is_about(state: State, rule: Rule, run: Run) -> bool:
+def _concerns(state: State, rule: Rule, run: Run) -> bool:
     if rule.jobs:
-        return rule.is_about_job(run.key.job)
-    _, *above = ancestry_of(state, run)
-    return not any(each.has_events for each in above)
+        return rule.matches_job(run.key.job)
+    _, *ancestors = ancestry_of(state, run)
+    return not any(ancestor.has_events for ancestor in ancestors)
 
 
 def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetName]:
-    for name in {state.identity.primary(each) for each in changed.datasets}:
-        if rule.is_about_dataset(state.identity.names(name)):
+    for name in set(map(state.identity.primary, changed.datasets)):
+        if rule.matches_dataset(state.identity.names(name)):
             yield name
 
 
@@ -147,10 +147,10 @@ def _of_run(run: Run, message: str) -> Cause:
     return Cause(f"{run.key.run_id} {node}", message, node, run.key.run_id)
 
 
-def _said(run: Run) -> str:
-    return str(run.facets.get("errorMessage").get("message") or "it did not say why")
+def _error(run: Run) -> str:
+    return str(run.facets.get("errorMessage").get("message") or "no error message")
 
 
-def _assertion(found: dict[str, object]) -> str:
-    column = f" of {found['column']}" if found.get("column") else ""
-    return f"{found.get('assertion', 'an assertion')}{column}"
+def _assertion(assertion: dict[str, object]) -> str:
+    column = f" of {assertion['column']}" if assertion.get("column") else ""
+    return f"{assertion.get('assertion', 'an assertion')}{column}"

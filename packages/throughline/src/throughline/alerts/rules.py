@@ -1,4 +1,4 @@
-"""The alerts file: what to look out for, and what to do then."""
+"""The alerts file: rules and their actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Alerts:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. A pattern is a shell's, of a name or of `namespace/name`; without any, all fit."""
+    """A rule. A glob pattern matches a name or `namespace/name`; no patterns match everything."""
 
     name: str
     kind: Kind
@@ -43,42 +43,46 @@ class Rule:
                 " expected a share from 0 to 1 with kind completeness, and with no other"
             )
 
-    def is_about_job(self, job: JobRef) -> bool:
-        """Whether the rule looks at a job."""
-        return _fits(self.jobs, [job])
+    def matches_job(self, job: JobRef) -> bool:
+        """Return True if the rule applies to a job."""
+        return _matches(self.jobs, [job])
 
-    def is_about_dataset(self, names: Iterable[DatasetName]) -> bool:
-        """Whether the rule looks at a dataset, by any of its names."""
-        return _fits(self.datasets, names)
+    def matches_dataset(self, names: Iterable[DatasetName]) -> bool:
+        """Return True if the rule applies to a dataset with these names."""
+        return _matches(self.datasets, names)
 
 
 def read_rules(path: Path) -> list[Rule]:
-    """The rules of an alerts file. Raises ConfigError."""
+    """Return the rules of an alerts file.
+
+    Raises:
+        ConfigError: the file is invalid.
+    """
     rules: list[Rule] = []
-    for index, given in enumerate(filled(_Alerts, read_yaml(path), str(path)).rules):
+    for index, body in enumerate(filled(_Alerts, read_yaml(path), str(path)).rules):
         where = f"{path}: rules[{index}]"
-        rule = filled(Rule, given, where)
-        if not 0 < len(rule.name) <= 64 or rule.name in (each.name for each in rules):
+        rule = filled(Rule, body, where)
+        if not 0 < len(rule.name) <= 64 or rule.name in (other.name for other in rules):
             raise ConfigError(
-                f"{where}.name: received {rule.name!r}, expected 1 to 64 characters that are the"
-                " name of no other rule"
+                f"{where}.name: received {rule.name!r}, expected a unique name of 1 to 64"
+                " characters"
             )
-        actions = [_action(each, f"{where}.actions[{n}]") for n, each in enumerate(rule.actions)]
+        actions = [_action(body, f"{where}.actions[{n}]") for n, body in enumerate(rule.actions)]
         rules.append(replace(rule, actions=actions))
     return rules
 
 
-def _action(given: Any, where: str) -> Action:
-    kind = given.get("type") if isinstance(given, dict) else None
+def _action(body: Any, where: str) -> Action:
+    kind = body.get("type") if isinstance(body, dict) else None
     if (class_ := ACTIONS.get(str(kind))) is None:
-        known = ", ".join(ACTIONS)
-        raise ConfigError(f"{where}.type: received {kind!r}, expected one of {known}")
-    action: Action = filled(class_, {k: v for k, v in given.items() if k != "type"}, where)
+        allowed = ", ".join(ACTIONS)
+        raise ConfigError(f"{where}.type: received {kind!r}, expected one of {allowed}")
+    action: Action = filled(class_, {k: v for k, v in body.items() if k != "type"}, where)
     return action
 
 
-def _fits(patterns: list[str], names: Iterable[tuple[str, str]]) -> bool:
+def _matches(patterns: list[str], names: Iterable[tuple[str, str]]) -> bool:
     if not patterns:
         return True
-    shown = [text for namespace, name in names for text in (name, f"{namespace}/{name}")]
-    return any(fnmatchcase(text, pattern) for text in shown for pattern in patterns)
+    texts = [text for namespace, name in names for text in (name, f"{namespace}/{name}")]
+    return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)

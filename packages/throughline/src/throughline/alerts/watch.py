@@ -1,8 +1,8 @@
-"""Looks at every rule after something came, and each minute, and does what is called for.
+"""Check the alert rules after new events and every minute, and perform their actions.
 
-The first look at a rule is the line under what was before: that fires nothing. From then on a cause
-is put on record together with the actions that it calls for, and each is crossed out once it is
-done. So a restart neither forgets an alert nor repeats one, but for the action that was under way.
+The first check of a rule only records the existing causes. Afterwards, a new cause is stored
+together with its pending actions, and each action is marked when it is done. So a restart neither
+loses nor repeats an alert, except for an action that was interrupted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GIVE_UP_MICROS = 24 * 3_600 * 1_000_000
 
 
 class Watch:
-    """Looks at rules: by `look` once, or in a thread of its own from `start` to `stop`."""
+    """Checks rules: once by `check`, or in a thread from `start` to `stop`."""
 
     def __init__(self, rules: Sequence[Rule], live: Live, backoff: Backoff | None = None) -> None:
         self._rules = {rule.name: rule for rule in rules}
@@ -45,50 +45,52 @@ class Watch:
         self._backoff = backoff or Backoff(first=1, most=600)
         self._tries = 0
         self._not_before = 0.0
-        self._seq: int | None = None  # at the first look everything counts
+        self._seq: int | None = None  # None: the first check includes everything
         self._standing_at = 0.0
         self._fired = {name: self._alerts.causes(name) for name in self._rules}
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
-        self.look()
+        self.check()
 
     def start(self) -> None:
-        """Look from now on."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; what is under way is finished, unless it takes long."""
+        """Stop the thread; wait at most two seconds for it."""
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
 
-    def look(self) -> None:
-        """Put on record what broke a rule since the last look."""
+    def check(self) -> None:
+        """Store the causes that appeared since the last check."""
         newest = self._live.newest
         began = time.monotonic()
         is_standing = began >= self._standing_at
         changed = None if self._seq is None else self._changed(self._seq, newest)
         with self._live.reading() as state:
             found = {
-                rule.name: list(FINDERS[rule.kind](state, rule, _known(state, changed)))
+                rule.name: list(FINDERS[rule.kind](state, rule, _changes(state, changed)))
                 for rule in self._rules.values()
                 if is_standing or rule.kind not in STANDING
             }
         for name, causes in found.items():
             self._record(self._rules[name], causes)
         self._seq = newest
-        if is_standing:  # what takes long is done seldom: it holds up whoever asks or writes
+        if is_standing:  # slow checks run rarely: they block queries and writes
             took = time.monotonic() - began
             self._standing_at = time.monotonic() + max(_STANDING_SECONDS, _STANDING_SHARE * took)
 
     def act(self) -> None:
-        """Do what is still to be done; what cannot be done yet waits for longer each time."""
+        """Perform pending actions; retries wait longer each time."""
         if time.monotonic() < self._not_before:
             return
         results = [
-            self._do(fired, index) for fired in self._alerts.pending() for index in fired.pending
+            self._perform(fired, index)
+            for fired in self._alerts.pending()
+            for index in fired.pending
         ]
         self._tries = 0 if all(results) else self._tries + 1
         pause = self._backoff.after(self._tries) if self._tries else 0
@@ -99,15 +101,15 @@ class Watch:
             while not self._stopping.is_set():
                 self._woken.clear()
                 try:
-                    self.look()
+                    self.check()
                     self.act()
                 except Exception:
-                    log.exception("alerts stand still, trying again")
+                    log.exception("checking the alert rules failed; retrying")
                 self._stopping.wait(_LEAST_SECONDS)
                 self._woken.wait(_MOST_SECONDS)
 
     def _changed(self, after: int, newest: int) -> list[Event]:
-        """The events since the last look."""
+        """Return the events since the last check."""
         found: list[Event] = []
         for seq, body in self._live.log.read(after):
             if seq > newest:
@@ -117,23 +119,23 @@ class Watch:
         return found
 
     def _record(self, rule: Rule, causes: Sequence[Cause]) -> None:
-        known = self._fired[rule.name]
+        fired = self._fired[rule.name]
         found = {storable(cause.key): cause for cause in causes}
-        new = {key: cause for key, cause in found.items() if known is None or key not in known}
+        new = {key: cause for key, cause in found.items() if fired is None or key not in fired}
         bodies = [(key, _body(rule, cause)) for key, cause in new.items()]
-        if known is None:
+        if fired is None:
             self._alerts.begin(rule.name, bodies)
             self._fired[rule.name] = set(new)
             return
         self._alerts.fire(rule.name, bodies, range(len(rule.actions)))
-        known |= new.keys()
-        if rule.kind == "completeness":  # a measure that was mended may break the rule again
-            over = known - found.keys()
-            self._alerts.forget(rule.name, over)
-            known -= over
+        fired |= new.keys()
+        if rule.kind == "completeness":  # it may fall below the limit again
+            resolved = fired - found.keys()
+            self._alerts.forget(rule.name, resolved)
+            fired -= resolved
 
-    def _do(self, fired: FiredAlert, index: int) -> bool:
-        """Do one action of an alert; answers whether it needs no other try."""
+    def _perform(self, fired: FiredAlert, index: int) -> bool:
+        """Perform one action of an alert; return False if it must be retried."""
         rule = self._rules.get(fired.rule)
         error = None
         try:
@@ -142,13 +144,13 @@ class Watch:
         except UnavailableError as problem:
             if time.time_ns() // 1_000 - fired.fired_at < _GIVE_UP_MICROS:
                 if not self._tries:
-                    log.warning("alert %s waits: %s", fired.rule, problem)
+                    log.warning("alert %s will be retried: %s", fired.rule, problem)
                 return False
             error = str(problem)
         except DeliveryError as problem:
             error = str(problem)
         if error:
-            log.warning("alert %s could not be passed on: %s", fired.rule, error)
+            log.warning("alert %s failed: %s", fired.rule, error)
         self._alerts.done(fired, index, error)
         return True
 
@@ -175,17 +177,17 @@ def _body(rule: Rule, cause: Cause) -> dict[str, Any]:
     }
 
 
-def _known(state: State, events: Iterable[Event] | None) -> Changed:
+def _changes(state: State, events: Iterable[Event] | None) -> Changed:
     if events is None:
         return Changed(state.runs.values(), state.datasets)
     runs: dict[RunKey, Run] = {}
     datasets: set[DatasetName] = set()
     for event in events:
         if isinstance(event, DatasetEvent):
-            named = [event.dataset]
+            parts = [event.dataset]
         else:
-            named = [*event.inputs, *event.outputs]
-        datasets |= {canonical_name(each.namespace, each.name) for each in named}
+            parts = [*event.inputs, *event.outputs]
+        datasets |= {canonical_name(part.namespace, part.name) for part in parts}
         if isinstance(event, RunEvent) and (run := state.runs.get(RunKey(event.run_id, event.job))):
             runs[run.key] = run
     return Changed(runs.values(), datasets)

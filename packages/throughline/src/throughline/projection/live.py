@@ -154,7 +154,7 @@ class Live:
             return
         newest = self._seq
         # Building a state of the past does not block the present one.
-        with deadline.held(self._past_lock):
+        with deadline.acquired(self._past_lock):
             state = self._past.at(moment, newest)
             times = [time for time in (moment.as_of, moment.known_at) if time is not None]
             state.now = min(times)

@@ -75,7 +75,7 @@ class Readers:
     def reading(self) -> Iterator[State]:
         """Hold the state with every added change; it does not change while held."""
         try:
-            with deadline.held(self._lock):
+            with deadline.acquired(self._lock):
                 if not self._depth:
                     self._apply()
                 self._depth += 1
