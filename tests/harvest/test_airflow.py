@@ -51,7 +51,7 @@ def test_what_airflow_s_logging_writes_of_the_console_transport_is_found(tmp_pat
         capture_output=True,
         text=True,
     )
-    assert told.stdout.endswith("taken 3, repeated 0\n"), told.stdout + told.stderr
+    assert told.stdout.endswith("stored 3, duplicates 0\n"), told.stdout + told.stderr
     kept = EventLog(str(database), must_exist=True)
     events = [json.loads(body) for _, body in kept.read()]
     kept.close()

@@ -111,7 +111,7 @@ def test_what_is_harvested_has_the_names_that_dbt_ol_sends_and_seeds(
     assert run_dbt("build") == 0
     sent = [json.loads(line) for line in (tmp_path / "sent.jsonl").read_text().splitlines()]
     database = tmp_path / "log.db"
-    assert "taken 12, repeated 0" in _harvest(project, database)
+    assert "stored 12, duplicates 0" in _harvest(project, database)
     events = _events(database)
     assert _edges(sent) <= _edges(events)
     more = {(name, side, dataset.rpartition("/")[2]) for _, name, side, dataset in
@@ -150,10 +150,10 @@ def test_an_invocation_is_harvested_once_and_the_next_one_too(
     assert "events 0," in _harvest(project, database)
     for state in (tmp_path / "harvests").iterdir():
         state.unlink()
-    assert "taken 0, repeated 12" in _harvest(project, database)
+    assert "stored 0, duplicates 12" in _harvest(project, database)
     (project / "models" / "trips.sql").write_text("select 1 as id, -5.0 as fare")
     assert run_dbt("build") == 1
-    assert "taken 12, repeated 0" in _harvest(project, database)
+    assert "stored 12, duplicates 0" in _harvest(project, database)
     failed = {each["job"]["name"] for each in _events(database) if each["eventType"] == "FAIL"}
     test = "lake.main.rides.fares.build.test"
     assert failed == {"dbt-run-rides", "test.rides.positive", test}
@@ -166,4 +166,4 @@ def test_what_is_no_project_or_never_ran_is_said(
     assert "it is no dbt project" in _harvest(tmp_path, database, code=2)
     assert "dbt writes it when it runs" in _harvest(project, database, code=2)
     run_dbt("compile")
-    assert "not understood 1\n" in _harvest(project, database)
+    assert "rejected 1\n" in _harvest(project, database)

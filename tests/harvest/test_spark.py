@@ -71,7 +71,7 @@ def test_the_log_of_a_real_job_holds_what_its_file_transport_wrote(
     environ = os.environ | {"THROUGHLINE_HARVESTS": str(tmp_path / "harvests")}
     told = subprocess.run([*command, "--database", str(database)], env=environ,
                           capture_output=True, text=True)  # fmt: skip
-    assert "not understood 0\n" in told.stdout, told.stdout + told.stderr
+    assert "rejected 0\n" in told.stdout, told.stdout + told.stderr
     log = EventLog(str(database), must_exist=True)
     harvested = [json.loads(body) for _, body in log.read()]
     log.close()

@@ -88,7 +88,7 @@ def test_crawler_table_has_its_own_location_as_input(
 ) -> None:
     _ended(glue)
     told = harvest("glue-tables", "--yes")
-    assert "not understood 1\n" in told.out
+    assert "rejected 1\n" in told.out
     assert "crawler nightly (JdbcTargets): unsupported target 'shop/%'" in told.err
     events = [each for each in harvested() if "run" in each]
     assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 3
@@ -113,7 +113,7 @@ def test_unchanged_tables_are_not_imported_again(
     _ended(glue)
     assert "new 10," in harvest("glue-tables", "--yes").out
     assert "new 0," in harvest("glue-tables", "--yes").out
-    assert "taken 0, repeated 10" in harvest("glue-tables", "--yes", "--anew").out
+    assert "stored 0, duplicates 10" in harvest("glue-tables", "--yes", "--from-start").out
     columns = {"Columns": [{"Name": "id", "Type": "string"}], "Location": "s3://raw/rides"}
     glue.update_table(
         DatabaseName="lake", TableInput={"Name": "rides", "StorageDescriptor": columns}

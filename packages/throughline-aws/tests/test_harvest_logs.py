@@ -59,7 +59,7 @@ def test_events_of_several_streams_and_records_are_found(
     _write(logs, "jr_1", f"26/11/21 08:00:00 INFO x\n{_line(events[0])}", *pieces)
     _write(logs, "jr_2", _line(events[2]), "26/11/21 08:00:00 WARN y {", _line(events[3]))
     told = harvest("glue-job-logs", "--yes")
-    assert "events 4, new 4, not understood 0\ntaken 4, repeated 0\n" in told.out
+    assert "events 4, new 4, rejected 0\nstored 4, duplicates 0\n" in told.out
     found = {each["run"]["runId"]: each for each in harvested()}
     assert found == {each["run"]["runId"]: each for each in events}
 
@@ -121,7 +121,7 @@ def test_incomplete_event_is_rejected_with_its_stream(
 ) -> None:
     _write(aws("logs"), "jr_1", _line(event(_run(1)))[:150], _line(event(_run(2))))
     told = harvest("glue-job-logs", "--dry-run")
-    assert "events 1, new 1, not understood 1" in told.out
+    assert "events 1, new 1, rejected 1" in told.out
     assert f"{_GROUP}/jr_1@" in told.err
 
 

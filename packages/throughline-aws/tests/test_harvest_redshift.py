@@ -229,7 +229,7 @@ def test_each_kind_of_statement_has_inputs_and_output(
     moves_nothing = "vacuum rides", "create table q (id int)", "select 'into' from rides"
     for number, text in enumerate([*_MOVES, *moves_nothing]):
         _ran(warehouse, number, text, kind="SELECT" if text.startswith("select") else "OTHER")
-    assert f"new {2 * len(_MOVES)}, not understood 0" in _harvest(harvest, "--yes").out
+    assert f"new {2 * len(_MOVES)}, rejected 0" in _harvest(harvest, "--yes").out
     found = _ends(harvested())
     for number, (text, edges) in enumerate(_MOVES.items()):
         assert _edges(found[str(number)]) == edges, text
@@ -363,7 +363,7 @@ def test_unsupported_statement_is_rejected_and_others_are_imported(
     _ran(warehouse, 3, "copy rides from 'hosts.txt' ssh")
     _ran(warehouse, 4, "insert into zones values (1, 'a')")
     told = _harvest(harvest, "--dry-run")
-    assert "new 4, not understood 2" in told.out
+    assert "new 4, rejected 2" in told.out
     assert "query 1: Expected table name" in told.err
     assert "query 3: COPY from what is no URL" in told.err
 
@@ -415,7 +415,7 @@ def test_upsert_reads_the_file_behind_its_temporary_table(
         ]
     ):
         _ran(warehouse, number, text, kind="DDL" if number in (0, 4) else "INSERT")
-    assert "not understood 0" in _harvest(harvest, "--yes").out
+    assert "rejected 0" in _harvest(harvest, "--yes").out
     found = _ends(harvested())
     file, rides = {"s3://raw|rides/dt=1"}, _names("public.rides")
     assert {number: _edges(event) for number, event in found.items()} == {

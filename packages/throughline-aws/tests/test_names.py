@@ -81,7 +81,7 @@ def test_first_matching_rule_applies(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("rules: 3", "rules: received 3, expected a valid list"),
-        ("rules: [{namespace: a}]", r"rules\[0\].name: received nothing, it is needed"),
+        ("rules: [{namespace: a}]", r"rules\[0\].name: received nothing, it is required"),
         (RULE.format("(", "b", "c", "d"), r"rules\[0\].*namespace: '\(' is not a regular expr"),
         (RULE.format("a", "b", "c", "{table}"), "received {table}, allowed are the named groups"),
         (RULE.format("a", "b", "{", "d"), "to_namespace: received '{': "),

@@ -218,11 +218,11 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
         "write",
     ]
     assert _told(call, "keys", "list", *where).split()[:5] == [
-        *("name", "may", "since"),
+        *("name", "scopes", "since"),
         *("spark", "read,write"),
     ]
     _told(call, "keys", "remove", "spark", *where)
-    assert _told(call, "keys", "list", *where) == "There are no keys.\n"
+    assert _told(call, "keys", "list", *where) == "No keys.\n"
     assert keys_of(log) == []
     log.close()
 
@@ -235,7 +235,7 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
     wrong = call("keys", "add", "reed", "--scope", "reed", *where)
     assert (wrong.returncode, "expected some of read, write" in wrong.stderr) == (2, True)
-    assert "once" in call("keys", "add", "other", "--scope", "read", *where).stderr
+    assert "cannot be shown again" in call("keys", "add", "other", "--scope", "read", *where).stderr
     _told(call, "keys", "remove", "other", *where)
     assert _told(call, "keys", "list", *where).split()[3:5] == ["spark", "read"]
     _told(call, "keys", "remove", "spark", *where)

@@ -286,7 +286,7 @@ def test_the_server_alerts_and_after_a_restart_not_again(
     [
         ({"kind": "fire"}, r"rules\[0\].kind: received 'fire', expected 'failed', .*ness'$"),
         ({"kind": "faild"}, r"received 'faild', expected .* \(did you mean 'failed'\?\)"),
-        ({"when": "x"}, r"received when, allowed are the keys: name, kind, actions, jobs"),
+        ({"when": "x"}, r"received when, allowed keys: name, kind, actions, jobs"),
         ({"name": ""}, r"name: received '', expected a unique name of 1 to 64 characters"),
         ({"kind": "completeness"}, r"below: received None with kind completeness"),
         ({"below": 0.5}, r"below: received 0.5 with kind failed"),

@@ -151,7 +151,7 @@ def test_a_gate_that_nobody_answers_exits_with_3_and_a_policy_that_is_none_with_
         assert (found.returncode, found.stdout) == (3, "")
         assert found.stderr.startswith("throughline: ")
     policy = tmp_path / "policy.yaml"
-    for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "it is no YAML")):
+    for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "invalid YAML")):
         policy.write_text(text)
         found = call("gate", "model", "--policy", str(policy), "--database", database)
         assert found.returncode == 2

@@ -70,13 +70,13 @@ def test_folder_of_logs_is_read_and_torn_events_are_reported(
     (folder / "driver.log").write_text("\n".join(lines))
     where = ("--database", str(tmp_path / "log.db"))
     found = call("ingest", str(folder), *where)
-    assert found.stdout == "taken 2, repeated 0, odd 2, refused 1\n"
+    assert found.stdout == "stored 2, duplicates 0, warnings 2, rejected 1\n"
     assert "driver.log:5: $: received" in found.stderr
     again = call("ingest", "-", *where, stdin="\n".join(lines[:3]).encode())
-    assert again.stdout == "taken 0, repeated 2, odd 2, refused 0\n"
+    assert again.stdout == "stored 0, duplicates 2, warnings 2, rejected 0\n"
     nothing = call("ingest", "-", *where, stdin=b"nothing of lineage\n")
-    assert nothing.stdout == "taken 0, repeated 0, odd 0, refused 0\n"
-    assert nothing.stderr == "no event was found in -\n"
+    assert nothing.stdout == "stored 0, duplicates 0, warnings 0, rejected 0\n"
+    assert nothing.stderr == "no events found in -\n"
     codes = [each.returncode for each in (found, again, nothing)]
     assert codes == [1, 0, 1]
 
@@ -89,7 +89,10 @@ def test_gzip_files_are_read_and_damaged_ones_are_named(
         (tmp_path / name).write_bytes(zipped)
     where = ("--database", str(tmp_path / "log.db"))
     found = call("ingest", str(tmp_path), *where)
-    assert (found.stdout, found.returncode) == ("taken 2, repeated 4, odd 6, refused 0\n", 0)
+    assert (found.stdout, found.returncode) == (
+        "stored 2, duplicates 4, warnings 6, rejected 0\n",
+        0,
+    )
     (tmp_path / "d.json.gz").write_bytes(zipped[:40])
     torn = call("ingest", str(tmp_path / "d.json.gz"), *where)
     assert torn.returncode != 0
@@ -120,7 +123,7 @@ def test_log_of_the_console_transport_is_read(call: Any, tmp_path: Path) -> None
     (tmp_path / "task.log").write_text(written.getvalue())
     where = ("--database", str(tmp_path / "log.db"))
     found = call("ingest", str(tmp_path / "task.log"), *where)
-    assert found.stdout.startswith("taken 1, ")
+    assert found.stdout.startswith("stored 1, ")
     log = EventLog(str(tmp_path / "log.db"))
     ((_, body),) = log.read()
     assert json.loads(body)["job"]["name"] == "j"

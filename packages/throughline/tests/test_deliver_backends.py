@@ -68,15 +68,15 @@ backends:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "deliver.yaml, line 1, column 2: it is no YAML: expected the node content"),
-        ("x: 1", "deliver.yaml: received x, allowed are the keys: backends"),
-        ("", "deliver.yaml: received NoneType, allowed are the keys: backends"),
+        ("[", "deliver.yaml, line 1, column 2: invalid YAML: expected the node content"),
+        ("x: 1", "deliver.yaml: received x, allowed keys: backends"),
+        ("", "deliver.yaml: received NoneType, allowed keys: backends"),
         ("backends: 3", "deliver.yaml.backends: received 3, expected a valid list"),
         ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
         ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
         ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, datahub, "),
         ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
-        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is needed"),
+        ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is required"),
         (
             "backends: [{name: a, type: http, url: 'http://x/api/v1/lineage'}]",
             r"\[0\].url: received 'http://x/api/v1/lineage', expected no path",
@@ -85,7 +85,7 @@ backends:
         ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"a URL of x with a user"),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key: hunter2}]",
-            r"received api_key, allowed are the keys: url, endpoint, api_key_env",
+            r"received api_key, allowed keys: url, endpoint, api_key_env",
         ),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",

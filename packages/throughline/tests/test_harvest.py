@@ -114,14 +114,14 @@ def test_repeated_and_partial_harvests_are_equal(call: Call, tmp_path: Path, bui
     log = logs / "application_1" / "stderr"
     log.write_bytes(text[:middle])
     whole = text[:middle].count(b"\n")
-    assert f"events {whole}, new {whole}, not understood 1\n" in harvest(parts)
+    assert f"events {whole}, new {whole}, rejected 1\n" in harvest(parts)
     with log.open("ab") as file:
         file.write(text[middle:])
     (logs / "stdout.1.gz").write_bytes(gzip.compress(_line(_event(build, 99)).encode()))
     (logs / "app.jar").write_text(_line(_event(build, 100)))
-    assert f"not understood 0\ntaken {41 - whole}, repeated 0\n" in harvest(parts)
-    assert harvest(parts).endswith("new 0, not understood 0\ntaken 0, repeated 0\n")
-    assert harvest(once).endswith("events 41, new 41, not understood 0\ntaken 41, repeated 0\n")
+    assert f"rejected 0\nstored {41 - whole}, duplicates 0\n" in harvest(parts)
+    assert harvest(parts).endswith("new 0, rejected 0\nstored 0, duplicates 0\n")
+    assert harvest(once).endswith("events 41, new 41, rejected 0\nstored 41, duplicates 0\n")
     assert len(_bodies(once)) == 41
     assert _bodies(parts) == _bodies(once)
 
@@ -131,7 +131,7 @@ def test_repeated_and_partial_harvests_are_equal(call: Call, tmp_path: Path, bui
     shutil.copy2(old, logs / "copied.log")  # keeps the time of long ago
     assert ", new 1," in harvest(parts)
     log.write_bytes(text[:middle])  # another file under the same name
-    assert "new 0, not understood 1\n" in harvest(parts)
+    assert "new 0, rejected 1\n" in harvest(parts)
 
 
 def test_airflow_task_log_is_read_since_a_time(call: Call, tmp_path: Path, build: Any) -> None:
@@ -143,8 +143,8 @@ def test_airflow_task_log_is_read_since_a_time(call: Call, tmp_path: Path, build
     database = tmp_path / "log.db"
     found = call("harvest", "airflow-logs", str(tmp_path), "--yes", "--database", str(database),
                  "--since", "2025-11-21T01:00:00+00:00")  # fmt: skip
-    assert "events 1, new 1, not understood 0\n1 event from before --since left" in found.stdout
-    assert found.stdout.endswith("taken 1, repeated 0\n")
+    assert "events 1, new 1, rejected 0\n1 event before --since skipped" in found.stdout
+    assert found.stdout.endswith("stored 1, duplicates 0\n")
     assert "tägliche" in found.stdout
 
 
@@ -170,7 +170,7 @@ def test_invalid_event_is_reported_with_its_position(
     torn = tmp_path / "stderr.gz"
     torn.write_bytes(gzip.compress(_line(_event(build, 3)).encode())[:-9])
     found = call("harvest", "spark-logs", str(tmp_path), "--dry-run", "--database", "/no/such")
-    assert "new 1, not understood 3\n" in found.stdout
+    assert "new 1, rejected 3\n" in found.stdout
     assert (
         f"{log}@{len(lines[0].encode()) + 1}: eventTime: received 1, expected an ISO"
         in found.stderr
@@ -179,13 +179,13 @@ def test_invalid_event_is_reported_with_its_position(
     assert found.returncode == 0
     # A file that the kernel gives no bytes of; the others are read all the same.
     found = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
-    assert "new 1, not understood 3\n" in found.stdout
+    assert "new 1, rejected 3\n" in found.stdout
     assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in found.stderr
 
 
 def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
     for arguments, message in (
-        ((str(tmp_path),), "this is no terminal: give --yes, or --dry-run"),
+        ((str(tmp_path),), "pass --yes to store without confirmation, or --dry-run"),
         ((str(tmp_path / "no"), "--dry-run"), "expected a file or a folder of logs"),
         (
             (str(tmp_path), "--dry-run", "--since", "soon"),
@@ -220,12 +220,12 @@ def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) ->
         "--database",
         str(tmp_path / "x"),
     )
-    assert "taken 1," in call(*where).stdout
+    assert "stored 1," in call(*where).stdout
     (state,) = (tmp_path / "data-home" / "throughline" / "harvests").iterdir()
     state.write_text("{")
     found = call(*where)
-    assert (found.returncode, "or read everything with --anew" in found.stderr) == (3, True)
-    assert call(*where, "--anew").stdout.endswith("taken 0, repeated 1\n")
+    assert (found.returncode, "or read everything with --from-start" in found.stderr) == (3, True)
+    assert call(*where, "--from-start").stdout.endswith("stored 0, duplicates 1\n")
 
 
 @pytest.mark.server
@@ -244,12 +244,12 @@ def test_terminal_asks_before_storing_in_a_server(tmp_path: Path, build: Any, se
         return done.stdout
 
     told = answer(b"n\n")
-    assert "Store what is new at http" in told
+    assert "Store the new events in http" in told
     assert told.endswith("Nothing was stored.\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 0
-    assert answer(b"y\n").endswith("taken 1, repeated 0\n")
+    assert answer(b"y\n").endswith("stored 1, duplicates 0\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 1
-    assert answer(b"").endswith("taken 0, repeated 0\n")
+    assert answer(b"").endswith("stored 0, duplicates 0\n")
 
 
 @pytest.mark.server
@@ -269,5 +269,5 @@ def test_killed_harvest_continues_without_loss(call: Call, tmp_path: Path, build
     taken = len(_bodies(database))
     assert 0 < taken < count
     rest = call(*arguments).stdout
-    assert int(rest.partition("\ntaken ")[2].partition(",")[0]) == count - taken
+    assert int(rest.partition("\nstored ")[2].partition(",")[0]) == count - taken
     assert len(_bodies(database)) == count

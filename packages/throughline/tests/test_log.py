@@ -198,7 +198,7 @@ def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -
     ("text", "message"),
     [
         ("keys: ['(']", r"received '\(', expected a regular expression"),
-        ("words: [a]", "received words, allowed are the keys: keys, patterns"),
+        ("words: [a]", "received words, allowed keys: keys, patterns"),
         ("keys: a", "keys: received 'a'"),
     ],
 )

@@ -172,4 +172,4 @@ def test_missing_events_are_reported(call: Call, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
     answer = call("backends", "loss", str(tmp_path), "--json")
     assert (answer.returncode, answer.stdout.strip()) == (1, "[]")
-    assert "no event was found" in answer.stderr
+    assert "no events found" in answer.stderr

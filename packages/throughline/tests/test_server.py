@@ -130,7 +130,7 @@ def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
     assert call(*command, "--database", str(tmp_path / "log.db")).returncode == 0
     until(lambda: server.get("/healthz")["runs"] == 1)
     found = call(*command, "--url", server.url)
-    assert found.stdout == "taken 0, repeated 1, odd 1, refused 0\n"
+    assert found.stdout == "stored 0, duplicates 1, warnings 1, rejected 0\n"
 
 
 def test_reads_are_answered_while_events_arrive(
@@ -180,10 +180,10 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     assert (len(answer["producers"]), answer["eventsWithWarnings"]) == (1, 1)
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
-    assert "wants an API key" in answer["findings"][0]["message"]
+    assert "requires an API key" in answer["findings"][0]["message"]
     code, answer = doctor("--api-key", "other")
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
-    assert "does not know this API key" in answer["findings"][0]["message"]
+    assert "rejected the API key" in answer["findings"][0]["message"]
 
 
 def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(

@@ -187,7 +187,7 @@ def test_text_in_table_cells_is_escaped(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_new_key_is_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    keys._show("a\x1bb")
+    keys._print_key("a\x1bb")
     assert capsys.readouterr().out == "a\\x1bb\n"
 
 

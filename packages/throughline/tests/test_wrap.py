@@ -236,7 +236,7 @@ def test_invalid_parent_is_reported_and_the_command_runs(tmp_path: Path) -> None
     environment = {**os.environ, "OPENLINEAGE_PARENT_ID": "x/7"}
     found = subprocess.run(head, capture_output=True, text=True, env=environment)
     assert (found.returncode, found.stderr.count("\n")) == (0, 1)
-    assert "OPENLINEAGE_PARENT_ID='x/7' is no namespace/job/runId: ignored" in found.stderr
+    assert "ignored OPENLINEAGE_PARENT_ID='x/7'; expected namespace/job/runId" in found.stderr
     assert "parent" not in _events(tmp_path)[0]["run"]["facets"]
 
 
@@ -403,7 +403,7 @@ def test_hanging_server_affects_neither_command_nor_spool(
         ("job: {name: a}\noutputs: [b]", "outputs[0]: received 'b', expected an object with"),
         ("job: {name: a}\ninputs: [{name: b}]", "inputs[0].namespace: received nothing"),
         ("job: {name: a, owner: [[x]]}", "job.owner[0]: received ['x'], expected a non-empty"),
-        ("job: [", "line 1, column 7: it is no YAML"),
+        ("job: [", "line 1, column 7: invalid YAML"),
     ],
 )  # fmt: skip
 def test_invalid_file_error_has_key_value_and_expectation(

@@ -33,7 +33,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_MOST = 10_000
+_MAX_QUERIES = 10_000
 """The largest number of queries that may run or wait."""
 
 
@@ -45,7 +45,7 @@ class _Value(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """One setting: its name, its default as text, and what it is for."""
+    """A setting with its default as text."""
 
     name: str
     default: str
@@ -58,35 +58,35 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("host", "127.0.0.1", "address to listen on; other than loopback needs an API key"),
-    Setting("port", "9002", "port to listen on; 0 takes a free one"),
+    Setting("host", "127.0.0.1", "address to listen on; other than loopback requires an API key"),
+    Setting("port", "9002", "port to listen on; 0: a free one"),
     Setting("database", "", "file or SQLAlchemy URL of the log; empty: in the user's data folder"),
     Setting("spool", "", "folder of *.jsonl that `serve` tails, `run` fills; empty: none"),
-    Setting("spool_remove_after", "0", "seconds after which idle drained files go; 0: never"),
-    Setting("lost_after", "86400", "seconds of silence after which an open run counts as LOST"),
-    Setting("largest_body", "67108864", "bytes of the largest body that is taken, unzipped"),
+    Setting("spool_remove_after", "0", "idle seconds before drained files are removed; 0: never"),
+    Setting("lost_after", "86400", "seconds without events after which an open run is LOST"),
+    Setting("largest_body", "67108864", "largest accepted body in bytes, unzipped"),
     Setting("body_memory", "134217728", "bytes of all bodies being read at the same time"),
     Setting("body_seconds", "60", "seconds for a body to arrive, or for a response to be read"),
     Setting("most_connections", "500", "open connections; half of them may be event streams"),
     Setting("most_events", "10000", "events read from one posted array"),
     Setting("deliver", "", "YAML file of the backends that events are delivered to; empty: none"),
-    Setting("alerts", "", "YAML file of the rules that alert when they are broken; empty: none"),
-    Setting("redact", "", "YAML file of more that is secret in events, or `off`; empty: as built"),
-    Setting("longest_query", "30", "seconds that a question over HTTP may take"),
+    Setting("alerts", "", "YAML file of the alert rules; empty: none"),
+    Setting("redact", "", "YAML file of further secrets in events, or `off`; empty: built-in"),
+    Setting("longest_query", "30", "time limit of a query over HTTP in seconds"),
     Setting("running_queries", "4", "queries over HTTP that run at once; further ones wait"),
     Setting("waiting_queries", "100", "queries over HTTP that wait; further ones get a 503"),
-    Setting("api_key", "", "bearer token that may do everything; empty: only `throughline keys`"),
-    Setting("harvests", "", "folder of how far harvests came; empty: in the user's data folder"),
-    Setting("frame_origins", "", "origins whose pages may show ours in a frame, with blanks"),
-    Setting("url", "http://localhost:9002", "server that the reading commands ask"),
-    Setting("program", "throughline", "what help and messages call this command line"),
-    Setting("start_hint", "throughline serve", "command to start that server, for messages"),
+    Setting("api_key", "", "bearer token with all rights; empty: only `throughline keys`"),
+    Setting("harvests", "", "folder of harvest positions; empty: in the user's data folder"),
+    Setting("frame_origins", "", "origins that may embed the page in a frame, separated by spaces"),
+    Setting("url", "http://localhost:9002", "server that commands query"),
+    Setting("program", "throughline", "program name in help and messages"),
+    Setting("start_hint", "throughline serve", "command that starts the server, for messages"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings as resolved."""
+    """Resolved settings."""
 
     host: str
     port: int
@@ -116,10 +116,14 @@ class Settings:
 def resolve(
     given: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None
 ) -> Settings:
-    """The settings of the arguments given (None means not given) and of the environment."""
+    """Resolve the settings from arguments (None: not given) and the environment.
+
+    Raises:
+        ConfigError: a setting is invalid.
+    """
     source = os.environ if environment is None else environment
     if given and given.get("url") is not None and given.get("database") is not None:
-        raise ConfigError("received --url and --database, expected one: a server, or a log itself")
+        raise ConfigError("received --url and --database, expected only one of them")
     found = {setting.name: _found(setting, given or {}, source) for setting in SETTINGS}
     values = {name: value.text for name, value in found.items()}
     return Settings(
@@ -161,12 +165,16 @@ def _found(setting: Setting, given: Mapping[str, object], environment: Mapping[s
 
 
 def default_database(source: Mapping[str, str] = os.environ) -> str:
-    """The file of the log in the user's data folder."""
+    """Return the path of the default log in the user's data folder."""
     return str(_data_folder(source) / "throughline.db")
 
 
 def read_yaml(path: Path, *, as_texts: bool = False) -> object:
-    """What a YAML file says, or each value of it as the text that it is. Raises ConfigError."""
+    """Load a YAML file, with `as_texts` without converting values.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not valid YAML.
+    """
     import yaml
 
     try:
@@ -174,27 +182,28 @@ def read_yaml(path: Path, *, as_texts: bool = False) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{path}{place}: it is no YAML: {error.problem}") from None
+        raise ConfigError(f"{path}{place}: invalid YAML: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: it is no YAML: {getattr(error, 'reason', error)}") from None
+        raise ConfigError(f"{path}: invalid YAML: {getattr(error, 'reason', error)}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{path}: it cannot be read: {reason}") from None
+        raise ConfigError(f"{path}: cannot read the file: {reason}") from None
 
 
 def filled(class_: type[T], given: object, where: str) -> T:
-    """A dataclass filled with what a file says, its types checked; `where` is for messages.
+    """Validate a mapping from a file and create a dataclass from it; `where` is for messages.
 
-    Raises ConfigError, which names a key that is not allowed, but not what is written there: it may
-    be a secret.
+    Raises:
+        ConfigError: a value is invalid or a key not allowed; names the key but not its value, which
+            may be a secret.
     """
     from pydantic import TypeAdapter, ValidationError
 
-    names = [each.name for each in fields(class_) if each.init]  # type: ignore[arg-type]
+    names = [field.name for field in fields(class_) if field.init]  # type: ignore[arg-type]
     if not isinstance(given, dict) or (unknown := [key for key in given if key not in names]):
         received = ", ".join(map(str, unknown)) if isinstance(given, dict) else type(given).__name__
         allowed = ", ".join(names) or "none"
-        raise ConfigError(f"{where}: received {received}, allowed are the keys: {allowed}")
+        raise ConfigError(f"{where}: received {received}, allowed keys: {allowed}")
     try:
         return TypeAdapter(class_).validate_python(given)
     except ValidationError as error:
@@ -207,12 +216,12 @@ def filled(class_: type[T], given: object, where: str) -> T:
 
 
 def expected(problem: Mapping[str, Any]) -> str:
-    """What pydantic wanted instead of a value, in our words and with the word nearest to it."""
-    said = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    said = said.replace("Input should be ", "expected ").replace("Field required", "it is needed")
-    words = re.findall(r"'([^']+)'", said)
+    """Return the expectation of a pydantic error in our terms, with the most similar option."""
+    text = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    text = text.replace("Input should be ", "expected ").replace("Field required", "it is required")
+    words = re.findall(r"'([^']+)'", text)
     near = difflib.get_close_matches(str(problem["input"])[:80], words, n=1, cutoff=0.7)
-    return said + (f" (did you mean {near[0]!r}?)" if near else "")
+    return text + (f" (did you mean {near[0]!r}?)" if near else "")
 
 
 def _path(text: str) -> Path | None:
@@ -230,30 +239,30 @@ def _number(value: _Value, most: float = float("inf")) -> float:
 
 
 def _count(value: _Value, least: int = 0) -> int:
-    if value.text.isdecimal() and least <= int(value.text) <= _MOST:
+    if value.text.isdecimal() and least <= int(value.text) <= _MAX_QUERIES:
         return int(value.text)
-    raise _invalid(value, f"expected a whole number from {least} to {_MOST}")
+    raise _invalid(value, f"expected a whole number from {least} to {_MAX_QUERIES}")
 
 
 def _url(value: _Value) -> str:
-    with suppress(ValueError):  # of a port that is no number
+    with suppress(ValueError):  # the port is not a number
         parts = urlsplit(value.text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return value.text.rstrip("/")
-    raise _invalid(value, "expected one such as http://localhost:9002")
+    raise _invalid(value, "expected a URL such as http://localhost:9002")
 
 
 def _origins(value: _Value) -> tuple[str, ...]:
     origins = tuple(value.text.split())
     for origin in origins:
         if not re.fullmatch(r"https?://[\w.:\[\]-]+", origin):
-            wanted = "expected such as http://localhost:9090"
-            raise _invalid(value._replace(text=origin), wanted)
+            expectation = "expected an origin such as http://localhost:9090"
+            raise _invalid(value._replace(text=origin), expectation)
     return origins
 
 
-def _invalid(value: _Value, wanted: str) -> ConfigError:
-    return ConfigError(f"{value.label}: received {value.text!r}, {wanted}")
+def _invalid(value: _Value, expectation: str) -> ConfigError:
+    return ConfigError(f"{value.label}: received {value.text!r}, {expectation}")
 
 
 def _data_folder(source: Mapping[str, str]) -> Path:

@@ -1,7 +1,7 @@
 """Exceptions of throughline, with the exit code of a command in brackets.
 
 ThroughlineError [1]
-  · EventError            an event that cannot be placed: path, value received, what was expected
+  · EventError            an invalid event: path, value received, expectation
     · BodyError           a body that is not valid JSON
       · TooLargeError     a body larger than allowed
     · LimitError          an event that exceeds a limit of depth, items or characters
@@ -13,7 +13,7 @@ ThroughlineError [1]
   · LogError [3]          the store cannot be opened or written
     · UnstorableError     the store rejects a value, permanently
   · NotFoundError         no node of that name; has the most similar names
-    · AmbiguousError      a short name that fits several nodes
+    · AmbiguousError      a short name that matches several nodes
   · DeliveryError         a backend rejects an event permanently
     · UnavailableError    a backend is unavailable; the event may be resent
   · ServerError [3]       the server of --url does not respond, or its response is invalid
@@ -51,7 +51,7 @@ class ThroughlineError(Exception):
 
 
 class EventError(ThroughlineError):
-    """An event lacks what is needed to place it."""
+    """An event is invalid: `path` is the place, `received` and `expected` are texts."""
 
     def __init__(self, path: str, received: object, expected: str) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class BodyError(EventError):
 
 
 class TooLargeError(BodyError):
-    """A body is larger than the server takes."""
+    """A body is larger than the server accepts."""
 
 
 class LimitError(EventError):
@@ -96,7 +96,7 @@ class SlowBodyError(ThroughlineError):
 
 
 class DeadlineError(ThroughlineError):
-    """A question takes longer than it may."""
+    """A query exceeds its time limit."""
 
 
 class LogError(ThroughlineError):
@@ -110,7 +110,7 @@ class UnstorableError(LogError):
 
 
 class NotFoundError(ThroughlineError):
-    """Nothing has the name that was asked for."""
+    """No node has the requested name; `nearest` are similar names."""
 
     def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
         self.nearest = tuple(nearest)
@@ -118,18 +118,18 @@ class NotFoundError(ThroughlineError):
 
 
 class AmbiguousError(NotFoundError):
-    """A short name fits more than one node."""
+    """A short name matches more than one node."""
 
 
 class DeliveryError(ThroughlineError):
-    """A backend refuses an event, and would do so again."""
+    """A backend rejects an event permanently."""
 
 
 class UnavailableError(DeliveryError):
-    """A backend does not take an event now, but may later.
+    """A backend is unavailable.
 
-    `retry_after` are the seconds that it asks to wait. `is_doubtful` says that it may be for the
-    event itself: after a number of tries the next one has its turn.
+    `retry_after` is its Retry-After in seconds. If `is_doubtful`, the event itself may be the
+    cause: after some attempts, delivery goes on with the next event.
     """
 
     def __init__(self, message: str, retry_after: float = 0, *, is_doubtful: bool = False) -> None:
@@ -139,13 +139,13 @@ class UnavailableError(DeliveryError):
 
 
 class ServerError(ThroughlineError):
-    """The server did not answer, or not as a throughline server answers."""
+    """The server did not respond, or its response is invalid."""
 
     exit_code = 3
 
 
 def shown(value: object) -> str:
-    """A value as an error names it: short, and nothing where there is none."""
+    """Format a value for an error message, shortened; None is `nothing`."""
     if value is None:
         return "nothing"
     text = repr(value)

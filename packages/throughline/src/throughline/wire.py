@@ -1,4 +1,4 @@
-"""What both ends of the API agree on."""
+"""Conventions shared by the API and its clients."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ __all__ = ["http_name"]
 
 
 def http_name(parameter: str) -> str:
-    """What a parameter of a question is called over HTTP: `as_of` asOf, `from_` from."""
+    """Return the HTTP name of a query parameter: `as_of` is asOf, `from_` is from."""
     first, *rest = parameter.rstrip("_").split("_")
     return first + "".join(word.capitalize() for word in rest)

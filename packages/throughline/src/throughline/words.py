@@ -1,17 +1,17 @@
-"""Numbers as people read them."""
+"""Format numbers and durations."""
 
 from __future__ import annotations
 
 __all__ = ["counted", "duration_of"]
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things, in the plural unless it is one."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration_of(milliseconds: int) -> str:
-    """A duration, rounded the more the longer it is."""
+    """Format a duration in milliseconds, with the precision that suits its length."""
     seconds = milliseconds / 1_000
     if seconds < 60:
         return f"{seconds:.1f} s"

@@ -21,7 +21,7 @@ app = typer.Typer(
 
 @app.callback()
 def _top() -> None:
-    """A group, although it has one command."""
+    """Make the app a group although it has one command."""
 
 
 @app.command()
@@ -53,7 +53,7 @@ def loss(
             f"{told} (pip install './packages/throughline[datahub]', from a clone)", is_error=True
         )
     if not entries:
-        print_line(f"no event was found in {', '.join(paths)}", is_error=True)
+        print_line(f"no events found in {', '.join(paths)}", is_error=True)
         raise typer.Exit(1)
 
 

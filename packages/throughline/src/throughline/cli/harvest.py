@@ -1,4 +1,4 @@
-"""`throughline harvest`: bring in lineage that nobody sent, by one command for each source."""
+"""`throughline harvest`: import lineage, with one command per source."""
 
 from __future__ import annotations
 
@@ -21,32 +21,35 @@ if TYPE_CHECKING:
     from throughline.harvest import Harvester, Summary
 
 app = typer.Typer(
-    help="""Bring in lineage that nobody sent.
+    help="""Import lineage from logs and catalogs.
 
     Example: throughline harvest spark-logs logs/ --dry-run
     """,
     no_args_is_help=True,
 )
 
-Paths = Annotated[list[Path], typer.Argument(help="Files, or folders with such in them.")]
+Paths = Annotated[list[Path], typer.Argument(help="Files or folders.")]
 Region = Annotated[str | None, typer.Option(help="AWS region. [boto3's]")]
-Streams = Annotated[str, typer.Option(help="Only log streams whose names begin so.")]
+Streams = Annotated[str, typer.Option(help="Prefix of the log streams to read.")]
 Profile = Annotated[str | None, typer.Option(help="AWS profile. [boto3's]")]
 
 _ROWS, _NAMES = 40, 3
-_UNBOUNDED = 1_000  # columns, where no terminal has an end
+_PIPE_WIDTH = 1_000  # columns
 
 _OPTIONS = {
     "since": (
-        Annotated[str | None, typer.Option(help="Only from then on: 2026-11-21T08:30, 08:30.")],
+        Annotated[str | None, typer.Option(help="Earliest event: 2026-11-21T08:30 or 08:30.")],
         None,
     ),
-    "anew": (
-        Annotated[bool, typer.Option("--anew", help="From the start, not from the last time on.")],
+    "from_start": (
+        Annotated[bool, typer.Option("--from-start", help="Ignore the last position.")],
         False,
     ),
-    "yes": (Annotated[bool, typer.Option("--yes", help="Do not ask.")], False),
-    "dry_run": (Annotated[bool, typer.Option("--dry-run", help="Only show.")], False),
+    "yes": (Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")], False),
+    "dry_run": (
+        Annotated[bool, typer.Option("--dry-run", help="Store nothing.")],
+        False,
+    ),
     "url": (Url, None),
     "database": (Database, None),
     "api_key": (Key, None),
@@ -54,11 +57,11 @@ _OPTIONS = {
 
 
 def _harvests(command: Callable[..., Harvester]) -> Callable[..., None]:
-    """Make a command of a function that makes a harvester: it has the options of every harvest."""
+    """Turn a function that returns a harvester into a command with the common options."""
     hints = get_type_hints(command, localns={"Harvester": Any}, include_extras=True)
     own = [
-        each.replace(annotation=hints[each.name])
-        for each in inspect.signature(command).parameters.values()
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(command).parameters.values()
     ]
     common = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
@@ -71,14 +74,14 @@ def _harvests(command: Callable[..., Harvester]) -> Callable[..., None]:
         _run(lambda: command(**values), **options)
 
     run.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in (*own, *common)}
+    run.__annotations__ = {item.name: item.annotation for item in (*own, *common)}
     app.command()(run)
     return run
 
 
 @_harvests
 def spark_logs(paths: Paths) -> Harvester:
-    """What Spark's console transport wrote into log files: stdout, stderr, *.log, also with .gz.
+    """Import the events of Spark's console transport from log files, also with .gz.
 
     Example: throughline harvest spark-logs logs/ --yes
     """
@@ -89,7 +92,7 @@ def spark_logs(paths: Paths) -> Harvester:
 
 @_harvests
 def airflow_logs(paths: Paths) -> Harvester:
-    """What the console transport wrote into the logs of Airflow's tasks.
+    """Import the events of the console transport from logs of Airflow tasks.
 
     Example: throughline harvest airflow-logs logs/ --since 2026-11-01 --dry-run
     """
@@ -110,10 +113,10 @@ def dbt(
     ] = None,
     target: Annotated[str | None, typer.Option(help="Its target. [the profile's]")] = None,
     namespace: Annotated[
-        str, typer.Option(envvar="OPENLINEAGE_NAMESPACE", help="What jobs are under.")
+        str, typer.Option(envvar="OPENLINEAGE_NAMESPACE", help="Namespace of the jobs.")
     ] = "dbt",
 ) -> Harvester:
-    """The last run of a dbt project: models, seeds, snapshots and tests, by its artifacts.
+    """Import the last run of a dbt project from its artifacts.
 
     Example: throughline harvest dbt rides/ --dry-run
     """
@@ -138,7 +141,7 @@ def glue_job_logs(
     region: Region = None,
     profile: Profile = None,
 ) -> Harvester:
-    """What Spark's console transport left of Glue's or EMR's jobs in CloudWatch Logs.
+    """Import the events of Glue or EMR jobs from CloudWatch Logs.
 
     Example: throughline harvest glue-job-logs --log-group /aws-glue/jobs/logs-v2 --dry-run
     """
@@ -152,7 +155,7 @@ def mwaa_logs(
     region: Region = None,
     profile: Profile = None,
 ) -> Harvester:
-    """What the console transport left of an MWAA environment's tasks in CloudWatch Logs.
+    """Import the events of an MWAA environment from CloudWatch Logs.
 
     Example: throughline harvest mwaa-logs my-environment --dry-run
     """
@@ -167,7 +170,7 @@ def glue_tables(
     region: Region = None,
     profile: Profile = None,
 ) -> Harvester:
-    """The tables of the Glue catalog with their columns, and the crawlers that made them.
+    """Import the tables, columns and crawlers of the Glue catalog.
 
     Example: throughline harvest glue-tables nyc_taxi --dry-run
     """
@@ -182,12 +185,12 @@ def redshift(
     db_user: Annotated[str | None, typer.Option(help="User of a cluster's database.")] = None,
     secret_arn: Annotated[str | None, typer.Option(help="Secret to log in with.")] = None,
     namespace: Annotated[
-        str | None, typer.Option(help="What tables are under. [by workgroup or cluster]")
+        str | None, typer.Option(help="Namespace of the tables. [of the workgroup or cluster]")
     ] = None,
     region: Region = None,
     profile: Profile = None,
 ) -> Harvester:
-    """The statements of a Redshift database's history that moved data, down to columns.
+    """Import column lineage from the query history of a Redshift database.
 
     Example: throughline harvest redshift dev --workgroup analytics --dry-run
     """
@@ -205,7 +208,7 @@ def _run(
     make: Callable[[], Harvester],
     *,
     since: str | None,
-    anew: bool,
+    from_start: bool,
     yes: bool,
     dry_run: bool,
     url: str | None,
@@ -217,16 +220,16 @@ def _run(
 
     if not (yes or dry_run or sys.stdin.isatty()):
         raise ConfigError(
-            "harvest asks before it stores, and this is no terminal: give --yes, or --dry-run"
+            "stdin is not a terminal: pass --yes to store without confirmation, or --dry-run"
         )
     if yes and dry_run:
-        raise ConfigError("received --yes and --dry-run, expected one of them")
+        raise ConfigError("received --yes and --dry-run, expected only one of them")
     settings = resolve({"url": url, "database": database, "api_key": api_key})
     use_rules(settings.redact)
     is_local = database is not None
     harvester = make()
     target = settings.database if is_local else settings.url
-    state = State.of(settings.harvests, harvester.source, target, is_reset=anew)
+    state = State.of(settings.harvests, harvester.source, target, is_reset=from_start)
     harvest = Harvest(harvester, state, _time(since))
     if dry_run:
         _show(harvest.count())
@@ -239,19 +242,19 @@ def _run(
             harvest.store(store)
         _show(harvest.summary)
     else:
-        with tempfile.TemporaryFile() as aside:
-            _show(harvest.count(aside))
-            if harvest.summary.new and not typer.confirm(f"Store what is new at {target}?"):
+        with tempfile.TemporaryFile() as buffer:
+            _show(harvest.count(buffer))
+            if harvest.summary.new and not typer.confirm(f"Store the new events in {target}?"):
                 print_line("Nothing was stored.")
                 return
             with opened_store(settings, is_local=is_local) as store:
-                harvest.store_from(aside, store)
+                harvest.store_from(buffer, store)
     stored = harvest.summary.stored
-    print_line(f"taken {stored['taken']}, repeated {stored['repeated']}")
+    print_line(f"stored {stored['taken']}, duplicates {stored['repeated']}")
 
 
 def _show(summary: Summary) -> None:
-    """A table of what was found, and what was not understood."""
+    """Print a table of the jobs, the totals and the reasons of rejected lines."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -261,8 +264,8 @@ def _show(summary: Summary) -> None:
     from throughline.printable import escaped
     from throughline.words import counted
 
-    found = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
-    if found:
+    jobs = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
+    if jobs:
         table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
         table.add_column("job", overflow="fold", ratio=2)
         table.add_column("runs", justify="right")
@@ -271,24 +274,24 @@ def _show(summary: Summary) -> None:
         table.add_column("when", no_wrap=True)
         for number in ("events", "new"):
             table.add_column(number, justify="right")
-        for (_, name), each in found[:_ROWS]:
-            numbers = [str(each.events)], [str(each.new)]
-            sides = _names(each.inputs), _names(each.outputs)
-            when = [_local(each.first), _local(each.last)]
-            cells = [[name or "(datasets alone)"], [str(len(each.runs))], *sides, when, *numbers]
+        for (_, name), job in jobs[:_ROWS]:
+            numbers = [str(job.events)], [str(job.new)]
+            sides = _names(job.inputs), _names(job.outputs)
+            span = [_local(job.first), _local(job.last)]
+            cells = [[name or "(datasets only)"], [str(len(job.runs))], *sides, span, *numbers]
             table.add_row(*(Group(*map(Text, lines)) for lines in cells))
         console = new_console()
         if not console.is_terminal:
-            console.width = _UNBOUNDED
+            console.width = _PIPE_WIDTH
         console.print(table)
-    if len(found) > _ROWS:
-        print_line(f"and {len(found) - _ROWS} more jobs")
-    events = sum(each.events for _, each in found)
-    print_line(f"events {events}, new {summary.new}, not understood {summary.refused}")
+    if len(jobs) > _ROWS:
+        print_line(f"and {len(jobs) - _ROWS} more jobs")
+    events = sum(job.events for _, job in jobs)
+    print_line(f"events {events}, new {summary.new}, rejected {summary.refused}")
     if summary.older:
         print_line(
-            f"{counted(summary.older, 'event')} from before --since left out, also of harvests to"
-            " come: --anew reads from the start"
+            f"{counted(summary.older, 'event')} before --since skipped, also in later harvests:"
+            " --from-start reads everything"
         )
     for reason in summary.reasons:
         print_line(f"  {escaped(reason)}", is_error=True)

@@ -1,4 +1,4 @@
-"""`throughline ingest`: files into a server or straight into a log."""
+"""`throughline ingest`: send the events of files to a server or a log."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from throughline.spec import event_warnings
 from throughline.terminal import SafeConsole
 
 Store = Callable[[Lines], tuple[int, int]]
-"""Takes lines in; answers how many events were taken, and how many were there."""
+"""Stores the events of lines; returns the numbers of stored events and of duplicates."""
 
 _LARGEST_ARRAY = 8 * 1024 * 1024  # characters
-_MOST_EVENTS = 1_000  # of an array
+_MAX_EVENTS = 1_000  # of an array
 
 
 def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> bool:
-    """Take all events of the files and say what became of them; on a terminal also meanwhile.
+    """Ingest the events of files and print a summary, on a terminal also the progress.
 
-    The answer is whether there were any and all could be placed.
+    Returns:
+        True if there were events and none was rejected.
     """
     use_rules(settings.redact)
-    counts = Counter(taken=0, repeated=0, odd=0, refused=0)
-    refused: list[str] = []
+    counts = Counter(stored=0, duplicates=0, warnings=0, rejected=0)
+    reasons: list[str] = []
     console = SafeConsole(stderr=True)
     with (
         opened_store(settings, is_local=is_local) as store,
@@ -41,30 +42,31 @@ def run_ingest(settings: Settings, paths: Sequence[str], *, is_local: bool) -> b
     ):
         for source, lines in read_files(paths):
             new, old = store(lines)
-            odd = sum(_is_odd(entry.body) for entry in lines.entries)
-            counts.update(taken=new, repeated=old, odd=odd, refused=lines.rejected + lines.unread)
-            refused += [f"{item.source}: {item.reason}" for item in lines.rejected_lines]
+            warnings = sum(_has_warnings(entry.body) for entry in lines.entries)
+            rejected = lines.rejected + lines.unread
+            counts.update(stored=new, duplicates=old, warnings=warnings, rejected=rejected)
+            reasons += [f"{item.source}: {item.reason}" for item in lines.rejected_lines]
             if status is not None:
                 status.update(Text(f"{_summary(counts)}  {source}"))
     print_line(_summary(counts))
-    for line in refused[:20]:
-        print_line(f"  {escaped(line)}", is_error=True)
+    for reason in reasons[:20]:
+        print_line(f"  {escaped(reason)}", is_error=True)
     if not counts.total():
-        print_line(f"no event was found in {', '.join(paths)}", is_error=True)
-    return counts.total() > 0 and not counts["refused"]
+        print_line(f"no events found in {', '.join(paths)}", is_error=True)
+    return counts.total() > 0 and not counts["rejected"]
 
 
 def _summary(counts: Counter[str]) -> str:
-    return ", ".join(f"{what} {number}" for what, number in counts.items())
+    return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
-def _is_odd(body: str) -> bool:
+def _has_warnings(body: str) -> bool:
     return any(True for _ in event_warnings(orjson.loads(body)))
 
 
 @contextmanager
 def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
-    """What takes events into the log of the settings, or into their server."""
+    """Open the log of the settings, or their server, for storing events."""
     if not is_local:
         yield _into_server(settings)
         return
@@ -98,7 +100,7 @@ def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
     portion: list[str] = []
     size = 0
     for body in bodies:
-        if portion and (size + len(body) > _LARGEST_ARRAY or len(portion) == _MOST_EVENTS):
+        if portion and (size + len(body) > _LARGEST_ARRAY or len(portion) == _MAX_EVENTS):
             yield portion
             portion, size = [], 0
         portion.append(body)

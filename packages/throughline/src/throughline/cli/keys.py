@@ -1,4 +1,4 @@
-"""`throughline keys`: make, list and remove API keys, of a server or of a log."""
+"""`throughline keys`: create, list and remove API keys of a server or a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from throughline.cli.source import request
 from throughline.printable import escaped
 
 app = typer.Typer(
-    help="""Make, list and remove the API keys of a server.
+    help="""Create, list and remove API keys.
 
     Example: throughline keys add spark --scope write --database lineage.db
     """,
@@ -24,32 +24,32 @@ _PATH = "/api/v2/keys"
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="Whose key it is, or what it is for.")],
-    scope: Annotated[str, typer.Option(help="What it may: read, write, admin; with commas.")],
+    name: Annotated[str, typer.Argument(help="Name of the key.")],
+    scope: Annotated[str, typer.Option(help="Scopes, separated by commas: read, write, admin.")],
     url: Url = None,
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Make a key and print it, once: only its hash is kept.
+    """Create a key and print it once; only its hash is stored.
 
     Example: throughline keys add spark --scope write --database lineage.db
     """
     import json
 
-    scopes = [each.strip() for each in scope.split(",") if each.strip()]
+    scopes = [part.strip() for part in scope.split(",") if part.strip()]
     settings = settings_of(url, database, api_key)
     if database is None:
         body = json.dumps({"name": name, "scopes": scopes}).encode()
-        _show(request(settings, _PATH, body)["key"])
+        _print_key(request(settings, _PATH, body)["key"])
         return
     from throughline.log import EventLog, add_key
 
     with closing(EventLog(settings.database)) as log:
-        _show(add_key(log, name, scopes))
+        _print_key(add_key(log, name, scopes))
 
 
-def _show(key: str) -> None:
-    typer.echo("The key is shown this once: keep it.", err=True)
+def _print_key(key: str) -> None:
+    typer.echo("Save the key now; it cannot be shown again.", err=True)
     typer.echo(escaped(key))
 
 
@@ -60,25 +60,25 @@ def list_(
     api_key: Key = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the keys, with their scopes.
+    """List keys and their scopes.
 
     Example: throughline keys list --database lineage.db
     """
     settings = settings_of(url, database, api_key)
     if database is None:
-        found = request(settings, _PATH)
+        keys = request(settings, _PATH)
     else:
         from throughline.log import EventLog, keys_of
 
         with closing(EventLog(settings.database, must_exist=True)) as log:
-            found = [key.info() for key in keys_of(log)]
+            keys = [key.info() for key in keys_of(log)]
     if as_json:
         from throughline.cli.render import print_json
 
-        print_json(found)
+        print_json(keys)
         return
-    typer.echo(f"{'name':24} {'may':18} since" if found else "There are no keys.")
-    for key in found:
+    typer.echo(f"{'name':24} {'scopes':18} since" if keys else "No keys.")
+    for key in keys:
         typer.echo(
             f"{escaped(key['name']):24} {','.join(key['scopes']):18} {key['createdAt'][:10]}"
         )
@@ -91,7 +91,7 @@ def remove(
     database: Database = None,
     api_key: Key = None,
 ) -> None:
-    """Take a key away; servers answer to it for a second at most.
+    """Remove a key; servers reject it within a second.
 
     Example: throughline keys remove spark --database lineage.db
     """

@@ -1,11 +1,11 @@
-"""`throughline rebuild`: does the projection follow from the log, in whatever order?"""
+"""`throughline rebuild`: compare the projection with one rebuilt from the events."""
 
 from __future__ import annotations
 
 import difflib
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from throughline.cli.export import events_of
 from throughline.cli.render import print_json, print_line
@@ -14,25 +14,30 @@ from throughline.config import Settings
 from throughline.errors import ServerError
 from throughline.words import counted
 
-_TRIES = 3
+if TYPE_CHECKING:
+    from throughline.graph.models import AliasPair, Json
+
+_ATTEMPTS = 3
 _SHOWN = 40  # lines of a difference
 
 
 def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
-    """Print how the running projection and one made anew compare; answers whether they are equal.
+    """Print the differences between the present and a rebuilt projection; return True if equal.
 
-    The new one is made of the events in the reverse order of the log's, or of their times. The
-    snapshots that a log's own running one begins with are dropped, be they right or wrong.
+    Events are read in the reverse order of the log, or of their times on a server. The snapshots of
+    a local log are deleted.
     """
-    running, events, anew = _compare(settings, is_local=is_local)
+    current, events, rebuilt = _compare(settings, is_local=is_local)
     if is_local:
         _drop_snapshots(settings)
-    lines = [] if running == anew else list(_differences(running, anew))
+    lines = [] if current == rebuilt else list(_differences(current, rebuilt))
     if as_json:
         print_json({"isEqual": not lines, "events": events, "differences": lines})
         return not lines
-    counts = ", ".join(counted(len(anew[f"{part}s"]), part) for part in ("job", "run", "dataset"))
-    print_line(f"{counted(events, 'event')}: {counts}, {'equal' if not lines else 'but not equal'}")
+    counts = ", ".join(
+        counted(len(rebuilt[f"{part}s"]), part) for part in ("job", "run", "dataset")
+    )
+    print_line(f"{counted(events, 'event')}: {counts}, {'equal' if not lines else 'different'}")
     for line in lines[:_SHOWN]:
         print_line(f"  {line}")
     if len(lines) > _SHOWN:
@@ -40,25 +45,27 @@ def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
     return not lines
 
 
-def _compare(settings: Settings, *, is_local: bool) -> tuple[Any, int, Any]:
+def _compare(settings: Settings, *, is_local: bool) -> tuple[Json, int, Json]:
+    """Return the present projection, the number of events and the rebuilt projection."""
     from throughline.identity import DatasetName
     from throughline.log import entry_of
     from throughline.projection import export, project
 
-    ask = open_source(settings, is_local=is_local)
-    before = _plain(ask("export", {}))
-    for _ in range(_TRIES):
+    source = open_source(settings, is_local=is_local)
+    before = _plain(source("export", {}))
+    for _ in range(_ATTEMPTS):
         bodies = [json.dumps(event).encode() for event in events_of(settings, is_local=is_local)]
-        anew = project(entry_of(body).event for body in reversed(bodies))
-        pairs = [(each["one"], each["other"]) for each in every(ask, "aliases", {})]
-        anew.identity.join_manually({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
-        after = _plain(ask("export", {}))
+        rebuilt = project(entry_of(body).event for body in reversed(bodies))
+        aliases: Iterator[AliasPair] = every(source, "aliases", {})
+        pairs = [(alias["one"], alias["other"]) for alias in aliases]
+        rebuilt.identity.join_manually({(DatasetName(**a), DatasetName(**b)) for a, b in pairs})
+        after = _plain(source("export", {}))
         if before == after:
-            return after, len(bodies), _plain(export(anew))
+            return after, len(bodies), _plain(export(rebuilt))
         before = after
     raise ServerError(
-        f"{settings.database if is_local else settings.url} takes events faster than they can be"
-        " read: ask again when it is quieter"
+        f"{settings.database if is_local else settings.url} receives events faster than they can be"
+        " read; retry when fewer events arrive"
     )
 
 
@@ -70,13 +77,15 @@ def _drop_snapshots(settings: Settings) -> None:
     event_log.close()
 
 
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+def _plain(value: object) -> Json:
+    """Return a value as it is after a round trip through JSON."""
+    plain: Json = json.loads(json.dumps(value))
+    return plain
 
 
-def _differences(running: Any, anew: Any) -> Iterator[str]:
-    """Lines of JSON that only one of them has: - of the running one, + of the new one."""
-    old, new = (json.dumps(each, indent=1).splitlines() for each in (running, anew))
-    for line in difflib.unified_diff(old, new, "running", "anew", n=1, lineterm=""):
+def _differences(current: Json, rebuilt: Json) -> Iterator[str]:
+    """Yield JSON lines of only one projection: - of the current, + of the rebuilt one."""
+    old, new = (json.dumps(part, indent=1).splitlines() for part in (current, rebuilt))
+    for line in difflib.unified_diff(old, new, "current", "rebuilt", n=1, lineterm=""):
         if line[0] in "+-":
             yield line

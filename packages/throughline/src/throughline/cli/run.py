@@ -1,4 +1,4 @@
-"""`throughline run`: a command as a job."""
+"""`throughline run`: run a command as a job."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def run_as_job(
         os.execvpe(command[0], list(command), environment)
     declared = read_declared(file, environment)
     if environment.get(PARENT) and not parents(environment):
-        told = environment[PARENT]
-        sys.stderr.write(f"throughline: {PARENT}={told!r} is no namespace/job/runId: ignored\n")
+        value = environment[PARENT]
+        sys.stderr.write(f"throughline: ignored {PARENT}={value!r}; expected namespace/job/runId\n")
     report = _report(settings, environment, url, api_key)
     return end_like(run_command(declared, command, report, heartbeat, environment))
 
@@ -53,9 +53,9 @@ def _report(
         return Report(settings.spool, settings.url, settings.api_key)
     if settings.spool:
         return Report(settings.spool, None)
-    theirs = environment.get("OPENLINEAGE_URL", "").strip()
-    if environment.get("THROUGHLINE_URL") or not theirs:
+    openlineage_url = environment.get("OPENLINEAGE_URL", "").strip()
+    if environment.get("THROUGHLINE_URL") or not openlineage_url:
         return Report(None, settings.url, settings.api_key)
     # Like openlineage-python: a last part of the URL without a slash is replaced.
-    address = urljoin(theirs, environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT)
-    return Report(None, theirs, api_key or environment.get("OPENLINEAGE_API_KEY"), address)
+    address = urljoin(openlineage_url, environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT)
+    return Report(None, openlineage_url, api_key or environment.get("OPENLINEAGE_API_KEY"), address)

@@ -1,4 +1,4 @@
-"""`throughline serve`: the server, and the tail of the spool beside it."""
+"""`throughline serve`: run the server, the spool tail, deliveries and alerts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _STOP_SECONDS = 2  # for running requests
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what was begun."""
+    """Serve until SIGTERM or SIGINT; then finish running requests."""
     access = Access.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
@@ -59,21 +59,21 @@ def run_server(settings: Settings) -> None:
     listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    gc.freeze()  # what is known stays: no collection needs to look through it again
-    gc.set_threshold(50_000, 20, 100)  # events and answers are trees, which go without its help
+    gc.freeze()  # the restored state stays: collections need not visit it
+    gc.set_threshold(50_000, 20, 100)  # events and answers have no cycles
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
     live.start()
-    beside: list[Forwarder | Watch] = [Forwarder(*each, live) for each in backends.items()]
+    workers: list[Forwarder | Watch] = [Forwarder(*item, live) for item in backends.items()]
     if rules:
-        beside.append(Watch(rules, live))
-    for each in beside:
-        each.start()
+        workers.append(Watch(rules, live))
+    for worker in workers:
+        worker.start()
     stopping = threading.Event()
     snapshotter = Snapshotter(settings.database, live.restored)
-    given = (live, tail, snapshotter, stopping)
-    follower = threading.Thread(target=_follow, args=given, daemon=True)
+    arguments = (live, tail, snapshotter, stopping)
+    follower = threading.Thread(target=_follow, args=arguments, daemon=True)
     follower.start()
     app = make_app(
         live,
@@ -108,11 +108,11 @@ def run_server(settings: Settings) -> None:
         follower.join()
         snapshotter.stop()
         live.stop()
-        with ThreadPoolExecutor(len(beside) + 1) as pool:  # a thread may wait for a peer that hangs
-            list(pool.map(lambda part: part.stop(), beside))
+        with ThreadPoolExecutor(len(workers) + 1) as pool:  # a peer may hang
+            list(pool.map(lambda worker: worker.stop(), workers))
         event_log.close()
         log.info("throughline stopped")
-        gc.freeze()  # nor does an end need to: its collections would take seconds
+        gc.freeze()  # collections at exit would take seconds
 
 
 class Server(uvicorn.Server):
@@ -124,11 +124,11 @@ class Server(uvicorn.Server):
             app,
             http=protocol,
             log_level="warning",
-            log_config=None,  # as all lines
+            log_config=None,  # logging is configured by log_to_stderr
             access_log=False,
             timeout_graceful_shutdown=2 * _STOP_SECONDS,
             ws="none",
-            proxy_headers=False,  # nothing here asks who called
+            proxy_headers=False,  # client addresses are not used
             server_header=False,
         )
         super().__init__(config)
@@ -155,15 +155,15 @@ class Server(uvicorn.Server):
             connection.cut()
 
     def _connections(self) -> list[BoundedProtocol]:
-        found = list(self.server_state.connections)
-        return [each for each in found if isinstance(each, BoundedProtocol)]
+        connections = list(self.server_state.connections)
+        return [item for item in connections if isinstance(item, BoundedProtocol)]
 
 
 def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:
     """Refuse to be reachable from other machines without an API key."""
     if access.is_exposed and not (access.api_key or has_keys):
         raise ExposureError(
-            f"--host {host} is reachable from other machines: make an API key with"
+            f"--host {host} is reachable from other machines: create an API key with"
             " `throughline keys add NAME --scope read,write` (on the same --database), set one with"
             " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
         )
@@ -180,7 +180,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener.close()
         raise ConfigError(
             f"cannot listen on port {settings.port} of {settings.host} ({error.strerror}):"
-            " name another with --port or THROUGHLINE_PORT"
+            " pass another --port or set THROUGHLINE_PORT"
         ) from None
     return listener
 
@@ -188,7 +188,7 @@ def _listen(settings: Settings) -> socket.socket:
 def _follow(
     live: Live, tail: SpoolTail | None, snapshotter: Snapshotter, stopping: threading.Event
 ) -> None:
-    """Tail the spool, pick up what other processes wrote and have snapshots made, until stopped."""
+    """Tail the spool, follow writes of other processes and start snapshots, until stopped."""
     followed = time.monotonic()
     is_warned = False
     while True:
@@ -203,7 +203,7 @@ def _follow(
             if is_warned:
                 log.info("the spool and the log are read again")
             is_warned = False
-        except Exception as error:  # whatever it is, the next round may do better
+        except Exception as error:  # the next round may succeed
             if not is_warned:
                 log.warning("the spool or the log cannot be read, trying again: %s", error)
             is_warned = True

@@ -1,7 +1,7 @@
-"""Snapshots beside a server: made by a process of their own, as that takes seconds of CPU.
+"""Write snapshots in a separate process, as that takes seconds of CPU.
 
-The process (`python -m throughline.cli.snapshot`) takes the newest snapshot and what came since,
-as any start does, and keeps what that gives. It needs nothing of the server but the database.
+The process (`python -m throughline.cli.snapshot`) restores the newest snapshot, applies the events
+since, as any start does, and writes a new snapshot. It only needs the database.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from throughline.log import EventLog
 log = logging.getLogger(__name__)
 
 _DATABASE = "THROUGHLINE_DATABASE"
-_EVENTS = 10_000  # this many are projected in some 2 seconds
-_SHARE = 10  # a snapshot takes the longer the more it holds: one each time that grew by a tenth
-_QUIET = 10  # nothing comes at present: so much sooner
+_EVENTS = 10_000  # projected in about 2 seconds
+_SHARE = 10  # a snapshot is due when the log grew by a tenth: large ones take longer
+_QUIET = 10  # divides the number of events while none arrive
 
 
 class Snapshotter:
-    """Has a snapshot made whenever the log has grown enough since one, one at a time."""
+    """Starts a snapshot process whenever the log has grown enough, one at a time."""
 
     def __init__(self, database: str, reached: int) -> None:
         self._database = database
         self._reached = reached
-        self._seen = 0
+        self._newest = 0
         self._process: subprocess.Popen[str] | None = None
         self._is_warned = False
 
     def poll(self, newest: int) -> None:
-        """Look, each second, whether one is due for a log that ends with the `seq` `newest`."""
-        is_quiet, self._seen = newest == self._seen, newest
+        """Start a snapshot if one is due after the event `newest`; called every second."""
+        is_quiet, self._newest = newest == self._newest, newest
         if self._process is not None:
             code = self._process.poll()
             if code is None:
@@ -42,18 +42,18 @@ class Snapshotter:
             self._end(self._process, code)
         enough = max(_EVENTS, newest // _SHARE) // (_QUIET if is_quiet else 1)
         if newest - self._reached >= enough:
-            self._reached = newest  # if it fails, the next try is as far away
+            self._reached = newest  # also if it fails
             self._begin()
 
     def stop(self) -> None:
-        """End what is under way: nothing of it is written, or all."""
+        """Stop a running process; a snapshot is written completely or not at all."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
 
     def _begin(self) -> None:
-        # The URL may hold a password, which the arguments of a process would show to everybody. A
-        # session of its own: Ctrl-C is the server's to handle.
+        # The URL may contain a password, and arguments of processes are public. In its own session,
+        # the process does not receive Ctrl-C.
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", __name__],
@@ -68,19 +68,19 @@ class Snapshotter:
             self._warn(str(error))
 
     def _end(self, process: subprocess.Popen[str], code: int) -> None:
-        told, _ = process.communicate()
+        output, _ = process.communicate()
         self._process = None
         if code:
-            self._warn(told.strip() or f"its process ended with {code}")
+            self._warn(output.strip() or f"its process ended with {code}")
 
     def _warn(self, reason: str) -> None:
         if not self._is_warned:
-            log.warning("no snapshot could be made (%s): the next start takes longer", reason)
+            log.warning("snapshot failed (%s): the next start takes longer", reason)
         self._is_warned = True
 
 
 def main() -> int:
-    """Make one snapshot of the log that the environment names; the exit code."""
+    """Write a snapshot of the log that the environment names; return the exit code."""
     from throughline.projection.live import Live
     from throughline.projection.snapshot import gc_paused, save
 
@@ -98,7 +98,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Giving millions of objects back one by one would take longer than the rest.
+    # Freeing millions of objects would take longer than the rest.
     code = main()
     sys.stdout.flush()
     os._exit(code)

@@ -52,7 +52,7 @@ class State:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise LogError(
                 f"{state.path}: the cursor of {source} cannot be read ({error}): delete the file,"
-                " or read everything with --anew"
+                " or read everything with --from-start"
             ) from None
         return state
 
