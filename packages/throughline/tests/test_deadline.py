@@ -14,12 +14,12 @@ from fastapi.testclient import TestClient
 from throughline import deadline
 from throughline.api import make_app
 from throughline.errors import DeadlineError
-from throughline.graph.questions import QUESTIONS, Times
+from throughline.graph.queries import QUERIES, Times
 from throughline.identity import DatasetName
 from throughline.log import EventLog, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
-from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
+from throughline.trust import answers as _answers  # noqa: F401 (the import registers its queries)
 
 from .test_health import at
 
@@ -92,9 +92,9 @@ def _state(build: Any) -> State:
 
 
 def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes:
-    question = QUESTIONS[name]
-    states = [build.state(), state] if question.times is Times.BETWEEN else [state]
-    return orjson.dumps(question.answer(*states, **asked), default=list)
+    query = QUERIES[name]
+    states = [build.state(), state] if query.times is Times.BETWEEN else [state]
+    return orjson.dumps(query.answer(*states, **asked), default=list)
 
 
 @pytest.mark.parametrize(("name", "asked"), _EACH)
@@ -142,4 +142,4 @@ def test_marquez_queries_stop_at_the_deadline_with_a_400(
 
 
 def test_every_query_is_covered_by_the_deadline_test() -> None:
-    assert _ASKED.keys() == QUESTIONS.keys()
+    assert _ASKED.keys() == QUERIES.keys()

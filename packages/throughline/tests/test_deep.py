@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.api import make_app
-from throughline.graph.questions import QUESTIONS, Times
+from throughline.graph.queries import QUERIES, Times
 from throughline.graph.runs import run_tree
 from throughline.graph.walk import MOST_STEPS
 from throughline.projection import State
@@ -144,14 +144,14 @@ def chain(build: Any) -> State:
     return state
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", QUERIES)
 def test_no_query_recurses_along_the_graph(name: str, chain: State, build: Any) -> None:
-    question = QUESTIONS[name]
-    states = [build.state(), chain] if question.times is Times.BETWEEN else [chain]
+    query = QUERIES[name]
+    states = [build.state(), chain] if query.times is Times.BETWEEN else [chain]
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 150)
     try:
         for asked in _asked(name, 400):
-            assert question.answer(*states, **asked) is not None
+            assert query.answer(*states, **asked) is not None
     finally:
         sys.setrecursionlimit(before)

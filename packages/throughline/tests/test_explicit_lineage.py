@@ -21,7 +21,7 @@ from throughline.graph.answers import (
     tags_answer,
     tree_answer,
 )
-from throughline.graph.questions import moment_of
+from throughline.graph.queries import moment_of
 from throughline.projection.live import Batch, Live
 from throughline.trust.answers import completeness_answer
 

@@ -20,7 +20,7 @@ from throughline.api.openapi import document
 from throughline.errors import ConfigError
 from throughline.graph.answers import aliases_answer
 from throughline.graph.pages import cut
-from throughline.graph.questions import QUESTIONS
+from throughline.graph.queries import QUERIES
 from throughline.identity import DatasetName
 from throughline.log import RejectedLine, make_alias
 from throughline.projection import State, project
@@ -30,9 +30,7 @@ from .conftest import Call
 from .test_health import at
 
 _PAGED = {
-    name
-    for name, question in QUESTIONS.items()
-    if "cursor" in {each.name for each in question.parameters}
+    name for name, query in QUERIES.items() if "cursor" in {each.name for each in query.parameters}
 }
 _ASKED: dict[str, dict[str, Any]] = {
     "runs": {},
@@ -88,7 +86,7 @@ def test_pages_contain_every_remaining_item_once(
 ) -> None:
     events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
     events += [_event(build, each) for each in (*there, *later)]
-    question = QUESTIONS["history" if name in _HISTORIES else name]
+    query = QUERIES["history" if name in _HISTORIES else name]
     asked = {"node": _HISTORIES[name]} if name in _HISTORIES else _ASKED[name]
     known = 1 + len(there)
 
@@ -96,7 +94,7 @@ def test_pages_contain_every_remaining_item_once(
         return at(build.state(*events[:known]), "2025-11-21T23:00:00Z")
 
     def ask(**more: Any) -> Any:
-        return question.answer(state(), **asked, **more)
+        return query.answer(state(), **asked, **more)
 
     first = ask(limit=1_000)["items"]
     stood = {_moved(each) for each in first}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from throughline import deadline
 from throughline.errors import ConfigError, DeadlineError
 from throughline.graph.answers import diff_answer, edges_answer, tree_answer
-from throughline.graph.questions import moment_of
+from throughline.graph.queries import moment_of
 from throughline.log import EventLog
 from throughline.projection import State, export, project
 from throughline.projection.live import Batch, Live

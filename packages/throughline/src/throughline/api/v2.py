@@ -11,24 +11,24 @@ from fastapi import APIRouter, Query, Response
 from throughline.api.http import LiveState, Tagged, answer
 from throughline.graph.current import generations_of
 from throughline.graph.models import RunAnswer
-from throughline.graph.questions import QUESTIONS, Question, ask
+from throughline.graph.queries import QUERIES, ApiQuery, ask
 from throughline.graph.runs import run_answer
-from throughline.trust import answers as _answers  # noqa: F401 (its questions are noted by the import)
+from throughline.trust import answers as _answers  # noqa: F401 (the import registers its queries)
 from throughline.wire import http_name
 
 router = APIRouter(route_class=Tagged)
 
 
-def _endpoint(question: Question) -> Callable[..., Response]:
+def _endpoint(query: ApiQuery) -> Callable[..., Response]:
     def endpoint(live: LiveState, **values: Any) -> Response:
-        return answer(ask(live, question, values))
+        return answer(ask(live, query, values))
 
     kind = inspect.Parameter.KEYWORD_ONLY
     live = inspect.Parameter("live", kind, annotation=LiveState)
-    parameters = [_of_query(each) for each in question.parameters]
+    parameters = [_of_query(each) for each in query.parameters]
     endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
-    endpoint.__name__ = f"get_{question.name}"
-    endpoint.__doc__ = question.answer.__doc__
+    endpoint.__name__ = f"get_{query.name}"
+    endpoint.__doc__ = query.answer.__doc__
     return endpoint
 
 
@@ -39,7 +39,7 @@ def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[parameter.annotation, query])
 
 
-for _question in QUESTIONS.values():
+for _question in QUERIES.values():
     router.get(f"/api/v2/{_question.name}", response_model=_question.model)(_endpoint(_question))
 
 

@@ -123,7 +123,7 @@ def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
 
 
 def _log_source(settings: Settings) -> Source:
-    from throughline.graph.questions import QUESTIONS, ask
+    from throughline.graph.queries import QUERIES, ask
     from throughline.log import EventLog
     from throughline.projection.live import Live
     from throughline.trust import answers  # noqa: F401 (registers its queries)
@@ -136,7 +136,7 @@ def _log_source(settings: Settings) -> Source:
         projection = live()
         try:
             projection.follow()
-            return ask(projection, QUESTIONS[name], params)
+            return ask(projection, QUERIES[name], params)
         finally:
             projection.log.close()
 

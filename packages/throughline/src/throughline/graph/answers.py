@@ -69,7 +69,7 @@ from throughline.graph.nodes import (
 )
 from throughline.graph.pages import cut, paged
 from throughline.graph.provenance import origin, provenance
-from throughline.graph.questions import Times, micros_of, question
+from throughline.graph.queries import Times, micros_of, query
 from throughline.graph.runs import external_id_of, find_run, run_info, run_tree
 from throughline.graph.schemas import drift
 from throughline.graph.search import counts_of, search, search_hit
@@ -104,7 +104,7 @@ Direction = Literal["up", "down", "both"]
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 
 
-@question("tree", Times.THEN)
+@query("tree", Times.THEN)
 def tree_answer(
     state: State,
     node: Name,
@@ -121,7 +121,7 @@ def tree_answer(
     return tree(generations_of(state), found, direction, depth, chosen)
 
 
-@question("graph", Times.THEN)
+@query("graph", Times.THEN)
 def graph_answer(
     state: State,
     node: Name,
@@ -159,7 +159,7 @@ def _graph_around(state: State, node: Node, level: Level) -> LevelGraph:
     return graph
 
 
-@question("timeline")
+@query("timeline")
 def timeline_answer(
     state: State,
     node: Name,
@@ -185,13 +185,13 @@ def timeline_answer(
     return timeline(generations, whole, scope, chosen, span, limit, found)
 
 
-@question("node", Times.THEN)
+@query("node", Times.THEN)
 def node_answer(state: State, node: Name) -> NodeAnswer:
     """Return a node with everything that was last reported about it."""
     return Summaries(generations_of(state)).in_full(find_node(state, node))
 
 
-@question("diff", Times.BETWEEN)
+@query("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
     chosen = level_of(level)
@@ -199,7 +199,7 @@ def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffA
     return {"level": chosen.name.lower(), **changes}
 
 
-@question("columns", Times.THEN)
+@query("columns", Times.THEN)
 def columns_answer(
     state: State,
     node: Name,
@@ -222,7 +222,7 @@ def columns_answer(
     return answer
 
 
-@question("column", Times.THEN)
+@query("column", Times.THEN)
 def column_answer(
     state: State, node: Name, field: Annotated[str, "A column of the dataset."]
 ) -> ColumnAnswer:
@@ -233,7 +233,7 @@ def column_answer(
     return describe_column(generations_of(state), find_dataset(state, node), field)
 
 
-@question("impact", Times.THEN)
+@query("impact", Times.THEN)
 def impact_answer(
     state: State,
     node: Name,
@@ -268,7 +268,7 @@ def impact_answer(
     }
 
 
-@question("search")
+@query("search")
 def search_answer(
     state: State,
     text: Annotated[str, "Text to search for; part of a word is enough."],
@@ -288,13 +288,13 @@ def search_answer(
     return {"items": items, "next": more, "counts": counts_of(hits)}
 
 
-@question("newest")
+@query("newest")
 def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
     """Return the tables and models written last, with the end of the run that wrote them."""
     return {"items": list(islice(newest(state, graph_of(state, Level.TASK)), limit))}
 
 
-@question("path", Times.THEN)
+@query("path", Times.THEN)
 def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
     """Return the shortest lineage path between two nodes, in either direction."""
     chosen = level_of(level)
@@ -302,7 +302,7 @@ def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") 
     return {"level": chosen.name.lower(), "path": [node_ref(node) for node in nodes]}
 
 
-@question("provenance", Times.THEN)
+@query("provenance", Times.THEN)
 def provenance_answer(
     state: State,
     node: Name,
@@ -316,7 +316,7 @@ def provenance_answer(
     return provenance(generations_of(state), found, version, level_of(level))
 
 
-@question("history", Times.THEN)
+@query("history", Times.THEN)
 def history_answer(
     state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
 ) -> HistoryAnswer:
@@ -326,7 +326,7 @@ def history_answer(
     return {"node": node_id(found), "items": page["items"], "next": page["next"]}
 
 
-@question("drift", Times.THEN)
+@query("drift", Times.THEN)
 def drift_answer(
     state: State,
     node: Annotated[str | None, "A dataset; by default all."] = None,
@@ -344,7 +344,7 @@ def drift_answer(
     return paged(*cut(about, changes, place_of_entry, limit, cursor, newest_first=True))
 
 
-@question("tags", Times.THEN)
+@query("tags", Times.THEN)
 def tags_answer(
     state: State,
     node: Annotated[str | None, "A dataset; by default all."] = None,
@@ -369,13 +369,13 @@ def tags_answer(
     return paged([dataset_tag(column_tag) for column_tag in chosen], more)
 
 
-@question("aliases", Times.THEN)
+@query("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
     """Return the pairs of aliases that users declared, with the time of each."""
     return aliases(state, limit, cursor)
 
 
-@question("edges", Times.THEN)
+@query("edges", Times.THEN)
 def edges_answer(
     state: State,
     level: LevelName = "task",
@@ -398,7 +398,7 @@ def edges_answer(
     return paged([job_pair(*pair) for pair in waits], more)
 
 
-@question("nodes", Times.THEN)
+@query("nodes", Times.THEN)
 def nodes_answer(
     state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[ListedNode]:
@@ -421,7 +421,7 @@ def nodes_answer(
     return paged(items, more)
 
 
-@question("runs")
+@query("runs")
 def runs_answer(
     state: State,
     job: Annotated[str | None, "A job; by default all."] = None,
@@ -457,7 +457,7 @@ def runs_answer(
     return paged([run_info(state, run) for run in found], more)
 
 
-@question("runtree")
+@query("runtree")
 def runtree_answer(
     state: State, run: Annotated[str, "The id of a run, in OpenLineage or in its orchestrator."]
 ) -> RunTree:
@@ -465,7 +465,7 @@ def runtree_answer(
     return run_tree(state, find_run(state, run))
 
 
-question("export")(export)
+query("export")(export)
 
 
 def _default_level(state: State, node: Node) -> Level:

@@ -11,7 +11,7 @@ from throughline.graph.current import generations_of
 from throughline.graph.models import Page
 from throughline.graph.nodes import find_dataset
 from throughline.graph.pages import Place, cut, paged
-from throughline.graph.questions import Times, question
+from throughline.graph.queries import Times, query
 from throughline.projection import State
 from throughline.trust.completeness import completeness
 from throughline.trust.doctor import doctor
@@ -29,13 +29,13 @@ from throughline.trust.models import (
 from throughline.trust.policy import Policy, policy_of
 
 
-@question("health", Times.THEN)
+@query("health", Times.THEN)
 def health_answer(state: State) -> HealthAnswer:
     """Return failed and stale runs, late jobs, failed checks and the completeness of lineage."""
     return health(generations_of(state))
 
 
-@question("freshness", Times.THEN)
+@query("freshness", Times.THEN)
 def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
     """Return the jobs that have not started when they usually do, by due time."""
     slow = late(state, state.jobs)
@@ -47,7 +47,7 @@ def _place_of_late(late: LateJob) -> Place:
     return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
 
 
-@question("lateness", Times.THEN)
+@query("lateness", Times.THEN)
 def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     """Return when a node was due, and the runs upstream that failed, are stale, running or late.
 
@@ -57,13 +57,13 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     return lateness(state, node)
 
 
-@question("completeness", Times.THEN)
+@query("completeness", Times.THEN)
 def completeness_answer(state: State) -> CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     return completeness(generations_of(state))
 
 
-@question("gate", Times.THEN)
+@query("gate", Times.THEN)
 def gate_answer(
     state: State,
     dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
@@ -82,4 +82,4 @@ def _decoded(text: str) -> Any:
         raise ConfigError(f"policy: received {text[:80]!r}, expected JSON ({error})") from None
 
 
-question("doctor")(doctor)
+query("doctor")(doctor)

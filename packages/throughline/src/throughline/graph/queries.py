@@ -50,7 +50,7 @@ _MOMENTS: dict[str, Any] = {
 }
 
 
-class Question(NamedTuple):
+class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states."""
 
     name: str
@@ -79,16 +79,16 @@ class Question(NamedTuple):
         return found
 
 
-QUESTIONS: dict[str, Question] = {}
+QUERIES: dict[str, ApiQuery] = {}
 
 
-def question(
+def query(
     name: str, times: Times = Times.NOW
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
-        QUESTIONS[name] = Question(name, answer, times)
+        QUERIES[name] = ApiQuery(name, answer, times)
         return answer
 
     return register
@@ -101,7 +101,7 @@ class Readable(Protocol):
         """Return the state, now or at a moment."""
 
 
-def ask(live: Readable, query: Question, parameters: Mapping[str, Any]) -> Any:
+def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
     """Run a query; parameters have their Python names."""
     values = dict(parameters)
     with ExitStack() as stack:
