@@ -21,7 +21,7 @@ from throughline.projection.live import Live
 @pytest.fixture(autouse=True)
 def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key counts as soon as it is made, so that no test has to wait a second."""
-    monkeypatch.setattr("throughline.api.access._READ_AGAIN", 0)
+    monkeypatch.setattr("throughline.api.access._KEYS_SECONDS", 0)
 
 
 @pytest.fixture

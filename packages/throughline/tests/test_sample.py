@@ -79,7 +79,7 @@ def test_a_name_with_slashes_is_one_part_of_an_address_of_the_sample_too(
 def test_nothing_can_be_put_into_the_sample(path: str, client: TestClient) -> None:
     refused = client.post(path, json={})
     assert refused.status_code == 405
-    assert "can only be read" in refused.json()["message"]
+    assert "is read-only" in refused.json()["message"]
 
 
 def test_the_sample_is_guarded_as_the_server_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who may ask what: API keys with scopes, names of this host, and pages of other origins."""
+"""Access control: API keys with scopes, host names, and origins of pages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from throughline.config import Settings
 from throughline.errors import LogError
 from throughline.log import EventLog, Key, hash_of, keys_of
 
-_READ_AGAIN = 1.0
-"""Seconds after which a key that was made or removed, by whatever process, counts everywhere."""
+_KEYS_SECONDS = 1.0
+"""Seconds after which created and deleted keys take effect in every process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whom a server answers."""
+    """Access rules of a server."""
 
     api_key: str | None = None
     is_exposed: bool = False
@@ -34,7 +34,7 @@ class Access:
 
     @classmethod
     def of(cls, settings: Settings) -> Access:
-        """As the settings say. On loopback only its names are answered without a key."""
+        """Return the rules of the settings; loopback servers only accept their own host names."""
         is_exposed = not _is_loopback(settings.host)
         names = {"localhost", "127.0.0.1", "::1", settings.host.lower()}
         hosts = frozenset() if is_exposed else frozenset(names)
@@ -42,10 +42,10 @@ class Access:
 
 
 class Guard:
-    """Let through who may, and say how a browser shall treat the answer.
+    """Reject requests without permission, and add security headers to responses.
 
-    Without any key everybody may everything, unless the server is exposed. Reading needs the scope
-    `read`, posting events `write`, and all else `admin`; `/healthz` tells little and needs no key.
+    Without any key, everything is allowed unless the server is exposed. Reading needs the scope
+    `read`, posting events `write`, and anything else `admin`; `/healthz` needs no key.
     """
 
     def __init__(self, app: ASGIApp, access: Access, log: EventLog) -> None:
@@ -57,7 +57,7 @@ class Guard:
         self._headers = _headers(access.frame_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 without a key, 403 without its scope; 421 and 403 to a browser's detours."""
+        """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -67,42 +67,41 @@ class Guard:
                 message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
-        refusal = await self._refusal(scope["method"], scope["path"], Headers(scope=scope))
-        await (refusal or self._app)(scope, receive, send_safe)
+        rejection = await self._rejection(scope["method"], scope["path"], Headers(scope=scope))
+        await (rejection or self._app)(scope, receive, send_safe)
 
-    async def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
+    async def _rejection(self, method: str, path: str, headers: Headers) -> Response | None:
         origin = headers.get("origin")
         own = headers.get("host", "").lower()
-        # A page of another origin may post to us without asking first: nobody meant that.
+        # Browsers let pages of any origin post simple requests.
         if method not in ("GET", "HEAD") and origin and origin.lower().split("://")[-1] != own:
-            told = f"Origin: received {origin!r}, expected no page of another origin"
-            return _refused(403, told)
+            return _error(403, f"Origin: received {origin!r}, expected the origin of this server")
         if path == "/healthz":
             return None
         try:
-            keys = await self._known()
+            keys = await self._current_keys()
         except LogError as error:
             return unavailable(error)
         if not keys and not self._access.api_key and not self._access.is_exposed:
-            return self._detour(headers)
-        shown = _shown(headers)
-        if self._access.api_key and hmac.compare_digest(shown, self._access.api_key.encode()):
+            return self._wrong_host(headers)
+        sent = _sent_key(headers)
+        if self._access.api_key and hmac.compare_digest(sent, self._access.api_key.encode()):
             return None
-        key = keys.get(hash_of(shown.decode(errors="replace")))
+        key = keys.get(hash_of(sent.decode(errors="replace")))
         if key is None:
-            told = "is not a key of this server" if shown else "is needed"
-            refusal = _refused(401, f"Authorization: Bearer <API key> {told}")
-            # A browser asks for a name and a password: any name, and the key.
-            refusal.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
-            return refusal
+            problem = "is not a key of this server" if sent else "is needed"
+            rejection = _error(401, f"Authorization: Bearer <API key> {problem}")
+            # A browser asks for a name, which is ignored, and a password, the key.
+            rejection.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
+            return rejection
         needed = _needed(method, path)
         if key.may(needed):
             return None
-        had = ", ".join(sorted(key.scopes))
-        return _refused(403, f"the key {key.name!r} has the scope {had}; this needs {needed}")
+        scopes = ", ".join(sorted(key.scopes))
+        return _error(403, f"the key {key.name!r} has the scope {scopes}; this needs {needed}")
 
-    def _detour(self, headers: Headers) -> Response | None:
-        """A page whose name was made to lead here (DNS rebinding) still sends its own name."""
+    def _wrong_host(self, headers: Headers) -> Response | None:
+        """Reject other host names: after DNS rebinding, a page still sends its own name."""
         host = headers.get("host", "")
         try:
             name = urlsplit(f"//{host}").hostname
@@ -110,15 +109,15 @@ class Guard:
             name = None
         if not self._access.hosts or name in self._access.hosts:
             return None
-        return _refused(
+        return _error(
             421,
             f"Host: received {host!r}, expected one of {', '.join(sorted(self._access.hosts))};"
-            " a server with an API key answers to any name: throughline keys add",
+            " a server with an API key accepts any name: throughline keys add",
         )
 
-    async def _known(self) -> dict[str, Key]:
-        """The keys by hash, as they were a second ago at most, or when they could last be read."""
-        if self._keys is None or time.monotonic() - self._read_at >= _READ_AGAIN:
+    async def _current_keys(self) -> dict[str, Key]:
+        """Return the keys by hash, at most a second old unless the store does not respond."""
+        if self._keys is None or time.monotonic() - self._read_at >= _KEYS_SECONDS:
             self._read_at = time.monotonic()
             try:
                 found = await run_in_threadpool(keys_of, self._log)
@@ -131,7 +130,7 @@ class Guard:
 
 
 def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """How a browser shall treat an answer."""
+    """Return the security headers for browsers."""
     frames = " ".join(frame_origins) or "'none'"
     policy = (
         "default-src 'self'; img-src 'self' data:;"
@@ -144,8 +143,8 @@ def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _refused(status: int, told: str) -> Response:
-    return answer({"code": status, "message": told}, status)
+def _error(status: int, message: str) -> Response:
+    return answer({"code": status, "message": message}, status)
 
 
 def _needed(method: str, path: str) -> str:
@@ -154,8 +153,8 @@ def _needed(method: str, path: str) -> str:
     return "write" if path.rstrip("/") in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
 
 
-def _shown(headers: Headers) -> bytes:
-    """The key that a request shows; empty if it shows none."""
+def _sent_key(headers: Headers) -> bytes:
+    """Return the key of a request; empty without one."""
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return value.encode()

@@ -1,4 +1,4 @@
-"""The application: routes, access, and errors as Marquez words them."""
+"""The application: routes, access control, and errors in Marquez's format."""
 
 from __future__ import annotations
 
@@ -95,17 +95,16 @@ def make_app(
     app.state.spool_lag = spool_lag
     app.state.stuck_files = stuck_files
     app.state.most_streams = most_streams
-    # What stays open until the server ends is not for a sample, which nothing new comes to.
-    resources = [each for each in _RESOURCES if each is not stream]
+    # The sample receives no events, so it needs no stream.
+    resources = [resource for resource in _RESOURCES if resource is not stream]
 
     def make_sample(sample: Live) -> FastAPI:
-        made = _of(sample, reader, longest_query, admission, resources)
-        made.state.program = program
-        made.state.present = PRESENT.isoformat()
-        return made
+        sample_app = _of(sample, reader, longest_query, admission, resources)
+        sample_app.state.program = program
+        sample_app.state.present = PRESENT.isoformat()
+        return sample_app
 
-    lasting = Sample(make_sample)
-    app.mount(PREFIX, lasting)
+    app.mount(PREFIX, Sample(make_sample))
     app.add_middleware(Bodies, reader=reader)
     app.add_middleware(Guard, access=access or Access(), log=live.log)
     return app
@@ -118,7 +117,7 @@ def _of(
     admission: Admission,
     resources: Iterable[ModuleType],
 ) -> FastAPI:
-    """The routes over a log and their errors, open to everybody."""
+    """Return an application with routes and error handlers, without access control."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
     app.state.spool_lag = app.state.stuck_files = None
@@ -130,7 +129,7 @@ def _of(
     app.state.stream_readers = CapacityLimiter(4)  # threads; the others serve requests
     app.state.document = None
     for resource in resources:
-        app.router.routes += resource.router.routes  # include_router would make them all anew
+        app.router.routes += resource.router.routes  # include_router would build them again
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -150,16 +149,16 @@ def _on_invalid(_request: Request, error: Exception) -> Response:
 
 
 def _described(item: dict[str, Any]) -> str:
-    """One wrong parameter: its name, what was received, what is allowed."""
+    """Describe an invalid parameter: its name, the value received and what is allowed."""
     received = "nothing" if item["type"] == "missing" else repr(item["input"])
     return f"{item['loc'][-1]}: received {received}, {expected(item)}"
 
 
 def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if error.status_code == 404 and (shown := page.not_found(request)):
-        return shown
+    if error.status_code == 404 and (response := page.not_found(request)):
+        return response
     body = {"code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
-    told = answer(body, error.status_code)
-    told.headers.update(error.headers or {})  # Allow, with a 405
-    return told
+    response = answer(body, error.status_code)
+    response.headers.update(error.headers or {})  # Allow, with a 405
+    return response

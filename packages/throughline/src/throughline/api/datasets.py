@@ -1,4 +1,4 @@
-"""Datasets: of a namespace, one by any of its names, and its versions."""
+"""Endpoints of datasets and their versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/v1/namespaces/{namespace:segment}/datasets", rou
 def list_datasets(
     live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """The datasets shown under a namespace, by name."""
+    """Return the datasets of a namespace, by name."""
     with live.reading() as state:
         if namespace not in state.namespaces:
             raise NotFoundError(f"Namespace '{namespace}' not found.")
@@ -33,7 +33,7 @@ def list_datasets(
 
 @router.get("/{dataset:segment}", response_model=marquez.Dataset)
 def get_dataset(live: LiveState, namespace: str, dataset: str) -> Response:
-    """One dataset, by whichever of its names."""
+    """Return a dataset by any of its names."""
     with live.reading() as state:
         return answer(Shapes(state).dataset(_find(state, namespace, dataset)))
 
@@ -42,12 +42,14 @@ def get_dataset(live: LiveState, namespace: str, dataset: str) -> Response:
 def list_versions(
     live: LiveState, namespace: str, dataset: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """The versions of a dataset, the newest first."""
+    """Return the versions of a dataset, newest first."""
     with live.reading() as state:
         name = _find(state, namespace, dataset)
         shapes = Shapes(state)
         versions = shapes.versions.of_dataset(name)
-        page = [shapes.dataset_version(name, each) for each in versions[offset : offset + limit]]
+        page = [
+            shapes.dataset_version(name, version) for version in versions[offset : offset + limit]
+        ]
         return answer({"versions": page, "totalCount": len(versions)})
 
 
@@ -55,13 +57,13 @@ def list_versions(
     "/{dataset:segment}/versions/{version:segment}", response_model=marquez.MarquezDatasetVersion
 )
 def get_version(live: LiveState, namespace: str, dataset: str, version: str) -> Response:
-    """One version of a dataset, by its id or by what the version facet calls it."""
+    """Return one version of a dataset, by its id or the version in its version facet."""
     with live.reading() as state:
         name = _find(state, namespace, dataset)
         shapes = Shapes(state)
-        for each in (*shapes.versions.of_dataset(name), shapes.versions.met(name)):
-            if version in (each.id, each.label):
-                return answer(shapes.dataset_version(name, each))
+        for candidate in (*shapes.versions.of_dataset(name), shapes.versions.initial(name)):
+            if version in (candidate.id, candidate.label):
+                return answer(shapes.dataset_version(name, candidate))
     raise NotFoundError(f"Dataset version '{version}' not found.")
 
 

@@ -1,4 +1,4 @@
-"""The events themselves, as the log keeps them, and what is odd about them."""
+"""Stored events, and their warnings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from throughline.spec import (
 router = APIRouter(route_class=Queried)
 
 _WARNINGS = ("events/warnings",)
-_LOOKED_AT = 2_000
+_MOST_READ = 2_000
 _MOST_WARNINGS = 20
 
 
@@ -44,10 +44,10 @@ def list_events(
     direction: Annotated[
         Literal["asc", "desc"], Query(alias="sortDirection", description="Of event times.")
     ] = "desc",
-    after: Annotated[str | None, Query(description="A time: events from it on.")] = None,
-    before: Annotated[str | None, Query(description="A time: events before it.")] = None,
+    after: Annotated[str | None, Query(description="Only events at or after this time.")] = None,
+    before: Annotated[str | None, Query(description="Only events before this time.")] = None,
 ) -> Response:
-    """Events by event time, the newest first; from `after` on and up to but without `before`."""
+    """Return events by event time, newest first; at or after `after`, and before `before`."""
     span = _micros("after", after), _micros("before", before)
     total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
     events = [orjson.Fragment(body) for body in bodies if _loaded(body) is not None]
@@ -57,14 +57,14 @@ def list_events(
 @router.get("/api/v2/events", response_model=Page[Json])
 def list_events_of_run(
     live: LiveState,
-    run: Annotated[str, Query(description="A run's id, or what its orchestrator calls it.")],
+    run: Annotated[str, Query(description="Id of a run, or its id in its orchestrator.")],
     limit: PageLimit = 20,
     cursor: Cursor = None,
 ) -> Response:
-    """The events of one run as they are kept, by event time.
+    """Return the stored events of one run, by event time.
 
-    One answer looks at no more than 2,000 events that name the run, so it may hold fewer than
-    `limit`, or none: ask on with `cursor` set to `next` until that is null.
+    A response reads at most 2,000 events that contain the id, so it may have fewer than `limit`
+    items, or none: continue with `cursor` set to `next` until that is null.
     """
     with live.reading() as state:
         found = find_run(state, run)
@@ -74,8 +74,8 @@ def list_events_of_run(
         after = (int(time), int(seq))
     span = found.first or 0, found.last or 0
     bodies: list[orjson.Fragment] = []
-    events = live.log.holding(found.key.run_id, span, after, _LOOKED_AT)
-    is_more = len(events) == _LOOKED_AT
+    events = live.log.holding(found.key.run_id, span, after, _MOST_READ)
+    is_more = len(events) == _MOST_READ
     for time, seq, text in deadline.watched(events):
         if len(bodies) == limit:
             is_more = True
@@ -92,14 +92,14 @@ def list_warnings(
     limit: PageLimit = 100,
     cursor: Cursor = None,
 ) -> Response:
-    """Events that were taken though something about them is odd, the last to arrive first.
+    """Return stored events with warnings, last received first.
 
-    One answer looks at no more than 2,000 events, so it may hold fewer than `limit`, or none: ask
-    on with `cursor` set to `next` until that is null. Of an event, the first 20 are named.
+    A response reads at most 2,000 events, so it may have fewer than `limit` items, or none:
+    continue with `cursor` set to `next` until that is null. At most 20 warnings per event.
     """
     found: list[EventInfo] = []
     last = None if cursor is None else int(place_of(_WARNINGS, cursor, (int,))[0])
-    events = live.log.latest(last, _LOOKED_AT)
+    events = live.log.latest(last, _MOST_READ)
     for seq, text in events:
         if len(found) == limit:
             break
@@ -109,7 +109,7 @@ def list_warnings(
         if info := _info(body):
             found.append(info)
     else:
-        last = last if len(events) == _LOOKED_AT else None
+        last = last if len(events) == _MOST_READ else None
     return answer(paged(found, None if last is None else cursor_of(_WARNINGS, (last,))))
 
 
@@ -157,9 +157,9 @@ def _names_in(part: Json) -> Json:
     return {key: part[key] for key in ("runId", "namespace", "name") if key in part}
 
 
-def _micros(what: str, text: str | None) -> int | None:
+def _micros(parameter: str, text: str | None) -> int | None:
     try:
         return None if text is None else to_micros(parse_time(text))
     except (ValueError, OverflowError):
         expected = "a time such as 2026-11-21T08:30:00Z"
-        raise ConfigError(f"{what}: received {text!r}, expected {expected}") from None
+        raise ConfigError(f"{parameter}: received {text!r}, expected {expected}") from None

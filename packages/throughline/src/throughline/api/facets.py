@@ -1,4 +1,4 @@
-"""What the facets of jobs and datasets say, in values that may be of any shape."""
+"""Read facets of jobs and datasets, whose values may have any type."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from throughline.projection.facets import FacetBook
 
-_SAYS_ONLY_YES = {"", "true", "none"}
+_NO_VALUE = {"", "true", "none"}
 
 
 def tagged(facet: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """Each tag of a tags facet, after the field that it is of; None: of the whole.
+    """Yield field and tag of a tags facet; the field is None for tags of the whole.
 
-    A tag is its key, with `:VALUE` unless the value only says that the tag is there.
+    A tag is its key, followed by `:VALUE` unless the value only means "yes".
     """
-    for each in _objects(facet.get("tags")):
-        if each.get("key"):
-            key, value = str(each["key"]), str(each.get("value", ""))
-            tag = key if value.lower() in _SAYS_ONLY_YES else f"{key}:{value}"
-            yield (str(each["field"]) if each.get("field") else None), tag
+    for item in _objects(facet.get("tags")):
+        if item.get("key"):
+            key, value = str(item["key"]), str(item.get("value", ""))
+            tag = key if value.lower() in _NO_VALUE else f"{key}:{value}"
+            yield (str(item["field"]) if item.get("field") else None), tag
 
 
 def tags_of(facet: dict[str, Any]) -> dict[str | None, list[str]]:
-    """The tags of each field, and under None those of the job or dataset itself, in their order."""
+    """Return sorted tags by field; those of the job or dataset itself are under None."""
     found: dict[str | None, set[str]] = defaultdict(set)
     for field, tag in tagged(facet):
         found[field].add(tag)
@@ -32,22 +32,22 @@ def tags_of(facet: dict[str, Any]) -> dict[str | None, list[str]]:
 
 
 def fields_of(facet: dict[str, Any]) -> list[dict[str, Any]]:
-    """The fields of a schema facet, as it names them; what is no field is left out."""
+    """Return the valid fields of a schema facet."""
     return list(_objects(facet.get("fields")))
 
 
 def text_of(facet: dict[str, Any], key: str) -> str | None:
-    """A text in a facet, whatever stands in its place."""
+    """Return a value of a facet as text."""
     value = facet.get(key)
     return None if value is None else str(value)
 
 
 def location_of(book: FacetBook) -> str | None:
-    """Where the code of a job is."""
+    """Return the URL of the code of a job or run."""
     return text_of(book.get("sourceCodeLocation"), "url")
 
 
 def _objects(listed: Any) -> Iterator[dict[str, Any]]:
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict):
-            yield each
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict):
+            yield item

@@ -1,4 +1,4 @@
-"""What every resource needs: the live state, JSON answers, names with slashes in a path."""
+"""Common parts of the endpoints: routes, parameters, JSON responses, names with slashes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MOST_LEVELS = 250  # orjson writes 254
 _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _TAG = re.compile(r'"[^"]*"')
 _RETRY_AFTER = 5
-"""Seconds that a client shall wait when the store does not answer."""
+"""Seconds after which a client may retry when the store does not respond."""
 
 
 class _Segment(Convertor[str]):
-    """One segment of a path as it was sent, decoded only after it was matched."""
+    """A path segment, decoded only after the route was matched."""
 
     regex = "[^/]+"
 
@@ -48,7 +48,7 @@ class RawPath:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Put the raw path in the place of the decoded one."""
+        """Replace the decoded path by the raw one."""
         if scope["type"] == "http" and scope["path"].startswith("/api/") and scope.get("raw_path"):
             raw = scope["raw_path"].split(b"?", 1)[0].decode("ascii", "replace")
             scope = {**scope, "path": raw}
@@ -56,9 +56,9 @@ class RawPath:
 
 
 class Plain(APIRoute):
-    """A route that calls its function with the request, and no more.
+    """A route that only calls its function with the request.
 
-    FastAPI's solving of dependencies costs as much as taking in an event does.
+    FastAPI's dependency resolution costs as much as ingesting an event.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **documented: Any) -> None:
@@ -78,25 +78,25 @@ class Tagged(Queried):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with the tag added to what it answers."""
+        """Return a handler that adds the tag to responses."""
         handle = super().get_route_handler()
 
         async def tagged(request: Request) -> Response:
             response = await handle(request)
             tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
-            told = {"ETag": tag, "Cache-Control": "private, no-cache"}
+            headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
             if _has(request, tag):
-                return Response(status_code=304, headers=told)
-            response.headers.update(told)
+                return Response(status_code=304, headers=headers)
+            response.headers.update(headers)
             return response
 
         return tagged
 
 
 def _has(request: Request, tag: str) -> bool:
-    """Whether If-None-Match names a tag, by the weak comparison, which looks past `W/`."""
-    known = ",".join(request.headers.getlist("if-none-match"))
-    return known.strip() == "*" or tag in _TAG.findall(known)
+    """Return True if If-None-Match contains a tag; weak comparison ignores `W/`."""
+    tags = ",".join(request.headers.getlist("if-none-match"))
+    return tags.strip() == "*" or tag in _TAG.findall(tags)
 
 
 async def _live(request: Request) -> Live:
@@ -113,11 +113,9 @@ Cursor = Annotated[
     str | None,
     Query(description="Value of `next` in the previous answer, to get the next page."),
 ]
-LARGEST = 2**63 - 1  # that a database can count to
+LARGEST = 2**63 - 1  # integer of a database
 Offset = Annotated[int, Query(ge=0, le=LARGEST)]
-Depth = Annotated[
-    int, Query(ge=0, le=MOST_STEPS, description="How many steps along edges to walk.")
-]
+Depth = Annotated[int, Query(ge=0, le=MOST_STEPS, description="Maximum number of edges to follow.")]
 
 
 def answer(payload: Any, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""Jobs: all, of a namespace, one, its runs and its versions."""
+"""Endpoints of jobs, their runs and versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def list_jobs(
         Query(alias="lastRunStates", description="States of newest runs; any number."),
     ] = None,
 ) -> Response:
-    """Jobs of all namespaces, the last changed first."""
+    """Return the jobs of all namespaces, last updated first."""
     with live.reading() as state:
         jobs = list(state.jobs.values())
         if states:
@@ -43,7 +43,7 @@ def list_jobs(
 def list_jobs_of_namespace(
     live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """Jobs of one namespace, the last changed first."""
+    """Return the jobs of a namespace, last updated first."""
     with live.reading() as state:
         jobs = [job for ref, job in state.jobs.items() if ref[0] == namespace]
         return answer(_page(state, jobs, limit, offset))
@@ -51,7 +51,7 @@ def list_jobs_of_namespace(
 
 @router.get("/namespaces/{namespace:segment}/jobs/{job:segment}", response_model=marquez.Job)
 def get_job(live: LiveState, namespace: str, job: str) -> Response:
-    """One job."""
+    """Return a job."""
     with live.reading() as state:
         return answer(Shapes(state).job(_find(state, namespace, job)))
 
@@ -60,7 +60,7 @@ def get_job(live: LiveState, namespace: str, job: str) -> Response:
 def list_runs(
     live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """The runs of a job, the newest first."""
+    """Return the runs of a job, newest first."""
     with live.reading() as state:
         runs = runs_of(state, _find(state, namespace, job))
         shapes = Shapes(state)
@@ -75,12 +75,12 @@ def list_runs(
 def list_versions(
     live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """The versions of a job, the newest first: the ways in which its ended runs ran."""
+    """Return the versions of a job, newest first: its distinct code, inputs and outputs."""
     with live.reading() as state:
         found = _find(state, namespace, job)
         shapes = Shapes(state)
         versions = shapes.versions.of_job(found)
-        page = [shapes.job_version(found, each) for each in versions[offset : offset + limit]]
+        page = [shapes.job_version(found, version) for version in versions[offset : offset + limit]]
         return answer({"versions": page, "totalCount": len(versions)})
 
 
@@ -89,24 +89,24 @@ def list_versions(
     response_model=marquez.JobVersion,
 )
 def get_version(live: LiveState, namespace: str, job: str, version: str) -> Response:
-    """One version of a job."""
+    """Return one version of a job."""
     with live.reading() as state:
         found = _find(state, namespace, job)
         shapes = Shapes(state)
-        for each in shapes.versions.of_job(found):
-            if each.id == version:
-                return answer(shapes.job_version(found, each))
+        for candidate in shapes.versions.of_job(found):
+            if candidate.id == version:
+                return answer(shapes.job_version(found, candidate))
     raise NotFoundError(f"Job version '{version}' not found.")
 
 
 def _page(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Jobs:
-    # Numbers are compared in no time, jobs are not: first what is too old for the page goes.
+    # Comparing numbers is faster than comparing jobs: first drop the jobs too old for the page.
     newest = nlargest(offset + limit, [job.last or 0 for job in reversed(jobs)])
-    least = newest[-1] if newest else 0
-    left = [job for job in jobs if (job.last or 0) >= least]
-    left.sort(key=lambda job: (-(job.last or 0), job.ref))
+    oldest = newest[-1] if newest else 0
+    recent = [job for job in jobs if (job.last or 0) >= oldest]
+    recent.sort(key=lambda job: (-(job.last or 0), job.ref))
     shapes = Shapes(state)
-    page = [shapes.job(job) for job in left[offset : offset + limit]]
+    page = [shapes.job(job) for job in recent[offset : offset + limit]]
     return {"totalCount": len(jobs), "jobs": page}
 
 
@@ -121,7 +121,7 @@ def _find(state: State, namespace: str, name: str) -> Job:
 
 
 def _marquez_name(state: State, job: Job, depth: int = 8) -> str:
-    """Marquez puts the parent's name before a job's; ask by that name and you find it, too."""
+    """Return the name of a job with its parents' names in front, as in Marquez."""
     latest = newest_run(state, job.ref)
     parent = parent_job(state, latest) if latest else None
     if parent is None or depth == 0:

@@ -55,10 +55,10 @@ def get_lineage(
         str | None, Query(description="pipeline, task or query; without it as in Marquez.")
     ] = None,
 ) -> Response:
-    """Jobs that share datasets with the node, `depth` times over, and all their datasets.
+    """Return the jobs connected to the node by at most `depth` datasets, and their datasets.
 
-    `level` is an extension: without it each job stands for itself, as in Marquez. With it, the
-    graph is that of `/api/v2/tree`, up and down: `depth` jobs far on each side.
+    `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
+    at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
     """
     with live.reading() as state:
         root = _root(state, node)
@@ -71,7 +71,7 @@ def get_lineage(
             nodes = _nodes_around(graph, root, depth)
         shapes = _shapes_of(state)
         shown = deadline.watched(sorted(nodes | {root}))
-        return answer({"graph": [_shown(state, shapes, graph, each, nodes) for each in shown]})
+        return answer({"graph": [_shown(state, shapes, graph, other, nodes) for other in shown]})
 
 
 @router.get("/api/v1/column-lineage", response_model=marquez.ColumnGraph)
@@ -83,12 +83,12 @@ def get_column_lineage(
     ],
     depth: Depth = 20,
     with_downstream: Annotated[
-        bool, Query(alias="withDownstream", description="Also the columns made of these.")
+        bool, Query(alias="withDownstream", description="Include downstream columns.")
     ] = False,
 ) -> Response:
-    """The columns that those of a dataset, a field or a job's outputs are made of.
+    """Return the upstream columns of a dataset, a field or a job's outputs.
 
-    `inEdges` lead from a column to those it is made of, as Marquez has them.
+    `inEdges` lead from a column to its sources, as in Marquez.
     """
     with live.reading() as state:
         graph = column_graph_of(state)
@@ -103,9 +103,9 @@ def get_column_lineage(
         for column in ordered:
             for source in inputs[column]:
                 outputs[source].append(column)
-        about = _Columns(state)
+        columns = _Columns(state)
         nodes = [
-            about.node(column, sources[column], inputs[column], outputs[column])
+            columns.node(column, sources[column], inputs[column], outputs[column])
             for column in ordered
             if inputs[column] or outputs[column]
         ]
@@ -113,12 +113,12 @@ def get_column_lineage(
 
 
 class _Columns:
-    """The columns of one answer; what they show of their datasets is found once."""
+    """The columns of one answer; facts about their datasets are cached."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._versions = Versions(state)
-        self._about: dict[DatasetName, tuple[str, dict[str, str]]] = {}
+        self._datasets: dict[DatasetName, tuple[str, dict[str, str]]] = {}
         self._ids: dict[Column, str] = {}
 
     def node(
@@ -140,8 +140,8 @@ class _Columns:
             "id": own,
             "type": "DATASET_FIELD",
             "data": data,
-            "inEdges": [{"origin": own, "destination": self._id(each)} for each in inputs],
-            "outEdges": [{"origin": own, "destination": self._id(each)} for each in outputs],
+            "inEdges": [{"origin": own, "destination": self._id(source)} for source in inputs],
+            "outEdges": [{"origin": own, "destination": self._id(target)} for target in outputs],
         }
 
     def _field(self, column: Column, legacy: Legacy) -> marquez.VersionedField:
@@ -161,12 +161,12 @@ class _Columns:
         return self._ids[column]
 
     def _of_dataset(self, name: DatasetName) -> tuple[str, dict[str, str]]:
-        """The version of a dataset, and the types of its columns."""
-        if name not in self._about:
+        """Return the version of a dataset, and the types of its columns."""
+        if name not in self._datasets:
             schema = dataset_facets(self._state, name, {"schema"}).get("schema", {})
             types = {str(e.get("name")): str(e.get("type") or "") for e in fields_of(schema)}
-            self._about[name] = self._versions.current(name), types
-        return self._about[name]
+            self._datasets[name] = self._versions.current(name), types
+        return self._datasets[name]
 
 
 def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
@@ -221,7 +221,7 @@ def _within(
 
 
 def _root(state: State, node: str) -> Node:
-    """The node asked for; `#VERSION` after a dataset means the dataset as it is today."""
+    """Return the requested node; a `#VERSION` after a dataset is ignored."""
     try:
         return find_node(state, node)
     except NotFoundError:
@@ -232,9 +232,9 @@ def _root(state: State, node: str) -> Node:
 
 
 def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
-    """The nodes of the trees of a node, up and down."""
+    """Return the nodes of the upstream and downstream trees of a node."""
     known, found = generations_of(state), set[Node]()
-    steps = 2 * depth  # over a job and a dataset
+    steps = 2 * depth  # a job and a dataset
     for way in ("up", "down"):
         graph = walked_from(known, root, way, level)
         for start in at_level(known, graph, root, level):

@@ -1,4 +1,4 @@
-"""The page: files that were built from packages/throughline/web, at the page's own addresses."""
+"""Serve the page, which is built from packages/throughline/web."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
 <h1>throughline</h1>
-<p>The server runs, and its page has not been built yet. <code>./run demo</code> and
-<code>./run airflow</code> build it beside everything else: it will be here soon, reload then.</p>
-<p>If it does not come, <code>./run page</code> says why. In a copy of the package alone:
+<p>The server runs, but its page is not built yet. <code>./run demo</code> and
+<code>./run airflow</code> build it; reload this page in a minute.</p>
+<p>Otherwise, run <code>./run page</code>. In a copy of the package alone:
 <code>cd web; npm ci; npm run build -- --outDir ../src/throughline/api/built</code>. It needs
 Node and, once, a network.</p>
-<p>All that the page shows is in the API too: <a href="/openapi.json">what it answers</a>,
+<p>The API has the same content: <a href="/openapi.json">OpenAPI document</a>,
 <a href="/api/v2/health">health</a>, <a href="/api/v2/runs">newest runs</a>.</p>
 </body></html>
 """
@@ -39,12 +39,12 @@ Node and, once, a network.</p>
 @router.get("/provenance", include_in_schema=False)
 @router.get("/search", include_in_schema=False)
 def get_page(request: Request) -> Response:
-    """The page itself; what it shows at which address it finds out by itself."""
+    """Return the page; it renders the view of its address itself."""
     return _page(request, 200)
 
 
 def not_found(request: Request) -> Response | None:
-    """The page, which says so, for a browser that was led to an address that is none of ours."""
+    """Return the page for browsers at an unknown address; it shows an error."""
     is_browser = "text/html" in request.headers.get("accept", "")
     is_page = not request.url.path.startswith(("/api/", "/assets/"))
     return _page(request, 404) if is_browser and is_page else None
@@ -58,20 +58,20 @@ def _page(request: Request, status: int) -> Response:
     present = f'name="present" content="{request.app.state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
     html = html.replace(_PRESENT, present.encode())
-    if "authorization" in request.headers:  # a browser shows a key once it was asked for one
+    if "authorization" in request.headers:  # the browser was asked for a key
         html = html.replace(_KEY, b'name="key" content="needed"')
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
-    told = {"ETag": tag, "Cache-Control": "no-cache"}
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if status == 200 and tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=told)
-    return HTMLResponse(html, status, headers=told)
+        return Response(status_code=304, headers=headers)
+    return HTMLResponse(html, status, headers=headers)
 
 
 @router.get("/assets/{name}", include_in_schema=False)
 def get_asset(name: str) -> Response:
-    """A part of the page; its name has a hash of what is in it."""
+    """Return an asset of the page; its name contains a hash of its content."""
     folder = _BUILT / "assets"
-    known = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
-    if name not in known:  # looked up, not joined: no name leads out of the folder
-        raise NotFoundError(f"the page has no part {name!r}; reload it")
-    return FileResponse(known[name], headers={"Cache-Control": _FOREVER})
+    assets = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
+    if name not in assets:  # looked up, not joined: no name escapes the folder
+        raise NotFoundError(f"the page has no asset {name!r}; reload it")
+    return FileResponse(assets[name], headers={"Cache-Control": _FOREVER})

@@ -1,4 +1,4 @@
-"""GET /api/v1/search: jobs and datasets by a part of any of their names."""
+"""GET /api/v1/search: find jobs and datasets by a part of their names."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def search(
         Query(alias="filter", description="Only jobs, or only datasets."),
     ] = None,
     sort: Annotated[
-        Literal["NAME", "UPDATE_AT", "name", "update_at"], Query(description="By what.")
+        Literal["NAME", "UPDATE_AT", "name", "update_at"], Query(description="Sort order.")
     ] = "NAME",
     limit: Limit = 10,
-    namespace: Annotated[str | None, Query(description="Only of this one.")] = None,
+    namespace: Annotated[str | None, Query(description="Only results of this namespace.")] = None,
 ) -> Response:
-    """Jobs and datasets with `q` in a name."""
+    """Return jobs and datasets with `q` in a name."""
     with live.reading() as state:
         found = [
             hit
@@ -51,16 +51,16 @@ def search(
     return answer({"totalCount": len(found), "results": [_shown(hit) for hit in found[:limit]]})
 
 
-def _jobs(state: State, wanted: str) -> Iterator[_Hit]:
+def _jobs(state: State, text: str) -> Iterator[_Hit]:
     for ref, job in deadline.watched(state.jobs.items()):
-        if wanted in ref.name.lower():
+        if text in ref.name.lower():
             yield _Hit(Node.of_job(ref), job.last or 0)
 
 
-def _datasets(state: State, wanted: str) -> Iterator[_Hit]:
+def _datasets(state: State, text: str) -> Iterator[_Hit]:
     for primary in deadline.watched(state.identity):
         names = state.identity.names(primary)
-        if any(wanted in name.name.lower() for name in names):
+        if any(text in name.name.lower() for name in names):
             records = [state.datasets[name] for name in names if name in state.datasets]
             yield _Hit(Node.of_dataset(primary), max((r.last for r in records), default=0))
 

@@ -1,4 +1,4 @@
-"""Sources and tags: what the facets of datasets and jobs name."""
+"""Endpoints of sources and tags, which come from facets."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TYPES = {"POSTGRES": "POSTGRESQL"}
 
 @dataclass(slots=True)
 class Source:
-    """Where datasets are, as their dataSource facets say; times are those of its datasets."""
+    """A source of the dataSource facets; its times are those of its datasets."""
 
     first: int
     last: int
-    said: Stamp
+    stamp: Stamp
     url: str
 
 
 @router.get("/sources", response_model=marquez.Sources)
 def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """The sources that dataSource facets name, by name."""
+    """Return the sources of dataSource facets, by name."""
     with live.reading() as state:
         found = sources_of(state)
     names = sorted(found)[offset : offset + limit]
@@ -41,7 +41,7 @@ def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Res
 
 @router.get("/sources/{source:segment}", response_model=marquez.Source)
 def get_source(live: LiveState, source: str) -> Response:
-    """One source."""
+    """Return a source."""
     with live.reading() as state:
         found = sources_of(state)
     if source not in found:
@@ -51,7 +51,7 @@ def get_source(live: LiveState, source: str) -> Response:
 
 @router.get("/tags", response_model=marquez.Tags)
 def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """The tags of jobs, datasets and fields, by name."""
+    """Return the tags of jobs, datasets and fields, by name."""
     with live.reading() as state:
         books = [job.facets for job in state.jobs.values()]
         books += [record.facets for record in state.datasets.values()]
@@ -61,17 +61,18 @@ def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Respon
 
 
 def sources_of(state: State) -> dict[str, Source]:
-    """Every source by its name."""
+    """Return all sources by name."""
     found: dict[str, Source] = {}
     for record in deadline.watched(state.datasets.values()):
-        said, facet = record.facets.stamp_of("dataSource"), record.facets.get("dataSource")
-        if said is None or not facet.get("name"):
+        stamp, facet = record.facets.stamp_of("dataSource"), record.facets.get("dataSource")
+        if stamp is None or not facet.get("name"):
             continue
         name, url = str(facet["name"]), str(facet.get("uri") or "")
-        held = found.setdefault(name, Source(record.first, record.last, said, url))
-        held.first, held.last = min(held.first, record.first), max(held.last, record.last)
-        if said > held.said:
-            held.said, held.url = said, url
+        source = found.setdefault(name, Source(record.first, record.last, stamp, url))
+        source.first = min(source.first, record.first)
+        source.last = max(source.last, record.last)
+        if stamp > source.stamp:
+            source.stamp, source.url = stamp, url
     return found
 
 

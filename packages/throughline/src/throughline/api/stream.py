@@ -1,6 +1,6 @@
-"""Events as they come, for whoever stays connected: server-sent events (WHATWG HTML, 9.2).
+"""Stream new events as server-sent events (WHATWG HTML, 9.2).
 
-Each client reads the log by `seq` at its own pace: a slow one holds up nobody and misses nothing.
+Each client reads the log by `seq` at its own pace: a slow one delays no other and misses nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class EventStream(StreamingResponse):
-    """An answer of server-sent events, which no proxy should keep back."""
+    """A response of server-sent events."""
 
     media_type = "text/event-stream"
 
@@ -43,17 +43,17 @@ async def stream_events(
     request: Request,
     live: LiveState,
     after: Annotated[
-        int | None, Query(ge=0, le=LARGEST, description="A `seq`: events after it.")
+        int | None, Query(ge=0, le=LARGEST, description="Only events after this `seq`.")
     ] = None,
     last_event_id: Annotated[
         int | None,
-        Header(alias="Last-Event-ID", ge=0, le=LARGEST, description="The last `id` that came."),
+        Header(alias="Last-Event-ID", ge=0, le=LARGEST, description="The last received `id`."),
     ] = None,
 ) -> EventStream:
-    """Every event taken from now on, or after a `seq`, until the client or the server goes.
+    """Stream new events, or all after a `seq`, until the client or the server disconnects.
 
-    An event's `id` is its `seq`, its data is its JSON as the log keeps it. A client that comes back
-    sends the last `id` as Last-Event-ID (browsers do by themselves), which wins over `after`.
+    The `id` of an event is its `seq`, its data the stored JSON. A client that reconnects sends the
+    last `id` as Last-Event-ID, as browsers do, which takes precedence over `after`.
     """
     start = after if last_event_id is None else last_event_id
     state = request.app.state
@@ -64,7 +64,7 @@ async def stream_events(
 
 
 def end_streams(app: FastAPI) -> None:
-    """End every stream of an application, because its server is about to go."""
+    """End all streams of an application before its server stops."""
     app.state.is_closing = True
     app.state.live.wake()
 
@@ -73,12 +73,12 @@ async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
     loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
-        with suppress(RuntimeError):  # the loop is closed already
+        with suppress(RuntimeError):  # the loop is already closed
             loop.call_soon_threadsafe(woken.set)
 
     number = 1
     with live.listening(wake), _counted(state):
-        yield ": here\n\n"  # Firefox tells nobody of a stream before its first byte
+        yield ": here\n\n"  # Firefox opens a stream only at its first byte
         while not state.is_closing:
             woken.clear()
             page: list[tuple[int, str]] = []

@@ -25,7 +25,7 @@ def _endpoint(query: ApiQuery) -> Callable[..., Response]:
 
     kind = inspect.Parameter.KEYWORD_ONLY
     live = inspect.Parameter("live", kind, annotation=LiveState)
-    parameters = [_of_query(each) for each in query.parameters]
+    parameters = [_of_query(parameter) for parameter in query.parameters]
     endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
     endpoint.__name__ = f"get_{query.name}"
     endpoint.__doc__ = query.answer.__doc__
@@ -33,9 +33,9 @@ def _endpoint(query: ApiQuery) -> Callable[..., Response]:
 
 
 def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
-    """A parameter with its HTTP name and its description, as FastAPI takes them."""
-    told = [each for each in get_args(parameter.annotation)[1:] if isinstance(each, str)]
-    query = Query(alias=http_name(parameter.name), description=told[0] if told else None)
+    """Return a parameter for FastAPI, with its HTTP name and description."""
+    texts = [text for text in get_args(parameter.annotation)[1:] if isinstance(text, str)]
+    query = Query(alias=http_name(parameter.name), description=texts[0] if texts else None)
     return parameter.replace(annotation=Annotated[parameter.annotation, query])
 
 

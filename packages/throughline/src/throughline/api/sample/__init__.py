@@ -1,8 +1,7 @@
-"""The sample: a lineage to try, below /sample, beside the server's own and never mixed with it.
+"""The sample: made-up lineage below /sample, separate from the server's own.
 
-It has the same API and the same page over a store in memory, and can only be read. It is always the
-same moment there, so that an address that was shared shows the same for ever, after a restart too,
-and nothing becomes late.
+It has the same API and page, read-only, over a store in memory. Its clock stands still, so that
+shared addresses always show the same and nothing becomes late.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ __all__ = ["PREFIX", "PRESENT", "Sample"]
 
 PREFIX = "/sample"
 PRESENT = datetime(2026, 11, 20, 3, tzinfo=UTC)
-"""When it is looked at, whatever the time is elsewhere."""
+"""The current time of the sample."""
 _NEWEST_END = timedelta(minutes=7)
 _LOST_AFTER = 2 * 3600.0
 
 
 class Sample:
-    """Answers what is asked below /sample; made when it is first asked for."""
+    """The application below /sample, created at the first request."""
 
     def __init__(self, make: Callable[[Live], ASGIApp]) -> None:
         self._make = make
-        self._making = threading.Lock()
+        self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as a server of the sample would at its own address."""
+        """Serve a request without the prefix; reject all but reads."""
         if scope["method"] not in ("GET", "HEAD"):
-            told = "the sample can only be read; your own lineage is at the address without /sample"
-            refusal = answer({"code": 405, "message": told}, 405)
-            refusal.headers["Allow"] = "GET, HEAD"
-            await refusal(scope, receive, send)
+            message = "the sample is read-only; your own lineage is at the address without /sample"
+            response = answer({"code": 405, "message": message}, 405)
+            response.headers["Allow"] = "GET, HEAD"
+            await response(scope, receive, send)
             return
         app = await run_in_threadpool(self._app)
         own = {"path": scope["path"].removeprefix(PREFIX), "root_path": ""}
@@ -53,17 +52,17 @@ class Sample:
         await app({**scope, **own}, receive, send)
 
     def _app(self) -> ASGIApp:
-        with self._making:
-            return self._made
+        with self._lock:
+            return self._created
 
     @cached_property
-    def _made(self) -> ASGIApp:
+    def _created(self) -> ASGIApp:
         return self._make(_sample())
 
 
 def _sample() -> Live:
-    """Two weeks of a pipeline that ended just before."""
-    # In memory for all threads, which `sqlite://` is for one; each has a name of its own.
+    """Return a live log of two weeks that end just before PRESENT."""
+    # A named memory database is shared by all threads, unlike `sqlite://`.
     place = f"file:/throughline-sample-{uuid.uuid4()}?vfs=memdb&uri=true"
     live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER, PRESENT.timestamp)
     events = rides(PRESENT - _NEWEST_END)
