@@ -1,4 +1,4 @@
-"""Jobs, runs and datasets in the shapes of Marquez's answers."""
+"""Convert jobs, runs and datasets to the models of Marquez's API."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from throughline.spec import (
 
 _MOST_LATEST_RUNS = 10
 _SHOWN = {"dataSource", "documentation", "lifecycleStateChange", "schema", "tags"}
-"""The facets that a node of the graph shows something of."""
+"""Facets that a node of the graph needs."""
 
 
 class Shapes:
-    """The shapes of one answer; what several of them need is found once."""
+    """The converters of one answer, with caches."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -57,7 +57,7 @@ class Shapes:
         return latest_of(self._state)
 
     def job(self, job: Job) -> marquez.Job:
-        """A job with its latest runs and facets."""
+        """Return a job with its latest runs and facets."""
         runs = runs_of(self._state, job)
         kind = job.facets.get("jobType")
         version = self.versions.current_of_job(job, runs)
@@ -71,7 +71,7 @@ class Shapes:
         }
 
     def job_node(self, job: Job) -> orjson.Fragment:
-        """A job as a node of the graph."""
+        """Return a job as a node of the graph."""
         node = Node.of_job(job.ref)
         if node not in self._nodes:
             runs = runs_of(self._state, job)
@@ -197,7 +197,7 @@ class Shapes:
         }
 
     def dataset(self, name: DatasetName) -> marquez.Dataset:
-        """A dataset with its facets."""
+        """Return a dataset with its facets."""
         facets = dataset_facets(self._state, name)
         columns = parse_columns(facets.get("columnLineage", {}))
         sources: dict[str, set[Column]] = defaultdict(set)
@@ -216,7 +216,7 @@ class Shapes:
         }
 
     def dataset_node(self, name: DatasetName) -> orjson.Fragment:
-        """A dataset as a node of the graph."""
+        """Return a dataset as a node of the graph."""
         node = Node.of_dataset(name)
         if node not in self._nodes:
             shape = self._dataset(name, dataset_facets(self._state, name, _SHOWN))
@@ -238,7 +238,7 @@ class Shapes:
     def dataset_version(
         self, name: DatasetName, version: DatasetVersion
     ) -> marquez.MarquezDatasetVersion:
-        """A dataset as one run left it."""
+        """Return a version of a dataset."""
         fields = [
             (each.get("name"), each.get("type"))
             for each in fields_of(version.known.get("schema", {}))
@@ -257,7 +257,7 @@ class Shapes:
 
 
 def namespace_shape(state: State, name: str) -> marquez.Namespace:
-    """A namespace."""
+    """Return a namespace."""
     first, last = state.namespaces[name]
     return {
         "name": name,
@@ -270,13 +270,13 @@ def namespace_shape(state: State, name: str) -> marquez.Namespace:
 
 
 def parent_job(state: State, run: Run) -> JobRef | None:
-    """The job above that of a run."""
+    """Return the parent job of a run, if it is another job."""
     parent = parent_of(state, run)
     return parent.key.job if parent and parent.key.job != run.key.job else None
 
 
 def source_name(facets: Facets) -> str:
-    """The source of a dataset, by its facets; Marquez calls that of all others `default`."""
+    """Return the source of a dataset; without one `default`, as in Marquez."""
     return str(facets.get("dataSource", {}).get("name") or "default")
 
 
@@ -333,7 +333,7 @@ def _column_lineage(field: str, legacy: Legacy, sources: list[Column]) -> marque
 
 
 def _args(run: Run) -> dict[str, str]:
-    """The arguments that Marquez makes of the facets nominalTime and parent."""
+    """Return the arguments that Marquez derives from the facets nominalTime and parent."""
     nominal, parent = run.facets.get("nominalTime"), run.facets.get("parent")
     job, above = parent.get("job"), parent.get("run")
     found = {

@@ -39,8 +39,8 @@ def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[parameter.annotation, query])
 
 
-for _question in QUERIES.values():
-    router.get(f"/api/v2/{_question.name}", response_model=_question.model)(_endpoint(_question))
+for _query in QUERIES.values():
+    router.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
 
 
 @router.get("/api/v2/runs/{run_id:segment}", response_model=RunAnswer)

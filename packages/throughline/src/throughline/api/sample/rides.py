@@ -27,7 +27,7 @@ _FLOW = "metaflow://local"
 
 
 def rides(end: datetime) -> Iterator[Body]:
-    """The events, the last night's ending at a time."""
+    """Yield the events; the last night ends at `end`."""
     for back in range(DAYS - 1, -1, -1):
         yield from _Night(end - timedelta(days=back), back).events()
 
@@ -110,7 +110,7 @@ class _Night:
         yield from self._dag(flow, 13, 27, upstream="ingest_yellow_taxi_data")
 
     def _beside(self) -> Iterator[Body]:
-        """What has nothing to do with the forecast: a late job, a lost one, one that runs."""
+        """Yield unrelated jobs: a late, a stale and a running one."""
         if self._back > 1:
             yield from self._dag("archive_landing_files", -200, -190)
         if self._back == 1:
@@ -152,7 +152,7 @@ class _Night:
         self, dag: str, task: str, begin: float, of: Body, made: Body,
         columns: dict[str, str | None], seconds: float, how: _How | None = None,
     ) -> Iterator[Body]:  # fmt: skip
-        """A task whose work a Spark query does, with column lineage."""
+        """Yield a task that runs a Spark query, with column lineage."""
         name = f"{dag}.{task}"
         fields = {}
         for field, source in columns.items():
@@ -171,7 +171,7 @@ class _Night:
         yield from self._task(dag, task, begin, [], [])
 
     def _started(self, run: Body, begin: float) -> Iterator[Body]:
-        """The start of a run, which knows of no data yet, and its end."""
+        """Yield the start of a run, without data, and its end."""
         start = {"eventType": "START", "eventTime": self._time(begin), "inputs": [], "outputs": []}
         yield {**run, **start}
         yield run
@@ -217,11 +217,11 @@ _HOW = {
     "rides": ("AGGREGATION", "count({})"),
     "mean_distance": ("AGGREGATION", "avg({})"),
 }
-"""How columns of the actuals are made: the kind of transformation, and its expression."""
+"""Kind of transformation and expression of the columns of the actuals."""
 
 
 def _sql(made: Body, of: Body, columns: dict[str, str | None], how: _How, month: str) -> str:
-    """A query that makes the columns as the lineage tells it."""
+    """Return a query that matches the column lineage."""
     items = [
         f"{how[field][1].format(source or field)} AS {field}" if field in how else field
         for field, source in columns.items()
@@ -236,7 +236,7 @@ def _kind(integration: str, kind: str) -> Body:
 
 
 def hash_of(*texts: str) -> int:
-    """A number that is the same in every process."""
+    """Return a number that is equal in all processes."""
     return uuid.uuid5(uuid.NAMESPACE_URL, " ".join(texts)).int
 
 
