@@ -195,7 +195,7 @@ def test_audit_counts_unprocessed_events_including_zero(
         ("domain_id: dzd_a", "account: received nothing"),
         ("{domain_id: d-1, account: '111122223333'}", "domain_id: received 'd-1', expected dzd_"),
         ("{domain_id: dzd_a, account: '12'}", "account: received '12', expected 12 digits"),
-        ("{domain_id: dzd_a, account: '111122223333', names: /no}", "/no: it cannot be read"),
+        ("{domain_id: dzd_a, account: '111122223333', names: /no}", "/no: cannot read the file"),
         ("{domain_id: dzd_a, account: '111122223333', profile: me}", "profile .me. could not be"),
     ],
 )
