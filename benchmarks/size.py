@@ -12,20 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "packages" / "throughline"
-EVENT_TO_EDGE = (
-    "spec/event.py",
-    "spec/parse.py",
-    "identity/names.py",
-    "identity/classes.py",
-    "log/store.py",
-    "projection/live.py",
-    "projection/apply.py",
-    "projection/state.py",
-    "graph/run_edges.py",
-    "graph/generations.py",
-    "graph/edges.py",
-)
-"""The files in which an event becomes an edge, from its JSON to the graph at a level."""
+_STATION = re.compile(r"^\d+\. \[[^]]+\]\((src/[^)]+\.py)\)", re.MULTILINE)
+"""A file of the walk from an event to an edge in ARCHITECTURE.md."""
 
 _RIDDLE = re.compile(r"(What|Who|Whether|How)\b")
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -41,7 +29,7 @@ def main() -> None:
     code, test_code = _lines(source), _lines(tests)
     figures = {
         "lines of source": f"{code:,}",
-        "files in which an event becomes an edge": len(_existing(EVENT_TO_EDGE)),
+        "files from an event to an edge (ARCHITECTURE.md)": len(_stations()),
         "`dict[str, Any]` in signatures": sum(_untyped(tree) for tree in trees),
         "docstrings starting with What, Who, Whether or How": sum(
             bool(_RIDDLE.match(text)) for tree in trees for text in _docstrings(tree)
@@ -60,11 +48,12 @@ def _lines(paths: list[Path]) -> int:
     return sum(len(path.read_text().splitlines()) for path in paths)
 
 
-def _existing(names: tuple[str, ...]) -> list[Path]:
-    """Return the files; a renamed one is an error, so that the list stays true."""
-    paths = [PACKAGE / "src" / "throughline" / name for name in names]
+def _stations() -> list[Path]:
+    """Return the files in which an event becomes an edge, as ARCHITECTURE.md lists them."""
+    names = _STATION.findall((PACKAGE / "ARCHITECTURE.md").read_text())
+    paths = [PACKAGE / name for name in names]
     if missing := [str(path) for path in paths if not path.is_file()]:
-        raise SystemExit(f"benchmarks/size.py: EVENT_TO_EDGE names missing files: {missing}")
+        raise SystemExit(f"ARCHITECTURE.md names missing files: {missing}")
     return paths
 
 

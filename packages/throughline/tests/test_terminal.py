@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from throughline.alerts.actions import Log
+from throughline.alerts.models import Alert
 from throughline.cli import keys
 from throughline.cli.render import log_to_stderr
 from throughline.log import Deliveries, EventLog
@@ -149,7 +150,16 @@ def test_alert_is_one_log_line(capsys: pytest.CaptureFixture[str]) -> None:
     kept, root.handlers = root.handlers, []
     try:
         log_to_stderr()
-        Log().act({"rule": "r", "message": f"{_EVIL} password=hunter2Xq9"})
+        message = f"{_EVIL} password=hunter2Xq9"
+        alert: Alert = {
+            "rule": "r",
+            "kind": "failed",
+            "node": None,
+            "runId": None,
+            "message": message,
+            "firedAt": None,
+        }
+        Log().act(alert)
     finally:
         root.handlers = kept
     lines = capsys.readouterr().err.splitlines()

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from throughline.alerts.models import Alert
 from throughline.deliver.http import Client, post
 from throughline.errors import ConfigError, DeliveryError
 
@@ -23,7 +24,7 @@ _MOST_OUTPUT = 500  # characters
 class Action(Protocol):
     """An action on an alert."""
 
-    def act(self, alert: dict[str, Any]) -> None:
+    def act(self, alert: Alert) -> None:
         """Perform the action.
 
         Raises:
@@ -36,7 +37,7 @@ class Action(Protocol):
 class Log:
     """Write a warning to the server's log."""
 
-    def act(self, alert: dict[str, Any]) -> None:
+    def act(self, alert: Alert) -> None:
         """Write the warning."""
         log.warning("%s: %s", alert["rule"], alert["message"])
 
@@ -55,7 +56,7 @@ class Webhook:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"{'url' if self.url else 'url_env'}: expected the URL of a webhook")
 
-    def act(self, alert: dict[str, Any]) -> None:
+    def act(self, alert: Alert) -> None:
         """Post the alert."""
         target = self._target()
         with Client() as client:  # the path often contains the secret
@@ -75,7 +76,7 @@ class Command:
         if not self.argv:
             raise ConfigError("argv: received an empty list, expected a command and its arguments")
 
-    def act(self, alert: dict[str, Any]) -> None:
+    def act(self, alert: Alert) -> None:
         """Run the command; its output is reported only if it fails."""
         try:
             subprocess.run(

@@ -19,7 +19,7 @@ class VersionId(Name):
 
 
 class Transformation(Answer):
-    """How a column is computed, as Marquez tells it."""
+    """A transformation of columns, in Marquez's terms."""
 
     transformationDescription: str | None
     transformationType: str | None
@@ -73,7 +73,7 @@ class RunFacets(Answer):
 
 
 class JobInfo(Answer):
-    """What a job and its node in the graph have in common."""
+    """The fields that a job and its node in the graph share."""
 
     id: Name
     type: Literal["BATCH", "STREAM"]

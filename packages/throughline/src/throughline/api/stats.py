@@ -32,7 +32,7 @@ _ENDS = {EventType.FAIL: "fail", EventType.COMPLETE: "complete", EventType.ABORT
 
 @router.get("/lineage-events", response_model=list[marquez.EventCounts])
 def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
-    """How many runs started, completed, failed and were aborted; repeated events count once."""
+    """Count the runs that started, completed, failed and were aborted; duplicates count once."""
     times: dict[str, list[int]] = {"fail": [], "start": [], "complete": [], "abort": []}
     with live.reading() as state:
         for run in deadline.watched(state.runs.values()):
@@ -58,21 +58,21 @@ def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC")
 
 @router.get("/jobs", response_model=list[marquez.Count])
 def get_job_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
-    """How many jobs there were at the end of each interval."""
+    """Return the number of jobs at the end of each interval."""
     with live.reading() as state:
         return _growth((job.first for job in state.jobs.values()), period, timezone)
 
 
 @router.get("/datasets", response_model=list[marquez.Count])
 def get_dataset_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
-    """How many datasets there were at the end of each interval."""
+    """Return the number of datasets at the end of each interval."""
     with live.reading() as state:
         return _growth(_firsts(state), period, timezone)
 
 
 @router.get("/sources", response_model=list[marquez.Count])
 def get_source_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
-    """How many sources there were at the end of each interval."""
+    """Return the number of sources at the end of each interval."""
     with live.reading() as state:
         return _growth((each.first for each in sources_of(state).values()), period, timezone)
 

@@ -147,7 +147,7 @@ class State:
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
     """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
     structure_changes: int = field(default=0, compare=False)
-    """How often an event moved an existing run or changed a job's level."""
+    """Number of events that moved an existing run or changed the level of a job."""
 
     @property
     def shape(self) -> tuple[int, int]:

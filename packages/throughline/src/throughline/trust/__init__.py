@@ -1,1 +1,1 @@
-"""What the lineage is worth: freshness, completeness, health, gates, contracts. Pure."""
+"""Trust in the lineage: freshness, completeness, health, gates and contracts. Pure functions."""

@@ -76,7 +76,7 @@ class Measures(Answer):
 
 
 class Orphans(Answer):
-    """What no edge leads to."""
+    """Jobs, datasets and runs without edges."""
 
     jobs: list[Name]
     """Jobs without inputs, outputs and child jobs."""

@@ -45,7 +45,7 @@ def same_name(namespace: str, name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """How events are rewritten for one kind of backend, and the facts that it retains."""
+    """The rewriting of events for one kind of backend, and the facts that it retains."""
 
     rewrite: Rewrite
     retained: Retained

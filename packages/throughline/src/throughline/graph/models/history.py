@@ -75,7 +75,7 @@ class RanEntry(RunWork):
     at: str | None
     run: RunSummary
     changed: list[Literal["code", "inputs", "outputs"]]
-    """What differs from the last completed run before it."""
+    """The fields that differ from the last completed run before it."""
 
 
 HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RanEntry

@@ -78,7 +78,7 @@ class ColumnsAnswer(Answer):
 
 
 class TransformationInfo(Answer):
-    """How a column is computed from another one."""
+    """A transformation of one column into another."""
 
     type: str
     subtype: str | None

@@ -70,7 +70,7 @@ class SearchHit(NodeRef):
     owners: list[str]
     tags: list[str]
     matched: str
-    """What matched: name, column, tag, owner, description or sql."""
+    """The kind of text that matched: name, column, tag, owner, description or sql."""
     text: str
     """The text that matched, shortened."""
     isFuzzy: bool
