@@ -460,12 +460,9 @@ def test_invalid_option_value_is_repeated(call: Call) -> None:
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_every_command_has_help_with_an_example_and_is_in_the_readme(
-    command: str, call: Call
-) -> None:
+def test_every_command_has_help_with_an_example(command: str, call: Call) -> None:
     found = call(command, "--help")
     assert f"Example: throughline {command}" in found.stdout
-    assert f"`{command}`" in _README.read_text()
 
 
 def test_help_and_messages_name_the_program_as_it_was_called(
@@ -488,16 +485,6 @@ def test_help_and_messages_name_the_program_as_it_was_called(
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_in_the_readme(setting: Any) -> None:
     assert f"`{setting.variable}`" in _README.read_text()
-
-
-def test_every_route_is_in_the_readme() -> None:
-    from throughline.api.app import _RESOURCES
-
-    text = _README.read_text()
-    for resource in _RESOURCES:
-        for route in resource.router.routes:
-            path = route.path.replace(":segment", "")
-            assert f"`{path}`" in text, path
 
 
 def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> None:
