@@ -163,7 +163,7 @@ def test_what_is_no_project_or_never_ran_is_said(
     dbt: Path, project: Path, run_dbt: Dbt, tmp_path: Path
 ) -> None:
     database = tmp_path / "log.db"
-    assert "it is no dbt project" in _harvest(tmp_path, database, code=2)
+    assert "not a dbt project" in _harvest(tmp_path, database, code=2)
     assert "dbt writes it when it runs" in _harvest(project, database, code=2)
     run_dbt("compile")
     assert "rejected 1\n" in _harvest(project, database)
