@@ -164,6 +164,6 @@ def test_what_is_no_project_or_never_ran_is_said(
 ) -> None:
     database = tmp_path / "log.db"
     assert "not a dbt project" in _harvest(tmp_path, database, code=2)
-    assert "dbt writes it when it runs" in _harvest(project, database, code=2)
+    assert "dbt writes this file when it runs" in _harvest(project, database, code=2)
     run_dbt("compile")
     assert "rejected 1\n" in _harvest(project, database)
