@@ -60,9 +60,9 @@ def test_the_readme_names_every_command() -> None:
 
 def test_the_help_of_lineage_names_the_command_that_was_typed() -> None:
     command = [sys.executable, "-m", "commands", "lineage", "tree", "--help"]
-    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("Usage: ./run lineage tree")
-    assert "Example: ./run lineage tree" in told.stdout
+    completed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert completed.stdout.startswith("Usage: ./run lineage tree")
+    assert "Example: ./run lineage tree" in completed.stdout
 
 
 def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
@@ -80,7 +80,7 @@ def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
 
 def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
     command = [sys.executable, "-m", "commands", "settings"]
-    told = subprocess.run(
+    completed = subprocess.run(
         command,
         cwd=REPOSITORY,
         env=os.environ | {"LINEAGE_BACKEND": "marqez"},
@@ -88,8 +88,8 @@ def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
         text=True,
         check=False,
     )
-    assert "throughline_port = " in told.stdout
-    assert (told.returncode, "not a lineage backend" in told.stderr) == (1, True)
+    assert "throughline_port = " in completed.stdout
+    assert (completed.returncode, "not a lineage backend" in completed.stderr) == (1, True)
 
 
 def test_a_taken_port_is_named_together_with_its_setting() -> None:
@@ -147,7 +147,7 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (("demo", "--real", "--data", "x"), "--real and --data x name two sources"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
@@ -160,24 +160,24 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_started(
-    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STATE_DIR", str(tmp_path / "state"))
-    with pytest.raises(PipelineError, match=re.escape(told)):
+    with pytest.raises(PipelineError, match=re.escape(expected)):
         app(arguments, standalone_mode=False)
     assert not (tmp_path / "state" / "logs").exists()
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "expected"),
     [
         ("--backend", "http://127.0.0.1:9", "Nothing answers at http://127.0.0.1:9"),
         ("--data", "no/such", "There is no folder {folder}/no/such"),
     ],
 )
 def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
-    option: str, value: str, told: str, tmp_path: Path
+    option: str, value: str, expected: str, tmp_path: Path
 ) -> None:
     port = free_ports(2)
     done = subprocess.run(
@@ -191,7 +191,7 @@ def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
         check=False,
     )
     assert done.returncode == 1
-    assert told.format(folder=tmp_path) in done.stderr
+    assert expected.format(folder=tmp_path) in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "state" / "logs").exists()
 

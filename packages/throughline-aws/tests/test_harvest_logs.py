@@ -58,8 +58,8 @@ def test_events_of_several_streams_and_records_are_found(
     # Records of two jobs take turns; one record has two lines.
     _write(logs, "jr_1", f"26/11/21 08:00:00 INFO x\n{_line(events[0])}", *pieces)
     _write(logs, "jr_2", _line(events[2]), "26/11/21 08:00:00 WARN y {", _line(events[3]))
-    told = harvest("glue-job-logs", "--yes")
-    assert "events 4, new 4, rejected 0\nstored 4, duplicates 0\n" in told.out
+    result = harvest("glue-job-logs", "--yes")
+    assert "events 4, new 4, rejected 0\nstored 4, duplicates 0\n" in result.out
     found = {each["run"]["runId"]: each for each in harvested()}
     assert found == {each["run"]["runId"]: each for each in events}
 
@@ -90,9 +90,9 @@ def test_interrupted_log_harvest_continues(
     with pytest.raises(killed):
         harvest("glue-job-logs", "--yes")
     before = len(harvested())
-    told = harvest("glue-job-logs", "--yes").out
+    output = harvest("glue-job-logs", "--yes").out
     assert len(harvested()) == 9 > before > 0
-    assert f"new {9 - before}," in told
+    assert f"new {9 - before}," in output
     harvest("glue-job-logs", "--yes", database="once.db")
     assert sorted(map(str, harvested())) == sorted(map(str, harvested("once.db")))
 
@@ -106,10 +106,10 @@ def test_first_harvest_starts_a_week_ago_or_at_since(
 
 
 def test_mwaa_tasks_are_read_from_their_log_group(aws: Aws, event: Event, harvest: Harvest) -> None:
-    told = json.dumps({"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(event(_run(1)))})
+    line = json.dumps({"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(event(_run(1)))})
     stream = "dag_id=a/run_id=b/task_id=c/attempt=1.log"
     for group in ("airflow-prod-Task", "airflow-other-Task"):
-        _write(aws("logs"), stream, told, group=group)
+        _write(aws("logs"), stream, line, group=group)
     assert "events 1," in harvest("mwaa-logs", "prod", "--dry-run").out
     # moto takes no notice of it, but botocore's model does.
     streams = "--streams", "dag_id=a/"
@@ -120,16 +120,16 @@ def test_incomplete_event_is_rejected_with_its_stream(
     aws: Aws, event: Event, harvest: Harvest
 ) -> None:
     _write(aws("logs"), "jr_1", _line(event(_run(1)))[:150], _line(event(_run(2))))
-    told = harvest("glue-job-logs", "--dry-run")
-    assert "events 1, new 1, rejected 1" in told.out
-    assert f"{_GROUP}/jr_1@" in told.err
+    result = harvest("glue-job-logs", "--dry-run")
+    assert "events 1, new 1, rejected 1" in result.out
+    assert f"{_GROUP}/jr_1@" in result.err
 
 
 def test_missing_group_and_missing_aws_are_distinguished(
     aws: Aws, harvest: Harvest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)
-    assert "/no in CloudWatch Logs: ResourceNotFoundException" in told.err
+    result = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)
+    assert "/no in CloudWatch Logs: ResourceNotFoundException" in result.err
     monkeypatch.setattr("throughline_aws.harvest.aws._TRIES", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "Could not connect" in harvest("glue-job-logs", "--dry-run", code=3).err

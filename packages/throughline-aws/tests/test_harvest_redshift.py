@@ -362,10 +362,10 @@ def test_unsupported_statement_is_rejected_and_others_are_imported(
     _ran(warehouse, 2, "copy rides from 'emr://j-1/part-*' iam_role default")
     _ran(warehouse, 3, "copy rides from 'hosts.txt' ssh")
     _ran(warehouse, 4, "insert into zones values (1, 'a')")
-    told = _harvest(harvest, "--dry-run")
-    assert "new 4, rejected 2" in told.out
-    assert "query 1: Expected table name" in told.err
-    assert "query 3: COPY from what is no URL" in told.err
+    result = _harvest(harvest, "--dry-run")
+    assert "new 4, rejected 2" in result.out
+    assert "query 1: Expected table name" in result.err
+    assert "query 3: COPY from what is no URL" in result.err
 
 
 def test_long_text_is_read_completely(
@@ -387,8 +387,8 @@ def test_temporary_tables_keep_their_sources_until_the_next_harvest(
     _ran(warehouse, 3, "insert into rides (id) select id from s", session=7)
     _ran(warehouse, 4, "insert into rides (id) select id from s", session=8)
     _ran(warehouse, 5, "insert into rides (id) select id from #t", session=8)
-    told = _harvest(harvest, "--yes")
-    assert "query 5: the sources of temporary table #t are unknown" in told.err
+    result = _harvest(harvest, "--yes")
+    assert "query 5: the sources of temporary table #t are unknown" in result.err
     found = _ends(harvested())
     assert _edges(found["1"]) == (_names("public.zones"), set())
     assert _edges(found["2"]) == (_names("public.daily"), set())
@@ -473,8 +473,8 @@ def test_throttled_call_is_retried_and_rejected_one_has_a_reason(
     warehouse.throttled = {"ExecuteStatement", "DescribeStatement", "GetStatementResult"}
     assert "new 2," in _harvest(harvest, "--dry-run").out
     assert warehouse.throttled == set()
-    told = harvest("redshift", "dev", "--dry-run", code=2)
-    assert "neither of --workgroup and --cluster, expected one" in told.err
+    result = harvest("redshift", "dev", "--dry-run", code=2)
+    assert "neither of --workgroup and --cluster, expected one" in result.err
     warehouse.database.execute("ALTER TABLE sys_query_history RENAME COLUMN status TO gone")
     try:
         assert 'column "status" does not exist' in _harvest(harvest, "--dry-run", code=3).err

@@ -187,7 +187,7 @@ def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Ca
     assert "expected a time such as" in call("diff", "some day", *log).stderr
 
 
-def test_a_mistyped_column_and_one_without_lineage_are_told_apart(
+def test_unknown_column_is_not_reported_as_a_column_without_lineage(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|raw",))
@@ -322,8 +322,8 @@ def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_s
 )
 def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, call: Call) -> None:
     (tmp_path / "BAD").write_text("nonsense: [")
-    told = {"BAD": str(tmp_path / "BAD"), "LOG": database}
-    found = call(*(told.get(word, word) for word in line.split()))
+    values = {"BAD": str(tmp_path / "BAD"), "LOG": database}
+    found = call(*(values.get(word, word) for word in line.split()))
     assert (found.returncode, found.stdout) == (2, "")
     assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", found.stderr)
 
@@ -373,11 +373,11 @@ def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> No
 
 
 def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Call) -> None:
-    told = call("--help").stdout
-    lines = {line.split()[0]: line for line in told.splitlines() if line.startswith("  ")}
+    output = call("--help").stdout
+    lines = {line.split()[0]: line for line in output.splitlines() if line.startswith("  ")}
     assert set(_COMMANDS) <= lines.keys()
     assert all(lines[name].endswith(".") and "..." not in lines[name] for name in _COMMANDS)
-    assert told.index("Collect:") < told.index("serve ") < told.index("Query:")
+    assert output.index("Collect:") < output.index("serve ") < output.index("Query:")
     assert call("--version").stdout.startswith("throughline 0.")
 
 
@@ -419,10 +419,10 @@ def test_what_looks_like_a_time_and_is_none_is_refused_in_the_commands_words(
         ("diff", wrong, "SINCE"),
         ("timeline", "x", "--until", wrong, "--until"),
     ):
-        told = call(*arguments, "--database", "/no")
-        assert (told.returncode, "asOf" in told.stderr) == (2, False)
+        result = call(*arguments, "--database", "/no")
+        assert (result.returncode, "asOf" in result.stderr) == (2, False)
         expected = f"{name}: received '{wrong}', expected a time such as 2026-11-21T08:30, or"
-        assert expected in told.stderr
+        assert expected in result.stderr
 
 
 _WRONG_TIMES = {
@@ -455,8 +455,8 @@ def test_errors_of_a_server_name_options_as_typed(
 def test_invalid_option_value_is_repeated(call: Call) -> None:
     found = call("serve", "--port", "a\x1bc")
     assert found.returncode == 2
-    told = r"Invalid value for '--port': received 'a\x1bc', expected a valid integer"
-    assert told in found.stderr
+    message = r"Invalid value for '--port': received 'a\x1bc', expected a valid integer"
+    assert message in found.stderr
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
@@ -474,12 +474,12 @@ def test_help_and_messages_name_the_program_as_it_was_called(
         (["tree", "--help"], "tree", "tree"),
         (["keys", "add", "--help"], "keys add", "keys add"),
     ):
-        told = call(*arguments).stdout
-        assert f"Usage: ./run lineage {usage}" in told
-        assert f"Example: ./run lineage {example}" in told
-    told = call("tree", "x", "--database", "/no").stderr
-    assert told.startswith("./run lineage: there is no log")
-    assert "`./run lineage ingest PATH --database /no`" in told
+        output = call(*arguments).stdout
+        assert f"Usage: ./run lineage {usage}" in output
+        assert f"Example: ./run lineage {example}" in output
+    output = call("tree", "x", "--database", "/no").stderr
+    assert output.startswith("./run lineage: there is no log")
+    assert "`./run lineage ingest PATH --database /no`" in output
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
