@@ -17,7 +17,7 @@ from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
-from throughline.printable import escaped
+from throughline.console.printable import escaped
 
 app = typer.Typer(
     name="./run",
@@ -138,7 +138,7 @@ def airflow(backend: Backend = None) -> None:
     from commands.progress import Progress
     from commands.services import start_services
     from lakehouse.backends import is_embedded
-    from throughline.terminal import SafeConsole
+    from throughline.console.terminal import SafeConsole
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []

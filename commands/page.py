@@ -171,10 +171,10 @@ def _version(node: str) -> tuple[int, ...]:
 
 def write_types() -> None:
     """Write what the page knows of the API: the types of the answers that it asks for."""
-    from throughline.api import make_app
-    from throughline.api.openapi import document
     from throughline.log import EventLog
     from throughline.projection.live import Live
+    from throughline.server import make_app
+    from throughline.server.openapi import document
 
     with closing(EventLog("sqlite://")) as log:
         made = document(make_app(Live(log)))

@@ -24,8 +24,8 @@ from lakehouse.backends import (
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from tests.infra.conftest import isolate
-from throughline.deliver import read_backends
-from throughline.deliver.rewrite.datazone import TRIMMED
+from throughline.delivery.rewrite.datazone import TRIMMED
+from throughline.delivery.settings import read_backends
 from throughline_aws.local.datazone import DataZoneServer
 
 

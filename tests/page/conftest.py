@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from commands.environment import script
 from commands.page import ensure_page
 from tests.looking import Look, looking
-from throughline.api.sample.rides import rides
+from throughline.server.sample.rides import rides
 
 
 class Lineage:

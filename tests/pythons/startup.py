@@ -68,7 +68,7 @@ def restore_snapshot(folder: Path) -> None:
     """Save the lineage server's state of one finished run and restore it."""
     from throughline.log import EventLog, entry_of
     from throughline.projection.live import Batch, Live
-    from throughline.projection.snapshot import restore, save
+    from throughline.projection.snapshots.state import restore, save
 
     event = {
         "eventType": "COMPLETE",

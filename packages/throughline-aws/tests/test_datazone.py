@@ -12,8 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver import Delivery, read_backends
-from throughline.deliver.rewrite.datazone import MOST_BYTES, client_token
+from throughline.delivery.backend import Delivery
+from throughline.delivery.rewrite.datazone import MOST_BYTES, client_token
+from throughline.delivery.settings import read_backends
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws import clients
 from throughline_aws.audit import audit

@@ -10,8 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver import Forwarder, forwarder, read_backends
-from throughline.log import EventLog, delivery_statuses, entry_of
+from throughline.delivery import forwarder
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.settings import read_backends
+from throughline.delivery.store import delivery_statuses
+from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
 from throughline_aws.local.datazone import DataZoneServer

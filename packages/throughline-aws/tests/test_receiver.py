@@ -13,8 +13,8 @@ import orjson
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from throughline.events import RunEvent
 from throughline.log import entry_of
-from throughline.spec import RunEvent
 from throughline_aws.authorizer import Authorizer
 from throughline_aws.receiver import LARGEST_MESSAGE, Receiver, group_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from throughline.deliver import Delivery
+from throughline.delivery.backend import Delivery
 from throughline.errors import DeliveryError, UnavailableError
 from throughline_aws.worker import LONGEST_WAIT, MOST_RECEIVES_EVER, Queue, Worker
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from throughline.deliver import Forwarder
-from throughline.deliver.context import engine_of
-from throughline.deliver.datahub import DataHub, DataHubConfig
-from throughline.deliver.forwarder import Backoff
-from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.delivery.context import engine_of
+from throughline.delivery.datahub import DataHub, DataHubConfig
+from throughline.delivery.forwarder import Backoff, Forwarder
+from throughline.delivery.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
 from throughline.projection.live import Batch, Live
 
 from .sinks import Answer, Said, Sink, serving

@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from throughline.graph.answers import edges_answer
+from throughline.export.projection import export
+from throughline.lineage.queries import edges_answer
 from throughline.log import Entry, entry_of, make_alias
-from throughline.projection import State, export
+from throughline.projection import State
 
 _TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")
 _DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", "metaflow|F/x")

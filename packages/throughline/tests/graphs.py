@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from throughline.graph.answers import edges_answer
+from throughline.lineage.queries import edges_answer
 
 DAG, TASK = "AIRFLOW/DAG", "AIRFLOW/TASK"
 FLOW, STEP = "METAFLOW/FLOW", "METAFLOW/STEP"

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import orjson
 
-from throughline.spec import parse_time, to_micros
+from throughline.events import parse_time, to_micros
 
 
 class Client(Protocol):

@@ -13,9 +13,10 @@ import orjson
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
-from throughline.deliver import Delivery, Forwarder
-from throughline.deliver.payloads import payloads
-from throughline.deliver.rewrite import Rewriting
+from throughline.delivery.backend import Delivery
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.payloads import payloads
+from throughline.delivery.rewrite import Rewriting
 from throughline.errors import EventError
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live

@@ -11,12 +11,13 @@ from typing import Any
 
 import orjson
 
-from throughline.graph.aliases import alias_entry
-from throughline.log import EventLog, RejectedLine, add_key, entry_of
-from throughline.log.alerts import Alerts
-from throughline.log.deliveries import Deliveries
+from throughline.alerts.store import Alerts
+from throughline.aliases.service import alias_entry
+from throughline.delivery.store import Deliveries
+from throughline.events import parse_time, to_micros
+from throughline.keys.store import add_key
+from throughline.log import EventLog, RejectedLine, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.spec import parse_time, to_micros
 
 _PRODUCER = "https://example.org/shop/1.0"
 _RUN = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from throughline.api.versions import Versions
+from throughline.events import JobRef
+from throughline.marquez.versions import Versions
 from throughline.projection.live import Live
-from throughline.spec import JobRef
 
 from .sample import run_id
 

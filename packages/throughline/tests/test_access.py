@@ -11,17 +11,18 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from throughline.api import Access, make_app
 from throughline.config import resolve
 from throughline.errors import ConfigError, LogError, NotFoundError
-from throughline.log import EventLog, add_key, hash_of, keys_of, remove_key
+from throughline.keys.store import add_key, hash_of, keys_of, remove_key
+from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import Access, make_app
 
 
 @pytest.fixture(autouse=True)
 def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key counts as soon as it is made, so that no test has to wait a second."""
-    monkeypatch.setattr("throughline.api.access._KEYS_SECONDS", 0)
+    monkeypatch.setattr("throughline.server.access._KEYS_SECONDS", 0)
 
 
 @pytest.fixture
@@ -194,7 +195,7 @@ def test_keys_that_cannot_be_read_stay_as_they_were_known(
     def gone(_log: EventLog) -> list[Any]:
         raise LogError("the database is gone")
 
-    monkeypatch.setattr("throughline.api.access.keys_of", gone)
+    monkeypatch.setattr("throughline.server.access.keys_of", gone)
     assert known.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
     assert known.get("/api/v1/jobs").status_code == 401
     assert fresh.get("/api/v1/jobs", headers=_bearer(key)).status_code == 503

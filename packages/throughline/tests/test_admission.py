@@ -18,13 +18,13 @@ import pytest
 from fastapi import FastAPI
 
 from throughline import deadline
-from throughline.api import end_streams, make_app
-from throughline.api.admission import Admission
 from throughline.config import resolve
 from throughline.errors import BusyError, ConfigError
+from throughline.http.admission import Admission
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
+from throughline.server import end_streams, make_app
 
 from .servers import until
 

@@ -13,14 +13,15 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from throughline.alerts import Watch, alerts_answer, read_rules
 from throughline.alerts.actions import ACTIONS
 from throughline.alerts.causes import FINDERS
-from throughline.alerts.rules import Kind
-from throughline.deliver.forwarder import Backoff
+from throughline.alerts.rules import Kind, read_rules
+from throughline.alerts.service import alerts_answer
+from throughline.alerts.watch import Watch
+from throughline.delivery.forwarder import Backoff
 from throughline.errors import ConfigError
+from throughline.events import parse_time, to_micros
 from throughline.projection.live import Batch, Live
-from throughline.spec import parse_time, to_micros
 
 from .servers import Server
 from .sinks import Sink, serving

@@ -13,14 +13,15 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.api import make_app
-from throughline.graph.aliases import alias_entry, aliases
+from throughline.aliases.service import alias_entry, aliases
+from throughline.events import parse_time, to_micros
+from throughline.export.projection import export
 from throughline.identity import DatasetName
 from throughline.log import EventLog, make_alias
-from throughline.projection import State, export, project
+from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
-from throughline.spec import parse_time, to_micros
+from throughline.server import make_app
 
 _A, _B, _C = ("pg", "shop.orders"), ("hive", "orders"), ("s3://lake", "orders")
 

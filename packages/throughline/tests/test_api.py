@@ -9,8 +9,8 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import Access, BodyLimits, make_app
 from throughline.projection.live import Live
+from throughline.server import Access, BodyLimits, make_app
 
 _ARN = "arn:aws:glue:eu-west-1:1"
 

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
 from throughline.projection.live import Live
+from throughline.server import make_app
 
 _JUNK: tuple[Any, ...] = (
     *(None, [], {}, 3, -1.5, True, "", "x", "\x00", "ü" * 300, [[]], [None], {"a": None}),

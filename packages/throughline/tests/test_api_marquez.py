@@ -12,10 +12,10 @@ from urllib.parse import unquote
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
-from throughline.api.openapi import document
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import make_app
+from throughline.server.openapi import document
 
 from .marquez import Difference, Replay
 from .marquez_reasons import REASONS, SIDES, reason_of

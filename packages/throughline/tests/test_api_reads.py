@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
-from throughline.api.stats import intervals
+from throughline.events import from_micros
+from throughline.marquez.stats import intervals
 from throughline.projection.live import Batch, Live
-from throughline.spec import from_micros
+from throughline.server import make_app
 
 from .test_explicit_lineage import DB, EXAMPLES
 from .test_neighbourhood import two_services

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
-from throughline.collect import SpoolTail
+from throughline.collect.spool import SpoolTail
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
 
 
 @pytest.fixture

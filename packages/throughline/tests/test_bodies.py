@@ -14,10 +14,10 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from throughline.api import BodyLimits, ConnectionLimits, make_app
-from throughline.api.bodies import SMALL
-from throughline.cli.serve import Server
 from throughline.projection.live import Live
+from throughline.server import BodyLimits, ConnectionLimits, make_app
+from throughline.server.bodies import SMALL
+from throughline.server.serve import Server
 
 from .raw import head, open_socket, posted, read_answer
 from .servers import until

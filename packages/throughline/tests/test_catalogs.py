@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 import pytest
 
-from throughline.deliver import Forwarder, delivery_status_answer
-from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
-from throughline.deliver.forwarder import Backoff
-from throughline.deliver.http import HttpConfig
-from throughline.deliver.rewrite.marquez import MARQUEZ
+from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.delivery.forwarder import Backoff, Forwarder
+from throughline.delivery.http import HttpConfig
+from throughline.delivery.rewrite.marquez import MARQUEZ
 from throughline.errors import EventError, UnavailableError
+from throughline.events import parse_time
 from throughline.projection.live import Batch, Live
-from throughline.spec import parse_time
 
 from .rewritten import pipeline, sent
 from .sinks import Answer, Said, Sink, serving
@@ -323,7 +323,7 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
 
 
 def test_hanging_server_times_out(live: Live, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.05)
     with _marquez(live, lambda _body, _nth: "slow") as forwarder:
         _ingest(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
         with pytest.raises(UnavailableError, match="timed out"):

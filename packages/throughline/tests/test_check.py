@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import edges_answer
+from throughline.lineage.queries import edges_answer
 from throughline.projection import State
 from throughline.trust.contract import captured_of, contract_of, differences, updated
 

@@ -499,8 +499,8 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> No
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
 def test_a_server_open_to_others_needs_a_key(host: str) -> None:
-    from throughline.api import Access
-    from throughline.cli.serve import check_exposure
+    from throughline.server import Access
+    from throughline.server.serve import check_exposure
 
     open_to_all = Access.of(resolve({"host": host}, {}))
     with pytest.raises(ExposureError, match=r"keys add NAME .* set one with --api-key"):
@@ -511,7 +511,7 @@ def test_a_server_open_to_others_needs_a_key(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_loopback_needs_no_key(host: str) -> None:
-    from throughline.api import Access
-    from throughline.cli.serve import check_exposure
+    from throughline.server import Access
+    from throughline.server.serve import check_exposure
 
     check_exposure(Access.of(resolve({"host": host}, {})), host, has_keys=False)

@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 import orjson
 import pytest
 
-from throughline.cli.render import localized
+from throughline.console.render import localized
 
 from .conftest import Call
 from .servers import Server

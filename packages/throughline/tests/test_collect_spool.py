@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.collect import SpoolTail, stuck_files
+from throughline.collect.spool import SpoolTail, stuck_files
 from throughline.collect.torn import split_torn
 from throughline.errors import UnstorableError
 from throughline.log import EventLog

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import column_answer, impact_answer
+from throughline.lineage.queries import column_answer, impact_answer
 
 from .test_columns import FILTER, IDENTITY, SUM, _write
 

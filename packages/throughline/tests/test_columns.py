@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import columns_answer
 from throughline.graph.column_graph import Column
 from throughline.graph.current import column_graph_of
 from throughline.identity import DatasetName
+from throughline.lineage.queries import columns_answer
 from throughline.projection.live import Batch, Live
 
 IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}

@@ -12,13 +12,15 @@ from urllib.request import urlopen
 import pytest
 from starlette.testclient import TestClient
 
-from throughline.api import make_app
-from throughline.deliver import Delivery, Forwarder, delivery_status_answer
+from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.backend import Delivery
+from throughline.delivery.forwarder import Forwarder
 from throughline.errors import LogError
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
-from throughline.projection.snapshot import save
+from throughline.projection.snapshots.state import save
+from throughline.server import make_app
 
 from .conftest import Call
 
@@ -131,7 +133,7 @@ def test_commands_work_on_a_damaged_log_before_and_after_repair(
 def test_export_from_server_skips_damaged_row(
     damaged: EventLog, build: Any, serving: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.cli.export._PAGE", 2)
+    monkeypatch.setattr("throughline.export.export._PAGE", 2)
     url = serving(make_app(Live(damaged)))
     exported = call("export", "--format", "openlineage", "--url", url)
     assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]

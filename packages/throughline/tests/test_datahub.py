@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from throughline.deliver.context import RunContext, engine_of
-from throughline.deliver.rewrite import DATAHUB
-from throughline.deliver.rewrite.datahub import rewrite
-from throughline.deliver.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.delivery.context import RunContext, engine_of
+from throughline.delivery.rewrite import DATAHUB
+from throughline.delivery.rewrite.datahub import rewrite
+from throughline.delivery.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
 from throughline.errors import UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
@@ -372,7 +372,7 @@ def test_both_parts_are_resent_if_either_endpoint_is_busy(
     live: Live, build: Any, trouble: Answer, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if trouble == "slow":
-        monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.5)
+        monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.5)
     store = Store()
 
     def answer(body: Json, at: int) -> Answer:

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from throughline.api.sample.rides import rides
-from throughline.deliver import Delivery, Forwarder
-from throughline.deliver.payloads import payloads_with_context
-from throughline.deliver.rewrite import DATAHUB
-from throughline.deliver.rewrite.datahub_proposals import proposals
+from throughline.delivery.backend import Delivery
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.payloads import payloads_with_context
+from throughline.delivery.rewrite import DATAHUB
+from throughline.delivery.rewrite.datahub_proposals import proposals
 from throughline.errors import EventError
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server.sample.rides import rides
 
 from .datahub_server import Json, Store, delivering, fill
 from .rewritten import events_of, pipeline

@@ -12,14 +12,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline import deadline
-from throughline.api import make_app
 from throughline.errors import DeadlineError
-from throughline.graph.queries import QUERIES, Times
 from throughline.identity import DatasetName
 from throughline.log import EventLog, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
-from throughline.trust import answers as _answers  # noqa: F401 (the import registers its queries)
+from throughline.query.registry import Times, load_queries
+from throughline.server import make_app
 
 from .test_health import at
 
@@ -92,7 +91,7 @@ def _state(build: Any) -> State:
 
 
 def _answer(state: State, build: Any, name: str, asked: dict[str, Any]) -> bytes:
-    query = QUERIES[name]
+    query = load_queries()[name]
     states = [build.state(), state] if query.times is Times.BETWEEN else [state]
     return orjson.dumps(query.answer(*states, **asked), default=list)
 
@@ -142,4 +141,4 @@ def test_marquez_queries_stop_at_the_deadline_with_a_400(
 
 
 def test_every_query_is_covered_by_the_deadline_test() -> None:
-    assert _ASKED.keys() == QUERIES.keys()
+    assert _ASKED.keys() == load_queries().keys()

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
-from throughline.graph.queries import QUERIES, Times
-from throughline.graph.runs import run_tree
-from throughline.graph.walk import MOST_STEPS
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
+from throughline.query.parameters import MOST_STEPS
+from throughline.query.registry import Times, load_queries
+from throughline.runs.service import run_tree
+from throughline.server import make_app
 
 from .test_deadline import _ASKED as ASKED
 
@@ -144,9 +144,9 @@ def chain(build: Any) -> State:
     return state
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", load_queries())
 def test_no_query_recurses_along_the_graph(name: str, chain: State, build: Any) -> None:
-    query = QUERIES[name]
+    query = load_queries()[name]
     states = [build.state(), chain] if query.times is Times.BETWEEN else [chain]
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 150)

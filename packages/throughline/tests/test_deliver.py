@@ -12,19 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
-from throughline.deliver import (
-    Delivery,
-    Forwarder,
-    delivery_status_answer,
-    retry_answer,
-)
-from throughline.deliver.forwarder import Backoff
-from throughline.deliver.http import Http, HttpConfig
+from throughline.delivery.answers import delivery_status_answer, retry_answer
+from throughline.delivery.backend import Delivery
+from throughline.delivery.forwarder import Backoff, Forwarder
+from throughline.delivery.http import Http, HttpConfig
 from throughline.errors import DeliveryError, LogError, NotFoundError, UnavailableError
+from throughline.events import JobRef, RunEvent
 from throughline.log import EventLog
 from throughline.projection import RunKey
 from throughline.projection.live import Batch, Live
-from throughline.spec import JobRef, RunEvent
 
 from .servers import until
 from .sinks import Answer, Sink, serving
@@ -141,8 +137,8 @@ def test_hanging_backend_is_given_up_for_lack_of_progress(
     build: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_SECONDS", 0.3)
+    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_SECONDS", 0.3)
     _fill(live, build, "a", "b", "c")
     sink.answer = lambda _body, nth: 201 if nth == 0 else "slow"
     with pytest.raises(UnavailableError, match="timed out after 0.3 s; gave up after 1 attempt"):
@@ -340,7 +336,7 @@ def test_processing_failures_are_logged_when_they_change(
     live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_PROCESSED_SECONDS", "_LOOK_SECONDS"):
-        monkeypatch.setattr(f"throughline.deliver.forwarder.{name}", 0.01)
+        monkeypatch.setattr(f"throughline.delivery.forwarder.{name}", 0.01)
     backend = _Later()
     forwarder = Forwarder("own", backend, live)
     forwarder.start()

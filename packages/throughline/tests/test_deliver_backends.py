@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver import Forwarder, read_backends
-from throughline.deliver.http import HttpConfig
-from throughline.deliver.settings import BUILT_IN
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.http import HttpConfig
+from throughline.delivery.settings import BUILT_IN, read_backends
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from throughline.deliver import Backend, Forwarder, delivery_status_answer
-from throughline.deliver.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
-from throughline.deliver.datahub import DataHub, DataHubConfig
-from throughline.deliver.forwarder import Backoff
-from throughline.deliver.http import Http, HttpConfig
-from throughline.deliver.settings import BUILT_IN
+from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.backend import Backend
+from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.delivery.datahub import DataHub, DataHubConfig
+from throughline.delivery.forwarder import Backoff, Forwarder
+from throughline.delivery.http import Http, HttpConfig
+from throughline.delivery.settings import BUILT_IN
 from throughline.errors import UnavailableError
 from throughline.projection.live import Batch, Live
 
@@ -36,7 +37,7 @@ def forwarding(
 ) -> Iterator[tuple[Forwarder, Sink]]:
     """A forwarder with three events before it, and the server that it posts them to."""
     if {"slow", "drip"} & set(map(str, request.node.callspec.params.values())):
-        monkeypatch.setattr("throughline.deliver.http.TIMEOUT_SECONDS", 0.5)
+        monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.5)
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
     live.ingest(Batch([build.entry(run) for run in runs]))

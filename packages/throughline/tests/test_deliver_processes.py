@@ -68,7 +68,7 @@ def test_deliver_once_status_and_retry(
 def test_deliver_once_gives_up_on_a_closed_port(
     tmp_path: Path, filled: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
+    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_TRIES", 2)
     with serving(Sink()) as gone:
         url = gone.url
     config = tmp_path / "deliver.yaml"
@@ -83,7 +83,7 @@ def test_deliver_once_gives_up_on_a_closed_port(
 def test_deliver_once_reports_an_outage_with_exit_code_1(
     tmp_path: Path, filled: Path, sink: Sink, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.deliver.forwarder._ONCE_TRIES", 2)
+    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_TRIES", 2)
     sink.answer = lambda _body, _nth: 503
     where = ("--database", str(filled))
     found = call("deliver", "--config", _config(tmp_path, sink), "--once", *where)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from throughline.events import parse_time, to_micros
 from throughline.projection import State
-from throughline.spec import parse_time, to_micros
 from throughline.trust.doctor import doctor
 
 from .conftest import Call
@@ -152,7 +152,7 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
 def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
-    from throughline.collect import SpoolTail
+    from throughline.collect.spool import SpoolTail
     from throughline.log import EventLog
     from throughline.projection.live import Live
 

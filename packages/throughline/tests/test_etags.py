@@ -12,9 +12,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
 
 _GRAPHS = (
     "/api/v1/lineage?nodeId=dataset:db:u",

@@ -11,10 +11,10 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
+from throughline.events import event_warnings, load
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.spec import event_warnings, load
+from throughline.server import make_app
 
 _URI = "https://example.org/x"
 

@@ -12,11 +12,11 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
 from throughline.errors import EventError
+from throughline.events import event_warnings, load
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Live
-from throughline.spec import event_warnings, load
+from throughline.server import make_app
 
 from .written import check_written, table
 

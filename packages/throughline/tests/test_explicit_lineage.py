@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import (
+from throughline.lineage.queries import (
     columns_answer,
     edges_answer,
     graph_answer,
@@ -21,9 +21,9 @@ from throughline.graph.answers import (
     tags_answer,
     tree_answer,
 )
-from throughline.graph.queries import moment_of
 from throughline.projection.live import Batch, Live
-from throughline.trust.answers import completeness_answer
+from throughline.query.registry import moment_of
+from throughline.trust.queries import completeness_answer
 
 Json = dict[str, Any]
 

@@ -11,8 +11,8 @@ import yaml
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.projection import State
-from throughline.trust.answers import gate_answer
 from throughline.trust.policy import Policy, policy_of
+from throughline.trust.queries import gate_answer
 
 from .test_health import _WEEK, at
 from .test_history import checked

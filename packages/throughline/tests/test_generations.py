@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import diff_answer, tree_answer
+from throughline.changes.queries import diff_answer
+from throughline.lineage.queries import tree_answer
 
 from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, edges, loads, names
 

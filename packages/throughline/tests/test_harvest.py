@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.collect.logs import events_in
-from throughline.harvest import Joiner
+from throughline.harvest.joined import Joiner
 from throughline.log import EventLog
 
 from .conftest import Call

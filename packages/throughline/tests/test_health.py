@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.events import parse_time, to_micros
 from throughline.projection import State
-from throughline.spec import parse_time, to_micros
-from throughline.trust.answers import completeness_answer, freshness_answer, health_answer
+from throughline.trust.queries import completeness_answer, freshness_answer, health_answer
 
 from .graphs import DAG, TASK
 from .test_history import checked, schema, wrote

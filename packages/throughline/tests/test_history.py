@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.graph.answers import drift_answer, history_answer
+from throughline.changes.queries import drift_answer, history_answer
 from throughline.log import entry_of
 from throughline.projection import facets, project
 

@@ -14,9 +14,9 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from throughline.api import Access, make_app
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import Access, make_app
 
 from .test_api_junk import _full
 

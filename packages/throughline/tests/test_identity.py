@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from throughline.events import Dataset
 from throughline.identity import DatasetName, Identity, canonical_name
-from throughline.spec import Dataset
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import impact_answer, path_answer
+from throughline.lineage.queries import impact_answer, path_answer
 from throughline.projection import State
 
 from .test_columns import FILTER, IDENTITY, SUM, _filtered, _write

@@ -11,13 +11,13 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import BodyLimits, make_app
-from throughline.collect import read_files
+from throughline.collect.files import read_files
 from throughline.collect.lines import sort_lines
 from throughline.errors import EventError
+from throughline.events.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from throughline.log import entry_of
 from throughline.projection.live import Live
-from throughline.spec.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
+from throughline.server import BodyLimits, make_app
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from throughline.projection import State
-from throughline.trust.answers import freshness_answer, health_answer, lateness_answer
+from throughline.trust.queries import freshness_answer, health_answer, lateness_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from throughline.events import JobRef
 from throughline.graph import Level, Levels
-from throughline.graph.answers import edges_answer
+from throughline.lineage.queries import edges_answer
 from throughline.log import entry_of
 from throughline.projection import project
-from throughline.spec import JobRef
 
 from .graphs import APP, DAG, FLOW, SQL, STEP, TASK, edges, two_orchestrators
 

@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline import deadline
-from throughline.api import make_app
 from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
 
 _NODE = "node=dataset:db:d0"
 _QUESTIONS = (

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import node_answer
 from throughline.graph.current import generations_of
-from throughline.graph.runs import run_answer
 from throughline.projection import State
+from throughline.runs.service import run_answer
+from throughline.search.queries import node_answer
 
 _DAG = "http://localhost:9090/dags/rides"
 _RUN = f"{_DAG}/runs/manual__2026-11-21T08%3A33"

@@ -12,7 +12,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
 from throughline.errors import ConfigError, LogError
-from throughline.log import EventLog, Offset, RejectedLine, entry_of, redact, redact_text, use_rules
+from throughline.log import EventLog, Offset, RejectedLine, entry_of
+from throughline.redaction import redact, redact_text, use_rules
 
 pytestmark = pytest.mark.each_database
 

@@ -6,13 +6,13 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from throughline.deliver import delivery_status_answer
-from throughline.deliver.forwarder import Forwarder
+from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.forwarder import Forwarder
 from throughline.log import EventLog
 from throughline.log.schema import VERSION
 from throughline.projection import State
 from throughline.projection.live import Live
-from throughline.projection.snapshot import save
+from throughline.projection.snapshots.state import save
 
 _VERSION_1 = """
 CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));

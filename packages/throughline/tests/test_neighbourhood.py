@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import graph_answer, newest_answer, node_answer, runs_answer
 from throughline.graph.current import generations_of
-from throughline.graph.runs import run_answer
+from throughline.lineage.queries import graph_answer
+from throughline.runs.queries import runs_answer
+from throughline.runs.service import run_answer
+from throughline.search.queries import newest_answer, node_answer
 
 from .graphs import DAG, STEP, TASK, two_orchestrators
 

@@ -22,11 +22,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from throughline.api import make_app
-from throughline.api.access import Access
-from throughline.api.openapi import document
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
+from throughline.server.access import Access
+from throughline.server.openapi import document
 
 from .sample import sample, sample_events
 from .sample_queries import asked

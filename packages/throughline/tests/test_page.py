@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app, page
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import make_app, page
 
 
 @pytest.fixture

@@ -14,23 +14,27 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.alerts import Watch, alerts_answer, read_rules
-from throughline.api import make_app
-from throughline.api.openapi import document
+from throughline.alerts.rules import read_rules
+from throughline.alerts.service import alerts_answer
+from throughline.alerts.watch import Watch
+from throughline.aliases.queries import aliases_answer
 from throughline.errors import ConfigError
-from throughline.graph.answers import aliases_answer
-from throughline.graph.pages import cut
-from throughline.graph.queries import QUERIES
 from throughline.identity import DatasetName
 from throughline.log import RejectedLine, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
+from throughline.query.pages import cut
+from throughline.query.registry import load_queries
+from throughline.server import make_app
+from throughline.server.openapi import document
 
 from .conftest import Call
 from .test_health import at
 
 _PAGED = {
-    name for name, query in QUERIES.items() if "cursor" in {each.name for each in query.parameters}
+    name
+    for name, query in load_queries().items()
+    if "cursor" in {each.name for each in query.parameters}
 }
 _ASKED: dict[str, dict[str, Any]] = {
     "runs": {},
@@ -86,7 +90,7 @@ def test_pages_contain_every_remaining_item_once(
 ) -> None:
     events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
     events += [_event(build, each) for each in (*there, *later)]
-    query = QUERIES["history" if name in _HISTORIES else name]
+    query = load_queries()["history" if name in _HISTORIES else name]
     asked = {"node": _HISTORIES[name]} if name in _HISTORIES else _ASKED[name]
     known = 1 + len(there)
 

@@ -13,13 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline import deadline
+from throughline.changes.queries import diff_answer
 from throughline.errors import ConfigError, DeadlineError
-from throughline.graph.answers import diff_answer, edges_answer, tree_answer
-from throughline.graph.queries import moment_of
+from throughline.export.projection import export
+from throughline.lineage.queries import edges_answer, tree_answer
 from throughline.log import EventLog
-from throughline.projection import State, export, project
+from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
+from throughline.query.registry import moment_of
 
 pytestmark = pytest.mark.each_database
 

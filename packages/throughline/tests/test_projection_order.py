@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.graph.answers import columns_answer, edges_answer, tree_answer
+from throughline.events import Logged
 from throughline.graph.column_graph import ColumnEdge
 from throughline.graph.current import column_graph_of, latest_of
 from throughline.graph.nodes import Node, node_id
+from throughline.lineage.queries import columns_answer, edges_answer, tree_answer
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project
 from throughline.projection.apply import apply
-from throughline.spec import Logged
 
 from .drawn import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK

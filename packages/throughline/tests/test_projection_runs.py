@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import runs_answer
+from throughline.events import shown_time, with_parent
 from throughline.log import EventLog
 from throughline.projection import RunState, outcome, start_of
 from throughline.projection.derived import began_at, parent_of
 from throughline.projection.live import Batch, Live
-from throughline.spec import shown_time, with_parent
+from throughline.runs.queries import runs_answer
 
 
 def _run(state: Any, run_id: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import provenance_answer
+from throughline.lineage.queries import provenance_answer
 from throughline.log import entry_of
 from throughline.projection import project
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.collect.lines import sort_lines
-from throughline.log import EventLog, redact, redact_text
-from throughline.redaction import is_suspicious
+from throughline.log import EventLog
+from throughline.redaction import is_suspicious, redact, redact_text
 
 from . import secret_forms as forms
 

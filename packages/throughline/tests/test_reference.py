@@ -9,11 +9,11 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from throughline.api import make_app
-from throughline.api.openapi import document
 from throughline.cli.main import app
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import make_app
+from throughline.server.openapi import document
 
 from .written import check_written, table
 

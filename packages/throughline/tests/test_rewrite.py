@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver.context import RunContext
-from throughline.deliver.rewrite import REWRITINGS, Rewriting
+from throughline.delivery.context import RunContext
+from throughline.delivery.rewrite import REWRITINGS, Rewriting
 
 from .rewritten import Specification, events_of, sent
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.deliver.context import RunContext
-from throughline.deliver.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
+from throughline.delivery.context import RunContext
+from throughline.delivery.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from throughline.errors import DeliveryError
 
 from .rewritten import sent

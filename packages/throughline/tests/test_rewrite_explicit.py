@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from throughline.deliver.rewrite import REWRITINGS
+from throughline.delivery.rewrite import REWRITINGS
 
 from .rewritten import sent
 from .test_explicit_lineage import dataset, how, into, run_event

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import make_app
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
 
 RUN, OTHER = "0194b1c4-0000-7000-8000-00000000000A", "0194b1c4-0000-7000-8000-00000000000b"
 

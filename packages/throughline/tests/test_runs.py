@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from throughline.errors import AmbiguousError, NotFoundError
-from throughline.graph.answers import runs_answer, runtree_answer
 from throughline.projection import State
+from throughline.runs.queries import runs_answer, runtree_answer
 
 _DAG_RUN = {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from throughline.api import Access, make_app
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import Access, make_app
 
 
 @pytest.fixture

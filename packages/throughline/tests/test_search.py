@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from throughline.errors import ConfigError
-from throughline.graph.answers import search_answer
 from throughline.projection import State
+from throughline.search.queries import search_answer
 
 
 @pytest.fixture

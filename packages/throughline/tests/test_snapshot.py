@@ -18,13 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, func, select, update
 
-from throughline.cli.snapshot import Snapshotter
-from throughline.log import Entry, EventLog, Snapshots, read_logged, schema, snapshots
-from throughline.projection import State, apply, project, snapshot
+from throughline.events import JobRef, parse_event
+from throughline.log import Entry, EventLog, read_logged, schema
+from throughline.projection import State, apply, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment, Past
-from throughline.projection.snapshot import restore, save
-from throughline.spec import JobRef, parse_event
+from throughline.projection.snapshots import state as snapshot
+from throughline.projection.snapshots import table as snapshots
+from throughline.projection.snapshots.state import restore, save
+from throughline.projection.snapshots.table import Snapshots
+from throughline.projection.snapshots.writer import Snapshotter
 
 from .conftest import Call
 from .drawn import canonical, some_entries

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import BodyError, EventError
-from throughline.log import entry_of
-from throughline.spec import (
+from throughline.events import (
     DatasetEvent,
     EventType,
     JobEvent,
@@ -19,6 +18,7 @@ from throughline.spec import (
     shown_time,
     to_micros,
 )
+from throughline.log import entry_of
 
 
 def _event(**changes: Any) -> dict[str, Any]:

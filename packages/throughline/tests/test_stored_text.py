@@ -10,14 +10,17 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from throughline.alerts import Watch, alerts_answer, read_rules
-from throughline.api import make_app
-from throughline.collect import SpoolTail
-from throughline.deliver import Forwarder, delivery_status_answer
-from throughline.deliver.http import Http, HttpConfig
+from throughline.alerts.rules import read_rules
+from throughline.alerts.service import alerts_answer
+from throughline.alerts.watch import Watch
+from throughline.collect.spool import SpoolTail
+from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.http import Http, HttpConfig
 from throughline.errors import UnavailableError
 from throughline.log import EventLog, Offset, RejectedLine
 from throughline.projection.live import Batch, Live
+from throughline.server import make_app
 
 from .sinks import Said, Sink, serving
 

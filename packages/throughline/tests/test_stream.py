@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from throughline.api import Access, make_app
-from throughline.cli.serve import Server
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
+from throughline.server import Access, make_app
+from throughline.server.serve import Server
 
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
@@ -120,7 +120,7 @@ def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
 def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.api.stream._HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr("throughline.server.stream._HEARTBEAT_SECONDS", 0.01)
     client = Client(port)
     assert client.lines() == [": here"]
     assert client.lines() == client.lines() == [": still here"]

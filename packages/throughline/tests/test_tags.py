@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from throughline.graph.answers import columns_answer, impact_answer, tags_answer
+from throughline.lineage.queries import columns_answer, impact_answer, tags_answer
 
 from .conftest import Call
 

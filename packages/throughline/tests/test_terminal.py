@@ -20,10 +20,11 @@ from rich.text import Text
 
 from throughline.alerts.actions import Log
 from throughline.alerts.models import Alert
-from throughline.cli import keys
-from throughline.cli.render import log_to_stderr
-from throughline.log import Deliveries, EventLog
-from throughline.terminal import SafeConsole, SafeFormatter
+from throughline.console.render import log_to_stderr
+from throughline.console.terminal import SafeConsole, SafeFormatter
+from throughline.delivery.store import Deliveries
+from throughline.keys import commands as keys
+from throughline.log import EventLog
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
 _RAW = ("\x1b]52", "\x1b]0;", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\nFORGED", "\x07")

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.changes.queries import diff_answer, timeline_answer
+from throughline.changes.steps import Counting, steps_of
 from throughline.errors import ConfigError
+from throughline.events import JobRef
 from throughline.graph import generation as of_task
-from throughline.graph.answers import diff_answer, graph_answer, timeline_answer
 from throughline.graph.current import generations_of
 from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
-from throughline.graph.steps import Counting, steps_of
+from throughline.lineage.queries import graph_answer
 from throughline.log import EventLog
-from throughline.spec import JobRef
 
 from .conftest import Call
 from .graphs import DAG, SQL, TASK, loads

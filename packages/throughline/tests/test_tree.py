@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
-from throughline.graph.answers import tree_answer
 from throughline.graph.current import generations_of
-from throughline.graph.runs import run_answer
+from throughline.lineage.queries import tree_answer
+from throughline.runs.service import run_answer
 
 from .graphs import DAG, FLOW, STEP, TASK, loads, names, two_orchestrators
 

@@ -21,8 +21,8 @@ import pytest
 
 from throughline.errors import ConfigError
 from throughline.log import entry_of
-from throughline.wrap import git_location, read_declared
-from throughline.wrap.events import CommandRun, now
+from throughline.wrap.declared import read_declared
+from throughline.wrap.events import CommandRun, git_location, now
 from throughline.wrap.parent import parents
 
 from .datahub_server import endpoint_error

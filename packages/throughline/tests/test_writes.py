@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from throughline.graph.answers import graph_answer, history_answer, node_answer, provenance_answer
+from throughline.changes.queries import history_answer
 from throughline.graph.current import generations_of
-from throughline.graph.runs import run_answer
+from throughline.lineage.queries import graph_answer, provenance_answer
 from throughline.projection import State, apply
+from throughline.runs.service import run_answer
+from throughline.search.queries import node_answer
 
 from .rewritten import pipeline
 

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import orjson
 
-from throughline.deliver import Delivery
-from throughline.deliver.context import RunContext
-from throughline.deliver.datasets import Body
-from throughline.deliver.payloads import payloads
-from throughline.deliver.rewrite.datazone import DATAZONE, client_token
+from throughline.delivery.backend import Delivery
+from throughline.delivery.context import RunContext
+from throughline.delivery.datasets import Body
+from throughline.delivery.payloads import payloads
+from throughline.delivery.rewrite.datazone import DATAZONE, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws.clients import client, variable
 from throughline_aws.names import BUILT_IN, read_names

@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from throughline.errors import BodyError, EventError, TooLargeError
+from throughline.events import Logged, RunEvent
 from throughline.log import entry_of
-from throughline.spec import Logged, RunEvent
 from throughline_aws.clients import client, variable
 from throughline_aws.telemetry import count, tell
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from throughline.deliver import Backend, Delivery
+from throughline.delivery.backend import Backend, Delivery
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.log import read_entry
 from throughline.projection import State, project

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from throughline.collect import Lines
-from throughline.harvest import Cursor, Portion
+from throughline.collect.lines import Lines
+from throughline.events import dump
 from throughline.harvest.events import (
     Body,
     FinishedRun,
@@ -26,8 +26,8 @@ from throughline.harvest.events import (
     run_id,
     schema,
 )
+from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.spec import dump
 from throughline.wrap.events import facet
 from throughline_aws.harvest.aws import OVERLAP, Account, aws_errors
 

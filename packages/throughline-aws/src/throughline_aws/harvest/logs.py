@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.collect.logs import events_in
-from throughline.harvest import Cursor, Joiner, Portion
+from throughline.harvest.harvester import Cursor, Portion
+from throughline.harvest.joined import Joiner
 from throughline_aws.harvest.aws import Account, aws_errors, start_of
 
 GLUE_GROUP = "/aws-glue/jobs/error"

@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.errors import ConfigError, ServerError
-from throughline.harvest import Cursor, Portion
+from throughline.events import dump
 from throughline.harvest.events import Body, FinishedRun, dataset, location, run_id, schema
+from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.spec import dump
 from throughline.wrap.events import facet
 from throughline_aws.harvest.aws import Account, aws_errors, start_of
 from throughline_aws.harvest.model import Statement, UnreadError, after

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from throughline.alerts.models import Alert
-from throughline.deliver.http import Client, post
+from throughline.delivery.http import Client, post
 from throughline.errors import ConfigError, DeliveryError
 
 log = logging.getLogger("throughline.alerts")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from throughline.alerts.rules import Rule
+from throughline.datasets.quality import checks_of
+from throughline.datasets.schemas import drift
 from throughline.graph.current import generations_of
 from throughline.graph.nodes import Node, node_id
-from throughline.graph.quality import checks_of
-from throughline.graph.schemas import drift
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, is_lost

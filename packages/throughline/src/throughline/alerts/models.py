@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.graph.models import Answer
+from throughline.query.models import Answer
 
 
 class Alert(Answer):

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from throughline.alerts.actions import ACTIONS, Action
 from throughline.config import filled, read_yaml
 from throughline.errors import ConfigError
+from throughline.events import JobRef
 from throughline.identity import DatasetName
-from throughline.spec import JobRef
 
 Kind = Literal["failed", "lost", "late", "quality", "schema", "completeness"]
 Measure = Literal["inputs", "outputs", "columns", "code", "ends"]

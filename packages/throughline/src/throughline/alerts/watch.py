@@ -17,13 +17,14 @@ from typing import Any
 from throughline.alerts.causes import FINDERS, STANDING, Cause, Changed
 from throughline.alerts.models import Alert
 from throughline.alerts.rules import Rule
-from throughline.deliver.forwarder import Backoff
+from throughline.alerts.store import Alerts, FiredAlert
+from throughline.delivery.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
+from throughline.events import DatasetEvent, Event, RunEvent, shown_time
 from throughline.identity import DatasetName, canonical_name
-from throughline.log import Alerts, FiredAlert, read_entry, storable
+from throughline.log import read_entry, storable
 from throughline.projection import Run, RunKey, State
 from throughline.projection.live import Live
-from throughline.spec import DatasetEvent, Event, RunEvent, shown_time
 
 log = logging.getLogger(__name__)
 

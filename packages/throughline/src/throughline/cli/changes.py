@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from throughline.cli.render import MARKS, moment_of, new_console, print_run_list
-from throughline.words import counted
+from throughline.console.render import MARKS, moment_of, new_console, print_run_list
+from throughline.console.words import counted
 
 if TYPE_CHECKING:
-    from throughline.graph.models import DiffAnswer, GraphChange, TimelineAnswer
+    from throughline.changes.models import DiffAnswer, GraphChange, TimelineAnswer
 
 
 def print_diff(answer: DiffAnswer) -> None:

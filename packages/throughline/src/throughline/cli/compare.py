@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli.client import Client, Cursor, LevelName, moment, with_client
+from throughline.console.client import Client, Cursor, LevelName, moment, with_client
 
 
 @with_client(past=True)

@@ -9,8 +9,8 @@ import typer.main
 
 from throughline.cli.main import app
 from throughline.config import resolve
+from throughline.console.printable import escaped
 from throughline.errors import NotFoundError, ThroughlineError
-from throughline.printable import escaped
 
 
 def main() -> None:

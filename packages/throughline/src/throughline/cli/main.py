@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli import backends, compare, harvest, keys, repair
-from throughline.cli.client import (
+from throughline.cli import compare, repair
+from throughline.config import resolve
+from throughline.console.client import (
     Client,
     Cursor,
     Database,
@@ -19,9 +20,11 @@ from throughline.cli.client import (
     settings_of,
     with_client,
 )
-from throughline.cli.export import Format, run_export
-from throughline.cli.groups import COLLECT, COMPARE, OPERATE, QUERY, TRUST, Commands, Version
-from throughline.config import resolve
+from throughline.console.groups import COLLECT, COMPARE, OPERATE, QUERY, TRUST, Commands, Version
+from throughline.delivery import backends_command as backends
+from throughline.export.export import Format, run_export
+from throughline.harvest import commands as harvest
+from throughline.keys import commands as keys
 
 app = typer.Typer(
     cls=Commands,
@@ -62,7 +65,7 @@ def serve(
 
     Example: throughline serve --spool /var/spool/lineage --database lineage.db
     """
-    from throughline.cli.serve import run_server
+    from throughline.server.serve import run_server
 
     run_server(
         resolve(
@@ -229,7 +232,7 @@ def gate(
 
     Example: throughline gate yellow_taxi_raw weather_raw --policy policy.yaml
     """
-    from throughline.cli.gate import run_gate
+    from throughline.trust.gate_command import run_gate
 
     if not run_gate(client, datasets, policy):
         raise typer.Exit(1)
@@ -253,7 +256,7 @@ def check(
 
     Example: throughline check contract.yaml
     """
-    from throughline.cli.check import run_check
+    from throughline.trust.check_command import run_check
 
     if not run_check(client, file, write=write):
         raise typer.Exit(1)
@@ -318,7 +321,7 @@ def alias(
     if list_ == (one is not None) or (one is None) != (other is None):
         raise typer.BadParameter("pass two names, or --list")
     if one is not None and other is not None:
-        from throughline.cli.alias import run_alias
+        from throughline.aliases.commands import run_alias
 
         settings, is_local = client.settings, client.database is not None
         run_alias(settings, one, other, is_removed=remove, is_local=is_local)
@@ -339,7 +342,7 @@ def ingest(
 
     Example: throughline ingest events/ --database lineage.db
     """
-    from throughline.cli.ingest import run_ingest
+    from throughline.collect.ingest_command import run_ingest
 
     if not run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None):
         raise typer.Exit(1)
@@ -359,7 +362,7 @@ def doctor(
 
     Example: throughline doctor --url http://localhost:9002
     """
-    from throughline.cli.doctor import examine
+    from throughline.trust.doctor_command import examine
 
     given = {"url": url, "database": database, "api_key": api_key, "spool": spool}
     raise typer.Exit(examine(resolve(given), is_local=database is not None, as_json=as_json))
@@ -387,7 +390,7 @@ def run(
 
     Example: throughline run -f lineage.yaml --spool ./spool -- true
     """
-    from throughline.cli.run import run_as_job
+    from throughline.wrap.run_command import run_as_job
 
     settings = resolve({"spool": spool, "url": url, "api_key": api_key})
     raise typer.Exit(run_as_job(settings, file, command, heartbeat, url=url, api_key=api_key))
@@ -413,7 +416,7 @@ def deliver(
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
-    from throughline.cli import deliver as delivery
+    from throughline.delivery import deliver_command as delivery
 
     where = {"url": url, "database": database, "api_key": api_key, "deliver": config}
     settings, is_local = resolve(where), database is not None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from throughline.cli import changes, doctor, render, report
+from throughline.cli import changes, report
+from throughline.console import render
+from throughline.trust import doctor_command as doctor
 
 __all__ = ["PRINTERS"]
 

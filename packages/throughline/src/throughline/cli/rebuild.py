@@ -7,15 +7,16 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from throughline.cli.export import events_of
-from throughline.cli.render import print_json, print_line
-from throughline.cli.source import every, open_source
 from throughline.config import Settings
+from throughline.console.render import print_json, print_line
+from throughline.console.source import every, open_source
+from throughline.console.words import counted
 from throughline.errors import ServerError
-from throughline.words import counted
+from throughline.export.export import events_of
 
 if TYPE_CHECKING:
-    from throughline.graph.models import AliasPair, Json
+    from throughline.aliases.models import AliasPair
+    from throughline.query.models import Json
 
 _ATTEMPTS = 3
 _SHOWN = 40  # lines of a difference
@@ -47,9 +48,10 @@ def run_rebuild(settings: Settings, *, is_local: bool, as_json: bool) -> bool:
 
 def _compare(settings: Settings, *, is_local: bool) -> tuple[Json, int, Json]:
     """Return the present projection, the number of events and the rebuilt projection."""
+    from throughline.export.projection import export
     from throughline.identity import DatasetName
     from throughline.log import entry_of
-    from throughline.projection import export, project
+    from throughline.projection import project
 
     source = open_source(settings, is_local=is_local)
     before = _plain(source("export", {}))
@@ -70,7 +72,8 @@ def _compare(settings: Settings, *, is_local: bool) -> tuple[Json, int, Json]:
 
 
 def _drop_snapshots(settings: Settings) -> None:
-    from throughline.log import EventLog, Snapshots
+    from throughline.log import EventLog
+    from throughline.projection.snapshots.table import Snapshots
 
     event_log = EventLog(settings.database, must_exist=True)
     Snapshots(event_log).clear()

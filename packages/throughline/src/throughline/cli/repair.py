@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from throughline.cli.client import Database, settings_of
-from throughline.words import counted
+from throughline.console.client import Database, settings_of
+from throughline.console.words import counted
 
 _SHOWN = 80  # characters of a row that are printed
 
@@ -25,7 +25,7 @@ def repair(
 
     Example: throughline repair --database lineage.db
     """
-    from throughline.cli.render import print_json, print_line
+    from throughline.console.render import print_json, print_line
     from throughline.log import EventLog, damaged_rows, move_aside
 
     settings = settings_of(None, database, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from rich.console import Console
 from rich.text import Text
 
-from throughline.cli.render import (
+from throughline.console.render import (
     MARKS,
     STYLES,
     dataset_text,
@@ -18,26 +18,22 @@ from throughline.cli.render import (
     run_text,
     times_of,
 )
-from throughline.words import counted, duration_of
+from throughline.console.words import counted, duration_of
 
 if TYPE_CHECKING:
-    from throughline.cli.check import CheckAnswer
-    from throughline.graph.models import (
-        AliasPair,
+    from throughline.aliases.models import AliasPair
+    from throughline.changes.models import (
         CheckedEntry,
-        DatasetTag,
-        DatasetVersions,
-        FieldRef,
         HistoryAnswer,
         HistoryEntry,
-        Json,
-        Page,
-        ProvenanceAnswer,
         RanEntry,
-        RunSummary,
-        SchemaChange,
         WrittenEntry,
     )
+    from throughline.datasets.models import SchemaChange
+    from throughline.lineage.models import DatasetVersions, ProvenanceAnswer
+    from throughline.query.models import DatasetTag, FieldRef, Json, Page
+    from throughline.runs.models import RunSummary
+    from throughline.trust.check_command import CheckAnswer
     from throughline.trust.models import CompletenessAnswer, GateAnswer, HealthAnswer
 
 _MESSAGE = 200  # characters of an error

@@ -12,7 +12,7 @@ from pathlib import Path
 from throughline.collect.lines import Lines, sort_lines
 from throughline.collect.logs import MARKER, events_in
 from throughline.errors import ConfigError, EventError
-from throughline.spec import load
+from throughline.events import load
 
 _LINES_AT_ONCE = 1_000
 _SUFFIXES = (".json", ".jsonl", ".log")

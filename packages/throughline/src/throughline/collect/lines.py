@@ -9,6 +9,7 @@ from typing import Any
 
 from throughline.collect.torn import split_torn
 from throughline.errors import BodyError, EventError
+from throughline.events import dump, load_plain
 from throughline.log import (
     MOST_REJECTED,
     Entry,
@@ -19,7 +20,6 @@ from throughline.log import (
     without_secrets,
 )
 from throughline.redaction import redact_line
-from throughline.spec import dump, load_plain
 
 _LONGEST_STORED = 20_000
 _MOST_STORED = 1_000

@@ -8,7 +8,6 @@ from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.run_edges import Edges
-from throughline.graph.walk import tree
 
 __all__ = [
     "Edges",
@@ -21,5 +20,4 @@ __all__ = [
     "control_edges",
     "find_node",
     "node_id",
-    "tree",
 ]

@@ -15,14 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from throughline import deadline
-from throughline.graph.generations import Generation, Generations
-from throughline.graph.nodes import Node, facets_of
-from throughline.graph.run_edges import derived_by, run_edges
-from throughline.graph.schemas import fields_of
-from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Run, RunKey, State
-from throughline.projection.facets import derivation_of, entries_of
-from throughline.spec import (
+from throughline.events import (
     EVERY_ROW,
     UNKNOWN_COLUMN,
     ColumnLineage,
@@ -33,6 +26,12 @@ from throughline.spec import (
     Legacy,
     Transformation,
 )
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.nodes import Node, facets_of, fields_of
+from throughline.graph.run_edges import derived_by, run_edges
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import Run, RunKey, State
+from throughline.projection.facets import derivation_of, entries_of
 
 _Origin = tuple[Run | None, JobRef]
 """A run and its task; without a run, a declared job or a derivation."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from throughline import deadline
+from throughline.events import JobRef
 from throughline.graph.levels import Level, Levels
 from throughline.projection import Job, Run, State, start_of
 from throughline.projection.derived import parent_of
 from throughline.projection.state import Dependency
-from throughline.spec import JobRef
 
 
 def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef]]:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from throughline.events import JobRef
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node
@@ -26,7 +27,6 @@ from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_si
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
-from throughline.spec import JobRef
 
 
 @dataclass(slots=True)

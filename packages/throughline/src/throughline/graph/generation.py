@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from throughline.events import JobRef
 from throughline.graph.run_edges import Edges
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, State, start_of
-from throughline.spec import JobRef
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from throughline import deadline
+from throughline.events import JobRef
 from throughline.graph.generation import (
     Generation,
     counting,
@@ -56,7 +57,6 @@ from throughline.projection import (
     version_of,
 )
 from throughline.projection.derived import descendants_of, parent_of
-from throughline.spec import JobRef
 
 Answer = TypeVar("Answer")
 

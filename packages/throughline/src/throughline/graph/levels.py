@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from throughline.events import JobRef
 from throughline.projection import Job, Run, RunKey, State
 from throughline.projection.derived import ancestry_of
-from throughline.spec import JobRef
 
 
 class Level(IntEnum):

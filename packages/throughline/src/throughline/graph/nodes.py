@@ -8,15 +8,19 @@ from typing import Any, NamedTuple
 
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
-from throughline.graph.models import DatasetRef, Name, NodeRef, NodeType, TypedName
+from throughline.events import JobRef
+from throughline.events.column_lineage import objects
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
 from throughline.projection.facets import FacetBook
-from throughline.spec import JobRef
+from throughline.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
 _KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+
+Fields = dict[tuple[str, ...], str]
+"""The type of each field by its path; the path of a nested field has several parts."""
 
 
 class Node(NamedTuple):
@@ -216,3 +220,28 @@ def _nearest(state: State, text: str) -> list[str]:
             names.setdefault(key, name)
     close = difflib.get_close_matches(text, deadline.watched(names), n=5, cutoff=0.6)
     return list(dict.fromkeys(names[key] for key in close))[:3]
+
+
+def tags_of(state: State, node: Node) -> set[str]:
+    """Return the tags of a node; those of its columns as `key (field)`."""
+    found = set()
+    for book in facets_of(state, node):
+        for tag in objects(book.get("tags").get("tags")):
+            key, value, field = (str(tag.get(k) or "") for k in ("key", "value", "field"))
+            plain = key if value.lower() in ("", "true") else f"{key}:{value}"
+            found.add(f"{plain} ({field})" if field else plain)
+    return found - {""}
+
+
+def fields_of(facet: dict[str, Any]) -> Fields:
+    """Return the fields of a schema facet, including nested ones."""
+    found: Fields = {}
+    open_: list[tuple[tuple[str, ...], Any]] = [((), facet.get("fields"))]
+    while open_:
+        above, listed = open_.pop()
+        for field in listed if isinstance(listed, list) else ():
+            if isinstance(field, dict) and field.get("name"):
+                path = (*above, str(field["name"]))
+                found[path] = str(field.get("type") or "")
+                open_.append((path, field.get("fields")))
+    return found

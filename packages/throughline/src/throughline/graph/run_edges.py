@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from throughline.events import DatasetId, Entry, JobRef, source_datasets
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, State, start_of
 from throughline.projection.facets import derivation_of, entries_of
-from throughline.spec import DatasetId, Entry, JobRef, source_datasets
 
 Stated = dict[DatasetName, set[DatasetName]]
 """The reported sources of datasets."""

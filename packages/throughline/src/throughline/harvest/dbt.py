@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.errors import ConfigError
+from throughline.events import dump, parse_time
 from throughline.harvest.events import Body, FinishedRun, dataset, run_id
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.spec import dump, parse_time
 from throughline.wrap.events import PRODUCER
 
 _FAILED = {"error", "fail", "runtime error"}

@@ -14,7 +14,7 @@ from datetime import datetime
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.errors import ConfigError
 
 Cursor = dict[str, Any]

@@ -18,7 +18,7 @@ from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.collect.logs import events_in
 from throughline.errors import ConfigError
 from throughline.harvest.harvester import Cursor, Portion

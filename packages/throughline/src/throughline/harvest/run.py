@@ -16,11 +16,11 @@ from typing import IO
 
 import orjson
 
-from throughline.collect import Lines
+from throughline.collect.lines import Lines
 from throughline.errors import LogError
+from throughline.events import to_micros
 from throughline.harvest.harvester import Cursor, Harvester, Portion
 from throughline.harvest.summary import Summary
-from throughline.spec import to_micros
 
 Store = Callable[[Lines], tuple[int, int]]
 """Store events in a server or a log; return the number of new and of existing ones."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from throughline.events import DatasetEvent, RunEvent
 from throughline.log import Entry, RejectedLine
-from throughline.spec import DatasetEvent, RunEvent
 
 _REASONS = 10
 

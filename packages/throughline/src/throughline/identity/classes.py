@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from throughline.events import Dataset
 from throughline.identity.names import DatasetName, canonical_name, is_location
-from throughline.spec import Dataset
 
 _TABLE, _NAME, _LOCATION = range(3)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import delete
+
 from throughline.errors import EventError
+from throughline.log import schema
 from throughline.log.entry import read_logged
-from throughline.log.snapshots import Snapshots
 from throughline.log.store import EventLog, RejectedLine
 from throughline.redaction import redact_line
 
@@ -36,4 +38,5 @@ def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
     Snapshots are dropped, because they refer to the rows. The next start creates a new one.
     """
     log.reject([(row.seq, RejectedLine(f"log@{row.seq}", row.reason, row.text)) for row in rows])
-    Snapshots(log).clear()
+    with log.writing() as connection:
+        connection.execute(delete(schema.snapshots))

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from throughline.errors import EventError
-from throughline.log.schema import ALIAS
-from throughline.redaction import is_suspicious, redact
-from throughline.spec import (
+from throughline.events import (
     Event,
     Logged,
     check_limits,
@@ -20,6 +18,8 @@ from throughline.spec import (
     parse_event,
     shown_time,
 )
+from throughline.log.schema import ALIAS
+from throughline.redaction import is_suspicious, redact
 
 
 @dataclass(frozen=True, slots=True)

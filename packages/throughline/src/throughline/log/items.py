@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from throughline.errors import EventError
+from throughline.events import dump
 from throughline.log.entry import Entry, entry_of
-from throughline.spec import dump
 
 MOST_REJECTED = 1_000
 """Rejected items after which the rest of an array is not read."""

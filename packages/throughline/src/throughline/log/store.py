@@ -29,10 +29,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
 from throughline.errors import ConfigError, LogError, UnstorableError
+from throughline.events import AliasEvent
 from throughline.log import schema
 from throughline.log.entry import Entry
 from throughline.redaction import redact_text
-from throughline.spec import AliasEvent
 
 _PAGE = 1_000
 _PATIENCE = 10  # seconds to wait for a connection

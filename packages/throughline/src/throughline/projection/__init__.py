@@ -2,7 +2,6 @@
 
 from throughline.projection.apply import apply, project
 from throughline.projection.derived import Outcome, RunState, outcome, start_of, version_of
-from throughline.projection.export import export
 from throughline.projection.facets import FacetBook, Stamp, unpack
 from throughline.projection.state import DatasetRecord, Job, Run, RunKey, State, Use
 
@@ -18,7 +17,6 @@ __all__ = [
     "State",
     "Use",
     "apply",
-    "export",
     "outcome",
     "project",
     "start_of",

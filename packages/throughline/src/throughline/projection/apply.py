@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from throughline.identity import DatasetName, canonical_name, symlinks_of
-from throughline.projection.facets import Stamp, pack
-from throughline.projection.state import (
-    DatasetRecord,
-    Declared,
-    Dependency,
-    Job,
-    Run,
-    RunKey,
-    State,
-    Use,
-)
-from throughline.spec import (
+from throughline.events import (
     AliasEvent,
     Dataset,
     DatasetEvent,
@@ -32,6 +20,18 @@ from throughline.spec import (
     parse_entries,
     run_id_of,
     source_datasets,
+)
+from throughline.identity import DatasetName, canonical_name, symlinks_of
+from throughline.projection.facets import Stamp, pack
+from throughline.projection.state import (
+    DatasetRecord,
+    Declared,
+    Dependency,
+    Job,
+    Run,
+    RunKey,
+    State,
+    Use,
 )
 
 _MOST_TOUCHED = 10_000  # beyond it, recomputing everything is cheaper

@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
+from throughline.events import EventType
 from throughline.projection.state import Run, RunKey, State, Use
-from throughline.spec import EventType
 
 
 class RunState(StrEnum):
@@ -178,3 +178,8 @@ def _outcome_without_events(state: State, run: Run) -> Outcome:
         return Outcome(RunState.RUNNING if ends else RunState.NEW, None)
     stamp, type_ = max(over)
     return Outcome(_ENDS[type_], stamp.time)
+
+
+def ended_at(state: State, run: Run) -> int:
+    """Return the end of a run, or else the time of its last event, in microseconds."""
+    return outcome(state, run).ended or run.last or 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from throughline.spec import (
+from throughline.events import (
     ColumnLineage,
     DatasetId,
     Entry,

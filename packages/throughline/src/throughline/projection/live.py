@@ -21,13 +21,13 @@ from functools import partial
 
 from throughline import deadline
 from throughline.errors import EventError, LogError, UnstorableError
+from throughline.events import Logged
 from throughline.log import Appended, Entry, EventLog, Offset, RejectedLine, read_logged
 from throughline.projection.apply import apply
 from throughline.projection.past import Moment, Past
 from throughline.projection.readers import Change, Counts, Readers
-from throughline.projection.snapshot import gc_paused, restore
+from throughline.projection.snapshots.state import gc_paused, restore
 from throughline.projection.state import State
-from throughline.spec import Logged
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
 from throughline.projection.apply import apply
-from throughline.projection.snapshot import gc_paused, restore
+from throughline.projection.snapshots.state import gc_paused, restore
 from throughline.projection.state import State
 
 _MOST_STATES, _MOST_RUNS = 4, 50_000

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from throughline.events import EventType, Facets, JobRef
 from throughline.identity import DatasetName, Identity
 from throughline.projection.facets import FacetBook, Stamp
-from throughline.spec import EventType, Facets, JobRef
 
 
 class RunKey(NamedTuple):

@@ -19,16 +19,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from throughline import deadline
+from throughline.events import JobRef
 from throughline.graph.column_graph import described_by
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, name_of, node_id
-from throughline.graph.provenance import code_of
-from throughline.graph.walk import run_line
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.spec import JobRef
+from throughline.runs.summary import code_of, run_line
 from throughline.trust.models import CompletenessAnswer, IncompleteJob, MeasureResult, Orphans
 from throughline.trust.policy import MEASURES, Measure
 

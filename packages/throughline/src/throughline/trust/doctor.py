@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 from throughline import deadline
+from throughline.console.words import duration_of
+from throughline.events import shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
-from throughline.spec import shown_time
 from throughline.trust.freshness import late
 from throughline.trust.models import DoctorAnswer, Finding
-from throughline.words import duration_of
 
 # Airflow operators that only launch Spark.
 _SPARK_OPERATOR = re.compile(

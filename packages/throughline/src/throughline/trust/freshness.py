@@ -21,12 +21,11 @@ from statistics import median
 from typing import NamedTuple
 
 from throughline import deadline
-from throughline.graph.nodes import Node, name_of
-from throughline.graph.summary import tags_of
+from throughline.events import JobRef, shown_time
+from throughline.graph.nodes import Node, name_of, tags_of
 from throughline.identity import DatasetName
 from throughline.projection import RunKey, State
 from throughline.projection.derived import ancestry_of, began_at, parent_of
-from throughline.spec import JobRef, shown_time
 from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
+from throughline.console.words import counted
+from throughline.datasets.quality import Check, checks_of
+from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
 from throughline.graph.generations import Generation, Generations, Walked
-from throughline.graph.models import Name
 from throughline.graph.nodes import Node, facets_of, name_of, node_id
-from throughline.graph.provenance import origin, sources_of
-from throughline.graph.quality import Check, checks_of
 from throughline.graph.run_edges import derived_by, only_datasets
-from throughline.graph.tags import Tags
 from throughline.identity import DatasetName
+from throughline.lineage.provenance import origin, sources_of
+from throughline.lineage.tags import Tags
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.spec import JobRef, shown_time
+from throughline.query.models import Name
 from throughline.trust.completeness import measure_units, units_of
 from throughline.trust.freshness import late
 from throughline.trust.health import is_failed, is_retried
 from throughline.trust.models import GateAnswer, GatedDataset, Violation
 from throughline.trust.policy import Policy
-from throughline.words import counted
 
 _NAMED = 3  # jobs in a message
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from throughline import deadline
+from throughline.datasets.quality import checks_of
+from throughline.events import JobRef, shown_time
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, node_id
-from throughline.graph.quality import checks_of
-from throughline.graph.walk import run_line
 from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import (
     began_at,
@@ -17,7 +17,7 @@ from throughline.projection.derived import (
     is_lost,
     parent_of,
 )
-from throughline.spec import JobRef, shown_time
+from throughline.runs.summary import run_line
 from throughline.trust.completeness import completeness
 from throughline.trust.freshness import late
 from throughline.trust.models import FailedChecks, FailedRun, FailureCause, HealthAnswer

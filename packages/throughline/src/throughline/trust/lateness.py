@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from throughline import deadline
+from throughline.events import JobRef, shown_time
 from throughline.graph.current import generations_of, graph_of
 from throughline.graph.levels import Level
-from throughline.graph.neighbourhood import at_level
 from throughline.graph.nodes import Node, find_node, name_of, node_id
-from throughline.graph.walk import newest_run, reach, run_line
+from throughline.graph.walk import reach
+from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.spec import JobRef, shown_time
+from throughline.runs.summary import newest_run, run_line
 from throughline.trust.freshness import rhythm_of, rhythm_of_writes
 from throughline.trust.health import causes_of, is_failed
 from throughline.trust.models import LatenessAnswer, Reason

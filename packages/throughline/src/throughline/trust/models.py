@@ -1,13 +1,14 @@
 """Models of the answers about trust: health, lateness, completeness, gate and findings.
 
-See `throughline.graph.models` for how answers are modelled.
+See `throughline.query.models` for how answers are modelled.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from throughline.graph.models import Answer, Json, Name, RunSummary
+from throughline.query.models import Answer, Json, Name
+from throughline.runs.models import RunSummary
 
 
 class LateJob(Answer):

@@ -1,0 +1,1 @@
+"""Aliases: names of one dataset, joined by symlinks or by users."""

@@ -1,0 +1,45 @@
+"""POST /api/v2/aliases: join two names of a dataset, or separate them."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from throughline.aliases.models import AliasPair
+from throughline.aliases.service import alias_entry, aliases
+from throughline.http.admission import Queried
+from throughline.http.models import Error
+from throughline.http.routes import LiveState, answer
+from throughline.projection.live import Batch
+from throughline.query.models import Page
+
+router = APIRouter(route_class=Queried)
+
+
+class NewAlias(BaseModel):
+    """Two ids or short names of datasets."""
+
+    one: str = Field(examples=["s3://lake/warehouse/orders"])
+    other: str = Field(examples=["hive://lake:9083/shop.orders"])
+    is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
+
+
+@router.post(
+    "/api/v2/aliases",
+    status_code=201,
+    response_model=Page[AliasPair],
+    responses={404: {"description": "Nothing has that name.", "model": Error}},
+)
+def post_alias(live: LiveState, new: NewAlias) -> Response:
+    """Join two names of one dataset, or with `isRemoved` separate them; 201 once it is durable.
+
+    Returns all joined names, like `GET /api/v2/aliases`.
+    """
+    now = time.time_ns() // 1_000
+    with live.reading() as state:
+        entry = alias_entry(state, new.one, new.other, now, is_removed=new.is_removed)
+    live.ingest(Batch([entry]))
+    with live.reading() as state:
+        return answer(aliases(state), 201)

@@ -1,0 +1,64 @@
+"""Aliases that users declared: list, add and remove them."""
+
+from __future__ import annotations
+
+from throughline.aliases.models import AliasPair
+from throughline.errors import ConfigError, NotFoundError
+from throughline.events import shown_time
+from throughline.graph.nodes import find_dataset, name_of
+from throughline.identity import DatasetName, canonical_name
+from throughline.log import Entry, make_alias
+from throughline.projection import State
+from throughline.query.models import Page
+from throughline.query.pages import cut, paged
+
+
+def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> Page[AliasPair]:
+    """Return a page of the pairs of names that users joined."""
+    pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
+    found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
+    joined: list[AliasPair] = [
+        {
+            "one": name_of(one),
+            "other": name_of(other),
+            "since": shown_time(state.aliases[one, other][0].time),
+        }
+        for one, other in found
+    ]
+    return paged(joined, more)
+
+
+def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:
+    """Return the log entry that joins two ids or short names as aliases, or separates them again.
+
+    `now` is in microseconds.
+
+    Raises:
+        NotFoundError: there is no such dataset, or the two are not joined.
+        ConfigError: both are the same name.
+    """
+    first, second = sorted(_name_of(state, text) for text in (one, other))
+    if first == second:
+        raise ConfigError(f"other: received {other!r}, expected another name than {one!r}")
+    if is_removed and not state.aliases.get((first, second), (None, False))[1]:
+        joined = [f"{a.name} = {b.name}" for (a, b), (_, on) in state.aliases.items() if on]
+        raise NotFoundError(f"{one!r} and {other!r} were not joined by hand", joined[:5])
+    previous = state.aliases.get((first, second))
+    # Later than the previous entry, even if that came from a clock that is ahead.
+    time = now if previous is None else max(now, previous[0].time + 1)
+    return make_alias(first, second, time, is_removed=is_removed)
+
+
+def _name_of(state: State, text: str) -> DatasetName:
+    """Return the exact name that was entered, not the shown name of its dataset."""
+    node = find_dataset(state, text)
+    names = state.identity.names(node.dataset_name)
+    typed = [name for name in names if name.name == text or name in _spelled(text)]
+    return next(iter(typed or [name for name in names if name.name.endswith(text)] or names))
+
+
+def _spelled(text: str) -> set[DatasetName]:
+    """Return every name that an id can mean; namespaces contain colons too."""
+    parts = text.removeprefix("dataset:").split(":")
+    cuts = range(1, len(parts))
+    return {canonical_name(":".join(parts[:at]), ":".join(parts[at:])) for at in cuts}

@@ -1,0 +1,1 @@
+"""Changes over time: history, timeline and differences between two moments."""

@@ -1,0 +1,129 @@
+"""Differences between two states of the lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from throughline import deadline
+from throughline.changes.models import CodeDifference, Difference, SchemaDifference
+from throughline.graph.edges import LevelGraph
+from throughline.graph.nodes import Node, kind_of, node_id, typed_name
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import ancestry_of
+from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.runs.models import RunInfo
+from throughline.runs.service import run_info
+
+Change = TypeVar("Change", SchemaDifference, CodeDifference)
+
+
+def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Difference:
+    """Return the nodes and edges added and removed, and what changed in schemas and code."""
+    old_edges, new_edges = set(old.edges()), set(new.edges())
+    old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
+    both = sorted(old_nodes & new_nodes)
+    edges = old_edges ^ new_edges
+    schemas = _changes(both, "dataset", lambda node: _schema(before, after, node))
+    code = _changes(both, "job", lambda node: _code(before, after, node))
+    other = {item["node"] for item in schemas} | {item["node"] for item in code}
+    named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
+    return {
+        "nodes": {
+            node_id(node): {
+                **typed_name(node),
+                "kind": _kind(after if node in new_nodes else before, node),
+            }
+            for node in sorted(named)
+        },
+        "added": sorted(map(node_id, new_nodes - old_nodes)),
+        "removed": sorted(map(node_id, old_nodes - new_nodes)),
+        "edgesAdded": sorted(map(_shown, new_edges - old_edges)),
+        "edgesRemoved": sorted(map(_shown, old_edges - new_edges)),
+        "schemas": schemas,
+        "code": code,
+        "failed": _failed(before, after),
+    }
+
+
+def _kind(state: State, node: Node) -> str | None:
+    return kind_of(state, node) if node.type == "dataset" else None
+
+
+def _failed(before: State, after: State) -> list[RunInfo]:
+    failed = {
+        run.key: run
+        for run in deadline.watched(after.runs.values())
+        if run.has_events and _has_failed(after, run) and not _had_failed(before, run)
+    }
+    above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
+    deepest = [run for key, run in failed.items() if key not in above]
+    deepest.sort(key=lambda run: (outcome(after, run).ended or 0, run.key), reverse=True)
+    return [run_info(after, run) for run in deepest]
+
+
+def _had_failed(state: State, run: Run) -> bool:
+    return run.key in state.runs and _has_failed(state, state.runs[run.key])
+
+
+def _has_failed(state: State, run: Run) -> bool:
+    return outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+
+
+def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:
+    return {node for edge in edges for node in edge}
+
+
+def _shown(edge: tuple[Node, Node]) -> list[str]:
+    return [node_id(edge[0]), node_id(edge[1])]
+
+
+def _changes(
+    nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
+) -> list[Change]:
+    found = (changed(node) for node in deadline.watched(nodes) if node.type == type_)
+    return [change for change in found if change]
+
+
+def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
+    (old, old_producer), (new, new_producer) = _fields(before, node), _fields(after, node)
+    if old_producer != new_producer:  # producers name types differently: compare names only
+        old, new = ({field.split(":")[0] for field in fields} for fields in (old, new))
+    if not old or not new or old == new:
+        return None
+    return {"node": node_id(node), "added": sorted(new - old), "removed": sorted(old - new)}
+
+
+def _fields(state: State, node: Node) -> tuple[set[str], str]:
+    """Return the fields and the producer of the newest schema of a dataset, under any alias."""
+    found: tuple[Stamp, bytes] | None = None
+    for name in state.identity.names(node.dataset_name):
+        record = state.datasets.get(name)
+        schema = record.facets.stamped().get("schema") if record else None
+        if schema and (found is None or schema[0] > found[0]):
+            found = schema
+    facet = unpack(found[1]) if found else {}
+    fields = facet.get("fields")
+    listed: list[Any] = fields if isinstance(fields, list) else []
+    reported = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
+    return reported, str(facet.get("_producer", ""))
+
+
+def _code(before: State, after: State, node: Node) -> CodeDifference | None:
+    ref = node.job_ref
+    old, new = before.jobs[ref].facets, after.jobs[ref].facets
+    versions = [_version(book) for book in (old, new)]
+    is_other = old.get("sourceCode").get("sourceCode") != new.get("sourceCode").get("sourceCode")
+    if versions[0] == versions[1] and not is_other:
+        return None
+    return {
+        "node": node_id(node),
+        "from": versions[0],
+        "to": versions[1],
+        "isSourceChanged": is_other,
+    }
+
+
+def _version(facets: FacetBook) -> str | None:
+    version = facets.get("sourceCodeLocation").get("version")
+    return str(version) if version else None

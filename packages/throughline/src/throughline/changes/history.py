@@ -1,0 +1,119 @@
+"""History of a node: versions, schemas and checks of a dataset, or runs of a job."""
+
+from __future__ import annotations
+
+from functools import partial
+from hashlib import blake2b
+from typing import Literal
+
+import orjson
+
+from throughline.changes.models import CheckedEntry, HistoryEntry, RanEntry, RunWork, WrittenEntry
+from throughline.datasets.models import SchemaChange
+from throughline.datasets.quality import checks_of
+from throughline.datasets.schemas import drift
+from throughline.datasets.writes import writes_of
+from throughline.events import shown_time
+from throughline.graph.generations import Generations
+from throughline.graph.nodes import Node, name_of
+from throughline.identity import DatasetName
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import descendants_of
+from throughline.query.models import Name, Page
+from throughline.query.pages import Place, cut, paged
+from throughline.runs.summary import code_of, place_of_run, run_line
+
+_COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
+
+
+def history(
+    generations: Generations, node: Node, limit: int, cursor: str | None
+) -> Page[HistoryEntry]:
+    """Return one page of the history of a node, newest first.
+
+    A dataset has entries for the versions written (with outputStatistics), the checks, and the
+    schema changes (see `drift`); a job has one entry for each run.
+    """
+    state, about = generations.state, ("history", node)
+    if node.type == "job":
+        runs = [state.runs[key] for key in state.jobs[node.job_ref].runs]
+        place = partial(place_of_run, state)
+        newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
+        return paged([*_ran(state, newest, runs)], more)
+    name = node.dataset_name
+    entries: list[HistoryEntry] = [*_wrote(generations, name), *_checked(state, name)]
+    entries += [{"done": "schema", **change} for change in drift(state, name)]
+    # A run that uses two names of a dataset reports the same twice.
+    entries = list({place_of_entry(entry): entry for entry in entries}.values())
+    return paged(*cut(about, entries, place_of_entry, limit, cursor, newest_first=True))
+
+
+def place_of_entry(entry: HistoryEntry | SchemaChange) -> Place:
+    """Return the sort key of an entry: its time, its kind and a hash of its contents."""
+    digest = blake2b(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), digest_size=8)
+    return (entry["at"] or "").removesuffix("Z"), str(entry.get("done", "")), digest.hexdigest()
+
+
+def _wrote(generations: Generations, name: DatasetName) -> list[WrittenEntry]:
+    return [
+        {
+            "done": "wrote",
+            "at": shown_time(write.at),
+            "run": run_line(generations.state, write.run),
+            "version": write.version,
+            **write.statistics,
+        }
+        for write in writes_of(generations, name)
+    ]
+
+
+def _checked(state: State, name: DatasetName) -> list[CheckedEntry]:
+    return [
+        {
+            "done": "checked",
+            "at": shown_time(check.time),
+            "run": run_line(state, check.run) if check.run else None,
+            "version": check.version,
+            "assertions": check.assertions,
+            "metrics": check.metrics,
+        }
+        for check in checks_of(state, name)
+    ]
+
+
+def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[RanEntry]:
+    """Return the entries of some runs of a job; `runs` are all, to compare the oldest with."""
+    found: list[RanEntry] = []
+    last = place_of_run(state, newest_first[-1]) if newest_first else ()
+    older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))
+    compared = max(older, key=partial(place_of_run, state), default=None)
+    before = _did(state, compared) if compared else None
+    for run in reversed(newest_first):
+        did = _did(state, run)
+        line = run_line(state, run)
+        changed = [key for key in _COMPARED if before and before[key] != did[key]]
+        found.append(
+            {"done": "ran", "at": line["startedAt"], "run": line, **did, "changed": changed}
+        )
+        if _is_good(state, run):
+            before = did
+    return found[::-1]
+
+
+def _is_good(state: State, run: Run) -> bool:
+    return outcome(state, run).state is RunState.COMPLETED
+
+
+def _did(state: State, run: Run) -> RunWork:
+    members = [run, *descendants_of(state, run)]
+    reads = {name for member in members for name in member.inputs}
+    writes = {name for member in members for name in member.outputs}
+    return {
+        "code": code_of(run),
+        "inputs": _shown(state, reads),
+        "outputs": _shown(state, writes),
+    }
+
+
+def _shown(state: State, names: set[DatasetName]) -> list[Name]:
+    return [name_of(name) for name in sorted({state.identity.primary(name) for name in names})]

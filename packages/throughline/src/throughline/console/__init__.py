@@ -1,0 +1,1 @@
+"""Common parts of the commands: options, the server or log to query, and output."""

@@ -1,0 +1,142 @@
+"""Query a server over HTTP, or a log in this process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from throughline.config import Settings
+from throughline.errors import ConfigError, NotFoundError, ServerError
+from throughline.wire import http_name
+
+_ATTEMPTS = 4
+_LONGEST_PAUSE = 10
+_RESPONSE_SECONDS = 600.0
+_RESPONSE_BYTES = 1024**3
+_PORTION = 1024**2
+
+Params = Mapping[str, object]
+Source = Callable[[str, Params], Any]
+"""Takes the name and the parameters of a query; returns the answer as decoded JSON."""
+
+
+def open_source(settings: Settings, *, is_local: bool) -> Source:
+    """Return a function that queries the log of the settings if `is_local`, or their server."""
+    return _log_source(settings) if is_local else _server_source(settings)
+
+
+def every(source: Source, name: str, params: Params) -> Iterator[Any]:
+    """Yield all items of a query with pages."""
+    position: Params = {}
+    while True:
+        page = source(name, {**params, "limit": 1_000, **position})
+        yield from page["items"]
+        if page["next"] is None:
+            return
+        position = {"cursor": page["next"]}
+
+
+def _server_source(settings: Settings) -> Source:
+    def query_server(name: str, params: Params) -> Any:
+        from urllib.parse import urlencode
+
+        query = {http_name(key): value for key, value in params.items()}
+        return request(settings, f"/api/v2/{name}?{urlencode(query, doseq=True)}")
+
+    return query_server
+
+
+def request(
+    settings: Settings, path: str, body: bytes | None = None, method: str | None = None
+) -> Any:
+    """Send a GET, or a POST with a body, to the configured server; return the decoded response.
+
+    A GET is retried at most four times while the server is busy (503 with Retry-After).
+    """
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    headers = {"Content-Type": "application/json"}
+    if settings.api_key:
+        headers["Authorization"] = f"Bearer {settings.api_key}"
+    tries = _ATTEMPTS if body is None and method is None else 1
+    try:
+        query = Request(settings.url + path, data=body, headers=headers, method=method)
+        while True:
+            try:
+                with urlopen(query, timeout=60) as response:
+                    return json.loads(_read(response) or b"null")
+            except HTTPError as error:
+                tries -= 1
+                pause = _pause(error.code, error.headers.get("Retry-After"))
+                if pause is None or not tries:
+                    return _raise_error(settings, error.code, _read(error))
+                time.sleep(pause)  # as the server asks in Retry-After
+    except (URLError, HTTPException, OSError, ValueError) as error:
+        reason = str(getattr(error, "reason", error)).strip()
+        raise ServerError(
+            f"no server responds at {settings.url} ({reason}): start one with"
+            f" `{settings.start_hint}`, or pass another --url, or a log with --database"
+        ) from None
+
+
+def _read(response: Any) -> bytes:
+    """Read a response unless it is too large or too slow."""
+    body = bytearray()
+    end = time.monotonic() + _RESPONSE_SECONDS
+    while part := response.read1(_PORTION):
+        body += part
+        if len(body) > _RESPONSE_BYTES:
+            raise OSError(f"the response is larger than {_RESPONSE_BYTES} bytes")
+        if time.monotonic() > end:
+            raise OSError(f"the response takes longer than {_RESPONSE_SECONDS:g} s")
+    return bytes(body)
+
+
+def _pause(status: int, retry_after: str | None) -> float | None:
+    """Return the Retry-After seconds of a busy server; None if it sends none."""
+    if status != 503 or retry_after is None or not retry_after.isdecimal():
+        return None
+    return min(int(retry_after), _LONGEST_PAUSE)
+
+
+def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
+    try:
+        answer = json.loads(raw)
+        message = answer["message"]
+    except (ValueError, KeyError, TypeError):
+        if status == 422 and raw:  # an array of which some events were rejected
+            return json.loads(raw)
+        answer, message = {}, f"HTTP {status}"
+    if status == 404 and "nearest" in answer:
+        raise NotFoundError(message, answer["nearest"])
+    if status in (400, 422):
+        raise ConfigError(message)
+    if status == 401:
+        reason = "rejected the API key" if settings.api_key else "requires an API key"
+        raise ServerError(f"{settings.url} {reason}: pass --api-key or set THROUGHLINE_API_KEY")
+    raise ServerError(f"{settings.url} responded {status}: {message}")
+
+
+def _log_source(settings: Settings) -> Source:
+    from throughline.log import EventLog
+    from throughline.projection.live import Live
+    from throughline.query.registry import ask, load_queries
+
+    @cache
+    def live() -> Live:
+        return Live(EventLog(settings.database, must_exist=True), settings.lost_after)
+
+    def query_log(name: str, params: Params) -> Any:
+        projection = live()
+        try:
+            projection.follow()
+            return ask(projection, load_queries()[name], params)
+        finally:
+            projection.log.close()
+
+    return query_log

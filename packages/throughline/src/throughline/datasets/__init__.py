@@ -1,0 +1,1 @@
+"""Datasets: schemas, versions and quality checks."""

@@ -1,0 +1,29 @@
+"""Models of schemas of datasets."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from throughline.query.models import Answer, DatasetRef, Field, Name
+
+FieldChange = TypedDict("FieldChange", {"name": str, "from": str, "to": str})
+
+
+class SchemaChange(DatasetRef):
+    """A change of the schema of a dataset, and the run that reported it."""
+
+    at: str
+    runId: str | None
+    job: Name | None
+    producer: str | None
+    added: list[Field]
+    removed: list[Field]
+    changed: list[FieldChange]
+
+
+class WriteStatistics(Answer):
+    """Statistics of a write (outputStatistics)."""
+
+    rows: int | None
+    bytes: int | None
+    files: int | None

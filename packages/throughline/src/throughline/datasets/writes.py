@@ -1,0 +1,88 @@
+"""Writes of a dataset: one per version, whichever runs of a task reported it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from throughline import deadline
+from throughline.datasets.models import WriteStatistics
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level
+from throughline.identity import DatasetName
+from throughline.projection import Run, version_of
+from throughline.projection.derived import ended_at
+from throughline.projection.state import RunKey, Use
+
+
+class Write(NamedTuple):
+    """One version of a dataset, or a task's write without a reported version."""
+
+    at: int
+    """The end of the first run that reported the version, in microseconds."""
+    run: Run
+    """The run of the task."""
+    version: str
+    """The version that a run reported, or else the id of the run that wrote."""
+    is_stated: bool
+    statistics: WriteStatistics
+
+
+def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
+    """Return all writes of a dataset, under any of its aliases."""
+
+    def derive(oldest_first: list[Generation]) -> list[Write]:
+        watched = deadline.watched(oldest_first)
+        return [
+            write for generation in watched for write in written_by(generations, generation, name)
+        ]
+
+    jobs = generations.writers(name)
+    return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
+
+
+def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
+    """Return the writes of a dataset by a generation.
+    A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
+    another run reported one.
+    """
+    primary = generations.state.identity.primary
+    found: dict[str | RunKey, list[tuple[Run, Use]]] = defaultdict(list)
+    for run in generation.runs:
+        for spelled, use in run.outputs.items():
+            if primary(spelled) == name:
+                owner = generations.levels.owner(run, Level.TASK)
+                found[use.version[1] if use.version else owner.key].append((run, use))
+    is_stated = any(isinstance(version, str) for version in found)
+    return [
+        _write(generations, uses, is_stated=is_stated)
+        for version, uses in found.items()
+        if isinstance(version, str) == is_stated
+    ]
+
+
+def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: bool) -> Write:
+    state = generations.state
+
+    def rank(use: tuple[Run, Use]) -> tuple[bool, int, RunKey]:
+        run = use[0]
+        return generations.levels.owner(run, Level.TASK) is run, ended_at(state, run), run.key
+
+    uses = sorted(uses, key=rank, reverse=True)
+    facets = [use.facets.get("outputStatistics") for _, use in uses]
+    ends = [ended_at(state, run) for run, _ in uses]
+    return Write(
+        min(ends) if is_stated else max(ends),
+        generations.levels.owner(uses[0][0], Level.TASK),
+        version_of(*uses[0]),
+        is_stated,
+        {
+            "rows": _first_reported(facets, "rowCount"),
+            "bytes": _first_reported(facets, "size"),
+            "files": _first_reported(facets, "fileCount"),
+        },
+    )
+
+
+def _first_reported(facets: list[dict[str, Any]], key: str) -> int | None:
+    return next((int(facet[key]) for facet in facets if isinstance(facet.get(key), int)), None)

@@ -1,0 +1,78 @@
+"""Parse and validate OpenLineage events into immutable values."""
+
+from throughline.events.canonical import canonical, dump, identity_of
+from throughline.events.column_lineage import (
+    EVERY_ROW,
+    UNKNOWN_COLUMN,
+    ColumnLineage,
+    ColumnLink,
+    Legacy,
+    Transformation,
+    parse_columns,
+    source_datasets,
+)
+from throughline.events.event import (
+    AliasEvent,
+    Dataset,
+    DatasetEvent,
+    Event,
+    EventType,
+    Facets,
+    JobEvent,
+    JobRef,
+    Logged,
+    RunEvent,
+)
+from throughline.events.event_warnings import EventWarning, event_warnings
+from throughline.events.explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
+from throughline.events.limits import check_limits
+from throughline.events.parse import (
+    load,
+    load_plain,
+    parse_alias,
+    parse_event,
+    run_id_of,
+    with_parent,
+)
+from throughline.events.times import from_micros, parse_time, shown_time, to_micros
+
+__all__ = [
+    "EVERY_ROW",
+    "UNKNOWN_COLUMN",
+    "AliasEvent",
+    "ColumnLineage",
+    "ColumnLink",
+    "Dataset",
+    "DatasetEvent",
+    "DatasetId",
+    "Entry",
+    "Event",
+    "EventType",
+    "Facets",
+    "JobEvent",
+    "JobRef",
+    "Legacy",
+    "Logged",
+    "EventWarning",
+    "RunEvent",
+    "Transformation",
+    "canonical",
+    "check_limits",
+    "dump",
+    "from_micros",
+    "identity_of",
+    "load",
+    "load_plain",
+    "event_warnings",
+    "parse_alias",
+    "parse_columns",
+    "parse_derivation",
+    "parse_entries",
+    "parse_event",
+    "parse_time",
+    "run_id_of",
+    "shown_time",
+    "source_datasets",
+    "to_micros",
+    "with_parent",
+]

@@ -1,0 +1,1 @@
+"""Export the projection as JSON, diagrams and Parquet tables."""

@@ -1,0 +1,1 @@
+"""Common parts of the endpoints: routes, parameters, admission and errors."""

@@ -1,0 +1,1 @@
+"""Lineage: trees, graphs, columns, impact, paths, provenance and tags."""

@@ -1,0 +1,139 @@
+"""The jobs that write one column: their inputs, transformations, queries and code."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from throughline.events import EVERY_ROW, JobRef, Transformation
+from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
+from throughline.graph.generations import Generation, Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import (
+    Node,
+    dataset_ref,
+    facets_of,
+    fields_of,
+    name_of,
+    node_id,
+    text_or_none,
+)
+from throughline.lineage.columns import check_column
+from throughline.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, TransformationInfo
+from throughline.lineage.tags import tags_of_tree
+from throughline.projection import Run, State, start_of
+from throughline.runs.summary import code_of, run_line
+from throughline.search.models import DescribedField
+
+
+@dataclass(slots=True)
+class _Producer:
+    """A job that wrote the dataset: its runs, and the inputs reported for the column."""
+
+    runs: list[Run] = field(default_factory=list)
+    inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
+
+
+def describe_column(generations: Generations, root: Node, column: str) -> ColumnAnswer:
+    """Return a column and the jobs that wrote its present contents, newest first.
+
+    `inputs` combine what all `runs` of a job reported; query, code and run are the newest.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    field = _field(generations.state, root, column)
+    if field is None:
+        check_column(generations, root, column)  # the column may be in lineage only
+    name = root.dataset_name
+    producers: dict[JobRef, _Producer] = defaultdict(_Producer)
+    for generation in generations.writing(name):
+        for run, edges in _writing_runs(generations, generation, Column(name, column)):
+            producer = producers[run.key.job]
+            producer.runs.append(run)
+            for edge in edges:
+                kinds = producer.inputs[edge.source]
+                kinds += [kind for kind in edge.transformations if kind not in kinds]
+    answers = [_producer_answer(generations, ref, producer) for ref, producer in producers.items()]
+    return {
+        "node": node_id(root),
+        "field": column,
+        "type": field["type"] if field else None,
+        "description": field["description"] if field else None,
+        "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, column),
+        "made": sorted(
+            answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True
+        ),
+    }
+
+
+def _writing_runs(
+    generations: Generations, generation: Generation, column: Column
+) -> list[tuple[Run, list[ColumnEdge]]]:
+    """Return the runs that reported inputs of the column; if none did, all that wrote the dataset.
+
+    A task and its query both report the write; the one with column lineage has more detail.
+    """
+    writing: list[tuple[Run, list[ColumnEdge]]] = []
+    targets = (column, Column(column.dataset, EVERY_ROW))
+    for run in generation.runs:
+        if column.dataset in generations.own(run).writes:
+            edges = edges_of_run(generations.state, run, generation.job)
+            writing.append((run, [edge for edge in edges if edge.target in targets]))
+    return [item for item in writing if item[1]] or writing
+
+
+def _field(state: State, root: Node, column: str) -> DescribedField | None:
+    for book in facets_of(state, root):
+        schema = book.get("schema")
+        types = {".".join(path): type_ for path, type_ in fields_of(schema).items()}
+        if column in types:
+            items = (item for item in schema["fields"] if isinstance(item, dict))
+            about = next((item for item in items if item.get("name") == column), {})
+            return {
+                "name": column,
+                "type": types[column],
+                "description": text_or_none(about.get("description")),
+            }
+    return None
+
+
+def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer) -> ColumnProducer:
+    run = max(producer.runs, key=lambda run: (start_of(run) or 0, run.key))
+    return {
+        "job": name_of(ref),
+        "task": name_of(generations.levels.owner(run, Level.TASK).key.job),
+        "run": run_line(generations.state, run),
+        "runs": len(producer.runs),
+        "inputs": [
+            {
+                **dataset_ref(source.dataset),
+                "field": source.field,
+                "transformations": [_transformation(kind) for kind in kinds],
+            }
+            for source, kinds in sorted(producer.inputs.items())
+        ],
+        **_code(generations, run),
+    }
+
+
+def _transformation(kind: Transformation) -> TransformationInfo:
+    return {
+        "type": kind.type,
+        "subtype": kind.subtype,
+        "description": kind.description,
+        "isMasking": kind.is_masking,
+    }
+
+
+def _code(generations: Generations, run: Run) -> CodeInfo:
+    """Return the query and the code of a run, or else of its nearest ancestor that has some."""
+    answer: CodeInfo = {"sql": None, "source": None, "language": None, "code": {}}
+    for ancestor in generations.levels.lineage(run):
+        facets = generations.state.jobs[ancestor.key.job].facets
+        answer["sql"] = answer["sql"] or text_or_none(facets.get("sql").get("query"))
+        source = facets.get("sourceCode")
+        if answer["source"] is None and (text := text_or_none(source.get("sourceCode"))):
+            answer["source"], answer["language"] = text, text_or_none(source.get("language"))
+        answer["code"] = answer["code"] or code_of(ancestor)
+    return answer

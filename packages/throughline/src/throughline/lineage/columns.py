@@ -1,0 +1,195 @@
+"""Queries about columns: upstream and downstream trees, and all dependents of a column.
+
+They use the same runs as the tree of the dataset, so that both agree.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Literal, NamedTuple
+
+from throughline import deadline
+from throughline.errors import NotFoundError
+from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, dataset_ref, facets_of, fields_of, node_id
+from throughline.graph.walk import reached
+from throughline.lineage.models import ColumnNode, ColumnsAnswer
+
+_NAMED = 20  # columns in a message
+
+
+class Step(NamedTuple):
+    """A neighbour of a column, with the transformations and the job between them."""
+
+    column: Column
+    how: str
+    job: str
+    is_direct: bool
+
+
+class Dependents(NamedTuple):
+    """The columns that depend on a column, each with its nearest step and its distance."""
+
+    direct: dict[Step, int]
+    """Columns that take values from the column."""
+    indirect: dict[Step, int]
+    """Columns that it filters, joins, groups or sorts, and everything downstream of them."""
+
+
+def columns(
+    generations: Generations,
+    root: Node,
+    field: str | None,
+    way: Literal["up", "down"],
+    *,
+    depth: int,
+    indirect: bool,
+) -> ColumnsAnswer:
+    """Return the tree of all columns of a dataset, or of one, as JSON in the shape of `walk.tree`.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    name = root.dataset_name
+    graph = _graph(generations, root, way)
+    found = sorted(graph.columns(name, way, indirect=indirect))
+    if field is not None and field not in found:
+        check_column(generations, root, field)
+    top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
+    shown = found if field is None else [field]
+    seen: set[Column] = set()
+    walk = _Walk(graph, way, indirect)
+    top["children"] = [_grow(walk, Column(name, column), depth, seen) for column in shown]
+    answer: ColumnsAnswer = {"node": node_id(root), "direction": way, "depth": depth}
+    if way == "up":
+        answer["up"] = top
+    else:
+        answer["down"] = top
+    return answer
+
+
+def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:
+    """Return the columns that depend on a column, split into direct and indirect ones.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    start = Column(root.dataset_name, field)
+    graph = _graph(generations, root, "down")
+    if field not in graph.columns(start.dataset, "down", indirect=True):
+        check_column(generations, root, field)
+    direct = _within(_Walk(graph, "down", indirect=False), start, depth)
+    values = {step.column for step in direct}
+    every = _within(_Walk(graph, "down", indirect=True), start, depth)
+    others = {step: distance for step, distance in every.items() if step.column not in values}
+    return Dependents(direct, others)
+
+
+def check_column(generations: Generations, root: Node, field: str) -> None:
+    """Check that a column of a dataset is in its schema or column lineage.
+
+    Raises:
+        NotFoundError: the column is in neither; the message lists the columns.
+    """
+    name = root.dataset_name
+    named: set[str] = set()
+    for book in facets_of(generations.state, root):
+        named |= {".".join(path) for path in fields_of(book.get("schema"))}
+    for way in ("up", "down"):
+        named |= _graph(generations, root, way).columns(name, way, indirect=True)
+    if field in named:
+        return
+    listed = ", ".join(sorted(named)[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+    there = f"it has {listed}" if named else "no column was reported"
+    spelled = {column.lower(): column for column in sorted(named)}
+    close = difflib.get_close_matches(field.lower(), spelled, n=3)
+    raise NotFoundError(
+        f"{root.name} has no column {field!r}; {there}", [spelled[column] for column in close]
+    )
+
+
+def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
+    return ColumnGraph.of(generations, reached(generations, root, way, Level.TASK))
+
+
+class _Walk:
+    """Steps through a column graph in one direction."""
+
+    def __init__(self, graph: ColumnGraph, way: str, indirect: bool) -> None:
+        self._graph, self._way, self._indirect = graph, way, indirect
+        self._found: dict[Column, list[Step]] = {}
+
+    def next(self, column: Column) -> list[Step]:
+        """Return the next steps from a column; cached, because a tree may visit it repeatedly."""
+        if column not in self._found:
+            self._found[column] = self._next(column)
+        return self._found[column]
+
+    def _next(self, column: Column) -> list[Step]:
+        is_up = self._way == "up"
+        edges = (self._graph.inputs if is_up else self._graph.outputs)(
+            column, indirect=self._indirect
+        )
+        return sorted(
+            {
+                Step(
+                    edge.source if is_up else edge.target,
+                    edge.label,
+                    edge.job.name if edge.job.namespace else "",  # a view has no job
+                    edge.is_direct,
+                )
+                for edge in edges
+            }
+        )
+
+
+def _within(walk: _Walk, start: Column, depth: int) -> dict[Step, int]:
+    found: dict[Step, int] = {}
+    seen, level = {start}, {start}
+    for distance in range(1, depth + 1):
+        deadline.check()
+        steps = {step for column in level for step in walk.next(column)}
+        new = [step for step in steps if step.column not in seen]
+        if not new:
+            break
+        found |= dict.fromkeys(new, distance)
+        level = {step.column for step in new}
+        seen |= level
+    return found
+
+
+def _grow(walk: _Walk, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+    top = _column_node(Step(root, "", "", is_direct=True))
+    open_ = [(root, top, 0)]
+    while open_:
+        deadline.check()
+        column, leaf, steps = open_.pop()
+        others = walk.next(column)
+        if column in seen:
+            leaf["isRepeated"] = bool(others)
+            continue
+        if steps == depth:
+            leaf["hasMore"] = bool(others)
+            continue
+        seen.add(column)
+        leaf["children"] = [_column_node(step) for step in others]
+        below = zip(others, leaf["children"], strict=True)
+        open_ += reversed([(step.column, child, steps + 1) for step, child in below])
+    return top
+
+
+def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> ColumnNode:
+    return {
+        **dataset_ref(step.column.dataset),
+        "type": type_,
+        "field": step.column.field or None,
+        "transformation": step.how,
+        "isDirect": step.is_direct,
+        "job": step.job,
+        "tags": [],
+        "isRepeated": False,
+        "hasMore": False,
+        "children": [],
+    }

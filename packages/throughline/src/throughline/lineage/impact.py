@@ -1,0 +1,203 @@
+"""The impact of a change of a node or column, and paths between nodes.
+
+Both follow the data edges of the generations that the node's tree shows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from throughline import deadline
+from throughline.errors import NotFoundError
+from throughline.graph.column_graph import described_by, vaguely_fed
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generations, Walked
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
+from throughline.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
+from throughline.identity import DatasetName
+from throughline.lineage.columns import Step, columns_below
+from throughline.lineage.models import AffectedNode
+from throughline.lineage.tags import Tags, tags_of_tree
+from throughline.projection import start_of
+from throughline.runs.summary import newest_run, run_line
+
+Affected = list[AffectedNode]
+
+
+def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
+    """Return every node downstream of a node, nearest first.
+    `distance` counts steps along edges: readers of a dataset are at 1, the datasets that they write
+    at 2. `owners` come from the ownership facet; `run` is the newest of a job. Of a dataset,
+    `jobOwners` are the owners of the jobs that write it, `writtenBy` is their newest run, and
+    `tags` are those of the dataset and its columns, with their origin.
+    """
+    graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
+    steps = reach(graph, root, "down", depth)
+    for part in parts_of(generations, graph, root, level):
+        for node, distance in reach(graph, part, "down", depth).items():
+            steps[node] = min(distance, steps.get(node, distance))
+    found = sorted((distance, node) for node, distance in steps.items() if node != root)
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
+    return [describe.node(node, distance) for distance, node in found]
+
+
+class ColumnImpact(NamedTuple):
+    """The nodes that a change of a column affects, nearest first."""
+
+    affected: Affected
+    """Columns that take values from the column."""
+    indirect: Affected
+    """Columns whose rows it filters, joins, groups or sorts, and everything downstream of them."""
+    possible: Affected
+    """Jobs that read such a dataset without column lineage, and everything downstream of them."""
+
+
+def column_impact(generations: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
+    """Return the dependents of a column, including possible ones without column lineage.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    found = columns_below(generations, root, field, depth)
+    walked = reached(generations, root, "down", Level.TASK)
+    graph = LevelGraph.build(generations, Level.TASK, walked)
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", Level.TASK))
+
+    def described(steps: dict[Step, int]) -> Affected:
+        ordered = sorted((distance, step) for step, distance in steps.items())
+        return [describe.step(step, distance) for distance, step in ordered]
+
+    datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
+    datasets.add(root.dataset_name)
+    steps = reach(graph, root, "down", depth)
+    open_ = sorted(
+        (steps[node], node)
+        for node in _possibly_affected(generations, graph, walked, datasets) & set(steps)
+    )
+    return ColumnImpact(
+        described(found.direct),
+        described(found.indirect),
+        [describe.node(node, distance) for distance, node in open_],
+    )
+
+
+def _possibly_affected(
+    generations: Generations, graph: LevelGraph, walked: Walked, datasets: set[DatasetName]
+) -> set[Node]:
+    """Return the jobs that read some datasets without column lineage, and all nodes downstream."""
+    found: set[Node] = set()
+    open_: list[Node] = []
+    for generation, edges in walked.items():
+        deadline.check()
+        if not edges.reads & datasets:
+            continue
+        columns = (
+            column for run in generation.runs for column in described_by(generations.state, run)
+        )
+        described = {column.dataset for column in columns}
+        for run in generation.runs:
+            described -= vaguely_fed(generations.state, run, datasets)
+        if bare := edges.writes - described - datasets:
+            open_ += map(Node.of_dataset, bare)
+        if bare or not edges.writes:
+            found.add(Node.of_job(generation.job))
+    while open_:
+        node = open_.pop()
+        if node not in found:
+            found.add(node)
+            open_ += neighbours(graph, node, "down")
+    return found
+
+
+def path(generations: Generations, start: Node, end: Node, level: Level) -> list[Node]:
+    """Return the shortest path along the data between two nodes, in either direction.
+
+    Raises:
+        NotFoundError: there is no path in either direction.
+    """
+    for first, last in ((start, end), (end, start)):
+        graph = LevelGraph.build(generations, level, reached(generations, last, "up", level))
+        if found := _shortest(graph, last, first):
+            return found
+    raise NotFoundError(
+        f"no data leads from {node_id(start)} to {node_id(end)} or back at the level"
+        f" {level.name.lower()}"
+    )
+
+
+def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
+    """Return the path from start to end, searched upstream; empty if there is none."""
+    last = Place(end)
+    leads_to = {last: last}
+    open_ = deque([last])
+    while open_:
+        place = open_.popleft()
+        if place.node == start:
+            found = [place.node]
+            while place != last:
+                place = leads_to[place]
+                found.append(place.node)
+            return found
+        for above in places_next(graph, place, "up"):
+            if above not in leads_to:
+                leads_to[above] = place
+                open_.append(above)
+    return []
+
+
+class _Describe:
+    """Descriptions of the nodes and columns that a change affects."""
+
+    def __init__(self, generations: Generations, graph: LevelGraph, tags: Tags) -> None:
+        self._generations, self._graph, self._tags = generations, graph, tags
+
+    def node(self, node: Node, distance: int) -> AffectedNode:
+        if node.type == "dataset":
+            affected = self._dataset(node, distance)
+            affected["tags"] = self._tags.as_info(node.dataset_name)
+            return affected
+        affected = self._affected(
+            node, distance, self._generations.levels.of(node.job_ref).name.lower()
+        )
+        run = newest_run(self._generations.state, node.job_ref)
+        affected["run"] = run_line(self._generations.state, run) if run else None
+        return affected
+
+    def step(self, step: Step, distance: int) -> AffectedNode:
+        name, field = step.column
+        return {
+            **self._dataset(Node.of_dataset(name), distance),
+            "type": "column",
+            "field": field or None,
+            "tags": self._tags.as_info(name, field),
+            "transformation": step.how,
+            "job": step.job,
+        }
+
+    def _dataset(self, node: Node, distance: int) -> AffectedNode:
+        state = self._generations.state
+        affected = self._affected(node, distance, kind_of(state, node))
+        writers = self._graph.writers_of(node.dataset_name)
+        owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
+        runs = [self._graph.runs[ref] for ref in writers if ref in self._graph.runs]
+        newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+        affected["jobOwners"] = sorted(owners)
+        affected["writtenBy"] = run_line(state, newest) if newest else None
+        return affected
+
+    def _affected(self, node: Node, distance: int, kind: str) -> AffectedNode:
+        return {
+            "distance": distance,
+            **node_ref(node),
+            "kind": kind,
+            "owners": owners_of(self._generations.state, node),
+            "run": None,
+            "jobOwners": [],
+            "writtenBy": None,
+            "tags": [],
+            "field": None,
+            "transformation": "",
+            "job": "",
+        }

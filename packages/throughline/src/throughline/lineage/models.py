@@ -1,0 +1,305 @@
+"""Trees, graphs, paths, columns, impact and provenance."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from throughline.query.models import (
+    Answer,
+    CodeLocation,
+    DatasetRef,
+    DatasetTag,
+    Field,
+    Name,
+    NodeRef,
+    TagInfo,
+    TypedName,
+)
+from throughline.runs.models import RunSummary
+from throughline.search.models import NodeSummary
+
+
+class TreeNode(NodeRef):
+    """A node of a tree."""
+
+    isRepeated: bool
+    """True if the node was expanded elsewhere in the tree."""
+    hasMore: bool
+    """True if neighbours of the node are not shown."""
+    children: list[TreeNode]
+    run: RunSummary | None
+    """Of a job, the run that its edges come from."""
+    latestRun: RunSummary | None
+    """Of a job, its newest run."""
+    aliases: list[Name]
+    """Of a dataset, its other names."""
+
+
+class TreeAnswer(Answer):
+    """The tree upstream of a node, downstream of it, or both."""
+
+    node: str
+    direction: Literal["up", "down", "both"]
+    depth: int
+    level: str
+    up: NotRequired[TreeNode]
+    down: NotRequired[TreeNode]
+
+
+class ColumnNode(Name):
+    """A column of a tree; at its top the dataset."""
+
+    id: str
+    """Id of the dataset."""
+    type: Literal["dataset", "column"]
+    isRepeated: bool
+    hasMore: bool
+    children: list[ColumnNode]
+    tags: list[TagInfo]
+    field: str | None
+    """Null stands for all rows of the dataset."""
+    transformation: str
+    """Empty for the columns that the query is about."""
+    isDirect: bool
+    """False if it only filters, joins, groups or sorts."""
+    job: str
+    """Name of the job; empty for a view."""
+
+
+class ColumnsAnswer(Answer):
+    """The column tree upstream or downstream of a dataset."""
+
+    node: str
+    direction: Literal["up", "down"]
+    depth: int
+    up: NotRequired[ColumnNode]
+    down: NotRequired[ColumnNode]
+
+
+class TransformationInfo(Answer):
+    """A transformation of one column into another."""
+
+    type: str
+    subtype: str | None
+    description: str | None
+    isMasking: bool
+
+
+class ColumnInput(DatasetRef):
+    """A column that a job computes another one from."""
+
+    field: str
+    transformations: list[TransformationInfo]
+
+
+class CodeInfo(Answer):
+    """The query and the source code of a run."""
+
+    sql: str | None
+    source: str | None
+    language: str | None
+    code: CodeLocation
+
+
+class ColumnProducer(CodeInfo):
+    """A job that writes a column."""
+
+    job: Name
+    task: Name
+    run: RunSummary
+    """The newest of its runs in the present contents."""
+    runs: int
+    inputs: list[ColumnInput]
+
+
+class ColumnAnswer(Answer):
+    """A column and the jobs that write it, newest first."""
+
+    node: str
+    field: str
+    type: str | None
+    description: str | None
+    tags: list[TagInfo]
+    made: list[ColumnProducer]
+
+
+class Reach(Answer):
+    """Number of nodes upstream and downstream."""
+
+    up: int
+    down: int
+
+
+class GraphNode(NodeSummary):
+    """A node of a graph."""
+
+    up: int
+    """Number of neighbours upstream, shown or not."""
+    down: int
+    """Number of neighbours downstream, shown or not."""
+    isControlOnly: bool
+    """True if only a control dependency leads to the node."""
+    fields: list[Field]
+
+
+GraphEdge = TypedDict(
+    "GraphEdge", {"from": str, "to": str, "kind": Literal["data", "control"]}
+)  # fmt: skip
+GraphEdge.__doc__ = """An edge between two nodes, by their ids."""
+
+
+class ColumnEnd(Answer):
+    """A column of a node, or all rows if `field` is null."""
+
+    id: str
+    field: str | None
+
+
+GraphColumnEdge = TypedDict(
+    "GraphColumnEdge", {"from": ColumnEnd, "to": ColumnEnd, "how": str, "isDirect": bool}
+)  # fmt: skip
+GraphColumnEdge.__doc__ = """An edge between two columns, with its transformation."""
+
+
+class HiddenNodes(Answer):
+    """Number of nodes that edges stand for."""
+
+    jobs: int
+
+
+class JobSources(Answer):
+    """Outputs of a job and the inputs that they come from, by their ids."""
+
+    job: str
+    inputs: list[str]
+    outputs: list[str]
+
+
+class GraphAnswer(Answer):
+    """The graph around a node."""
+
+    node: str
+    level: str
+    roots: list[str]
+    """Ids of the nodes that stand for the node at the level."""
+    reach: Reach
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    sources: list[JobSources]
+    """Of jobs whose outputs come from different inputs; of others, all come from all."""
+    left: HiddenNodes
+    columns: list[GraphColumnEdge]
+
+
+class PathAnswer(Answer):
+    """The nodes of the shortest path, in the direction of the data."""
+
+    level: str
+    path: list[NodeRef]
+
+
+class DatasetWithAliases(Name):
+    """A dataset with its other names."""
+
+    aliases: list[Name]
+
+
+class DataEdgeRow(Answer):
+    """A job that reads or writes a dataset."""
+
+    job: Name
+    dataset: DatasetWithAliases
+    direction: Literal["reads", "writes"]
+
+
+class PairRow(Answer):
+    """An edge between two jobs or between two datasets."""
+
+    upstream: Name
+    downstream: Name
+
+
+class NodePairRow(Answer):
+    """A direct data edge between two nodes of one type."""
+
+    upstream: TypedName
+    downstream: TypedName
+
+
+class AffectedNode(Name):
+    """A node or column that a change affects."""
+
+    distance: int
+    """Steps along edges."""
+    id: str
+    """Id of the job or dataset."""
+    type: Literal["job", "dataset", "column"]
+    owners: list[str]
+    kind: str
+    run: RunSummary | None
+    """Of a job, its newest run."""
+    jobOwners: list[str]
+    """Of a dataset, the owners of the jobs that write it."""
+    writtenBy: RunSummary | None
+    """Of a dataset, the newest run that wrote it."""
+    tags: list[TagInfo]
+    field: str | None
+    """Of a column, its name; null stands for all rows of the dataset."""
+    transformation: str
+    """Of a column, how it is computed."""
+    job: str
+    """Of a column, the name of the job that computes it."""
+
+
+class ImpactAnswer(Answer):
+    """The nodes that a change of a node or column affects, nearest first."""
+
+    node: str
+    depth: int
+    affected: list[AffectedNode]
+    """Of a column, the columns that take values from it."""
+    level: NotRequired[str]
+    field: NotRequired[str]
+    indirect: NotRequired[list[AffectedNode]]
+    """Of a column, those whose rows it filters, joins, groups or sorts, and what follows."""
+    untold: NotRequired[list[AffectedNode]]
+    """Of a column, nodes that may be affected: no column lineage was reported."""
+
+
+class DatasetVersions(Name):
+    """A dataset with the versions that were read or written."""
+
+    versions: list[str]
+
+
+class ProvenanceRun(Answer):
+    """A run that the contents of a dataset come from."""
+
+    job: Name
+    run: RunSummary | None
+    """Null for a job that only declared its edges."""
+    code: CodeLocation
+    inputs: list[DatasetVersions]
+    outputs: list[DatasetVersions]
+
+
+class ProvenanceDataset(NodeRef):
+    """A dataset on the way."""
+
+    kind: str
+    owners: list[str]
+
+
+class ProvenanceAnswer(Answer):
+    """All runs, input versions and code versions that a dataset comes from, newest first."""
+
+    node: str
+    version: str | None
+    level: str
+    runs: list[ProvenanceRun]
+    sources: list[DatasetVersions]
+    """Datasets that no run wrote."""
+    datasets: list[ProvenanceDataset]
+    tags: list[DatasetTag]

@@ -1,0 +1,229 @@
+"""The graph around a node: summaries of its nodes, and the edges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from functools import partial
+from typing import Literal
+
+from throughline.errors import ConfigError
+from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.control import control_edges
+from throughline.graph.current import generations_of, graph_of
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, facets_of, fields_of, node_id
+from throughline.graph.walk import (
+    is_parted,
+    leave_out_inner,
+    neighbours,
+    parts_of,
+    reach,
+    walked_from,
+)
+from throughline.lineage.models import (
+    ColumnEnd,
+    GraphAnswer,
+    GraphColumnEdge,
+    GraphEdge,
+    JobSources,
+)
+from throughline.projection import State
+from throughline.query.models import Field
+from throughline.runs.summary import newest_run
+from throughline.search.summary import Summaries
+
+_WAYS = ("up", "down")
+_OTHER = {"up": "down", "down": "up"}
+
+
+def neighbourhood(
+    generations: Generations,
+    graph: LevelGraph,
+    root: Node,
+    depths: tuple[int, int],
+    level: Level,
+    *,
+    grown: Iterable[str],
+    over_jobs: bool,
+    with_columns: bool,
+) -> GraphAnswer:
+    """Return the nodes within some steps upstream and downstream of a node, and their edges.
+    `grown` lists sides (`up:ID`, `down:ID`) of shown nodes to expand by one step, in order; nodes
+    that are not shown are ignored. With `over_jobs`, a step leads from a dataset to the next
+    datasets, and `left` counts the jobs that such edges replace. `roots` are the nodes that
+    represent the node at the level. `reach` counts all nodes on each side; `up` and `down` of a
+    node count its neighbours, shown or not. `sources` has the inputs of each output of a job whose
+    outputs come from different inputs; every output of any other job comes from every input.
+
+    Raises:
+        ConfigError: an item of `grown` has no side.
+    """
+    state = generations.state
+    roots = at_level(generations, graph, root, level)
+    over = partial(_datasets_next, frozenset(roots)) if over_jobs else None
+    step = over or neighbours
+    shown, beyond = set(roots), {}
+    for way, depth in zip(_WAYS, depths, strict=True):
+        walked = walked_from(generations, root, way, level)
+        far = [reach(walked, start, way, -1, over) for start in roots]
+        shown |= {node for steps in far for node, count in steps.items() if count <= depth}
+        beyond[way] = len({node for steps in far for node in steps}.difference(roots))
+    next_to = partial(step, graph)
+    shown |= _expanded(next_to, shown, grown)
+    pairs = () if over_jobs else control_edges(state, level)
+    control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
+    control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
+    summaries = Summaries(generations)
+    nodes = sorted(shown | control_ends)
+    return {
+        "node": node_id(root),
+        "level": level.name.lower(),
+        "roots": [node_id(start) for start in roots],
+        "reach": {"up": beyond["up"], "down": beyond["down"]},
+        "nodes": [
+            {
+                **summaries.of(node),
+                "up": len(next_to(node, "up")),
+                "down": len(next_to(node, "down")),
+                "isControlOnly": node not in shown,
+                "fields": _fields(state, node) if with_columns else [],
+            }
+            for node in nodes
+        ],
+        "edges": [
+            *(_edge(a, b, "data") for a in nodes for b in next_to(a, "down") if b in shown
+              and a in shown),
+            *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
+        ],
+        "sources": _sources(graph, shown, next_to),
+        "left": {"jobs": len(_jobs_between(graph, shown)) if over_jobs else 0},
+        "columns": _columns(generations, shown) if with_columns else [],
+    }  # fmt: skip
+
+
+def _expanded(
+    next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
+) -> set[Node]:
+    nodes = {node_id(node): node for node in shown}
+    for side in grown:
+        way, _, opened = side.partition(":")
+        if way not in _WAYS:
+            raise ConfigError(f"grown: received {side!r}, expected up: or down: and a node's id")
+        if opened in nodes:
+            nodes |= {node_id(node): node for node in next_to(nodes[opened], way)}
+    return set(nodes.values())
+
+
+def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
+    """Return the datasets one step away, skipping the jobs between them unless these are kept."""
+    found: set[Node] = set()
+    seen: set[Node] = set()
+    open_ = neighbours(graph, node, way)
+    while open_:
+        other = open_.pop()
+        if other.type == "dataset" or other in kept:
+            found.add(other)
+        elif other not in seen:
+            seen.add(other)
+            open_ += _over(graph, node, other, way)
+    return sorted(found - {node})
+
+
+def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
+    """Return the neighbours of a job, limited to those connected with a dataset next to it."""
+    every = neighbours(graph, job, way)
+    if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
+        return every
+    edges, name = graph.edges_of(job.job_ref), node.dataset_name
+    names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
+    fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
+    return [neighbour for neighbour in every if neighbour in fed]
+
+
+def _sources(
+    graph: LevelGraph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
+) -> list[JobSources]:
+    """Return the sources of the outputs of parted jobs; outputs with the same sources together.
+
+    Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
+    """
+    found: list[JobSources] = []
+    for job in sorted(node for node in shown if is_parted(graph, node)):
+        edges = graph.edges_of(job.job_ref)
+        above, below = (
+            [node_id(node) for node in next_to(job, way) if node in shown] for way in _WAYS
+        )
+        reads = {node_id(Node.of_dataset(name)): name for name in edges.reads}
+        writes = {node_id(Node.of_dataset(name)): name for name in edges.writes}
+        outputs: dict[tuple[str, ...], list[str]] = {}
+        for end in below:
+            fed = edges.sources_of(writes[end]) if end in writes else edges.reads
+            inputs = tuple(start for start in above if start not in reads or reads[start] in fed)
+            outputs.setdefault(inputs, []).append(end)
+        for inputs, ends in outputs.items():
+            found.append({"job": node_id(job), "inputs": list(inputs), "outputs": ends})
+    return found
+
+
+def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
+    """Return the hidden jobs that write one shown dataset from another."""
+    return {
+        job
+        for node in shown
+        for job in neighbours(graph, node, "down")
+        if job not in shown and shown.intersection(neighbours(graph, job, "down")) - {node}
+    }
+
+
+def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+    """Return the nodes that represent a node at a level: itself, its parts or its owner."""
+    if root.type == "dataset" or root.job_ref in graph.jobs:
+        return [root]
+    if parts := parts_of(generations, graph, root, level):
+        return parts
+    run = newest_run(generations.state, root.job_ref)
+    owner = Node.of_job(generations.levels.owner(run, level).key.job) if run else root
+    return [owner]
+
+
+def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:
+    return {"from": node_id(start), "to": node_id(end), "kind": kind}
+
+
+def _fields(state: State, node: Node) -> list[Field]:
+    found: dict[str, str] = {}
+    for book in facets_of(state, node) if node.type == "dataset" else ():
+        found |= {".".join(path): type_ for path, type_ in fields_of(book.get("schema")).items()}
+    return [{"name": name, "type": type_} for name, type_ in found.items()]
+
+
+def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
+    """Return the column edges between shown datasets; edges to all rows have no target field."""
+    names = {node.dataset_name for node in shown if node.type == "dataset"}
+    graph = ColumnGraph.of(generations, generations.present)
+    found: dict[tuple[Column, Column, str], bool] = {}
+    into = (edges for name in names for edges in graph.edges_into(name).values())
+    for edge in (edge for edges in into for edge in edges):
+        if edge.source.dataset in names and edge.source != edge.target:
+            key = edge.target, edge.source, edge.label
+            found[key] = found.get(key, False) or edge.is_direct
+    return [
+        {"from": _end(source), "to": _end(target), "how": how, "isDirect": is_direct}
+        for (target, source, how), is_direct in sorted(found.items())
+    ]
+
+
+def _end(column: Column) -> ColumnEnd:
+    return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}
+
+
+def graph_around(state: State, node: Node, level: Level) -> LevelGraph:
+    """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
+    if level is not Level.PIPELINE:
+        return graph_of(state, level)
+    generations = generations_of(state)
+    graph = LevelGraph.build(generations, level, generations.present)  # a copy, to be changed
+    leave_out_inner(graph, generations.present, node)
+    return graph

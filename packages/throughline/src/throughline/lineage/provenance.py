@@ -1,0 +1,176 @@
+"""Provenance: every run, input version and code version that a dataset's contents come from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from throughline.errors import NotFoundError
+from throughline.events import JobRef
+from throughline.graph.generations import Generation, Generations, Walked
+from throughline.graph.levels import Level
+from throughline.graph.nodes import (
+    Node,
+    kind_of,
+    name_of,
+    node_id,
+    node_ref,
+    owners_of,
+)
+from throughline.graph.run_edges import Edges, derived_by, only_datasets
+from throughline.identity import DatasetName
+from throughline.lineage.models import (
+    DatasetVersions,
+    ProvenanceAnswer,
+    ProvenanceDataset,
+    ProvenanceRun,
+)
+from throughline.lineage.tags import Tags, dataset_tag
+from throughline.projection import Run, State, start_of, version_of
+from throughline.projection.derived import began_at
+from throughline.projection.state import RunKey
+from throughline.query.models import CodeLocation
+from throughline.runs.summary import code_of, run_line
+
+Versions = dict[DatasetName, set[str]]
+
+
+def origin(generations: Generations, root: Node, version: str | None = None) -> Walked:
+    """Return the generations that the contents of a dataset, or one version of it, come from.
+
+    Raises:
+        NotFoundError: no run is known to have written that version.
+    """
+    name = root.dataset_name
+    if version is None:
+        return generations.behind(generations.writing(name), name)
+    found = generations.writing_version(name, version)
+    if not found:
+        raise NotFoundError(f"no run is known to have written version {version!r} of {root.name}")
+    return generations.behind(found, name)
+
+
+def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
+    """Return the datasets that were read but not written; the root if there are no generations."""
+    if not walked:
+        return {root.dataset_name}
+    written = {name for edges in walked.values() for name in edges.writes}
+    return only_datasets(name for edges in walked.values() for name in edges.reads) - written
+
+
+def provenance(
+    generations: Generations, root: Node, version: str | None, level: Level
+) -> ProvenanceAnswer:
+    """Return the upstream data lineage of a dataset as a flat list, newest run first.
+    `versions` are those that producers reported. Where a run wrote without reporting one, the
+    version is the run's id; where one read without, it is what the runs before it wrote. `sources`
+    are the datasets that no known run wrote; `datasets` has the kind and owners of each dataset,
+    and `tags` their tags and those of their columns, with their origin.
+    """
+    walked = origin(generations, root, version)
+    entries = _entries(generations, walked, level)
+    entries.sort(key=lambda entry: (entry.started, entry.job), reverse=True)
+    sources = sorted(sources_of(walked, root))
+    read_versions: Versions = defaultdict(set)
+    for entry in entries:
+        for name, versions in entry.reads.items():
+            read_versions[name] |= versions
+    names = sorted(
+        only_datasets(name for edges in walked.values() for name in (*edges.reads, *edges.writes))
+        | {root.dataset_name}
+    )
+    tags = Tags(generations, walked)
+    return {
+        "node": node_id(root),
+        "version": version,
+        "level": level.name.lower(),
+        "runs": [_run_answer(generations, entry) for entry in entries],
+        "sources": _version_list({name: read_versions[name] for name in sources}),
+        "datasets": [_about(generations.state, Node.of_dataset(name)) for name in names],
+        "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
+    }
+
+
+def _about(state: State, node: Node) -> ProvenanceDataset:
+    return {**node_ref(node), "kind": kind_of(state, node), "owners": owners_of(state, node)}
+
+
+@dataclass(slots=True)
+class _Entry:
+    """The reads and writes of a run and of those below it; without a run, those a job declares."""
+
+    job: JobRef
+    started: int
+    run: Run | None = None
+    members: list[tuple[Run, Edges]] = field(default_factory=list)
+    reads: Versions = field(default_factory=lambda: defaultdict(set))
+    writes: Versions = field(default_factory=lambda: defaultdict(set))
+
+
+def _entries(generations: Generations, walked: Walked, level: Level) -> list[_Entry]:
+    state = generations.state
+    found: dict[RunKey, _Entry] = {}
+    declared = []
+    for generation, edges in walked.items():
+        if not generation.runs:
+            if derived_by(generation.job) is None:
+                declared.append(_declared(generation, edges))
+            continue
+        input_versions = _written(
+            state, ((run, None) for g in generations.sources(generation) for run in g.runs)
+        )
+        for run in generation.runs:
+            owner = generations.levels.owner(run, level)
+            begun = began_at(state, owner) or start_of(run) or 0
+            entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
+            for spelled, use in run.inputs.items():
+                if (name := state.identity.primary(spelled)) in edges.reads:
+                    entry.reads[name] |= (
+                        {use.version[1]} if use.version else input_versions.get(name, set())
+                    )
+            entry.members.append((run, edges))
+    for entry in found.values():
+        entry.writes = _written(state, entry.members)
+    return [*found.values(), *declared]
+
+
+def _declared(generation: Generation, edges: Edges) -> _Entry:
+    entry = _Entry(generation.job, 0)
+    entry.reads |= {name: set() for name in only_datasets(edges.reads)}
+    entry.writes |= {name: set() for name in only_datasets(edges.writes)}
+    return entry
+
+
+def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
+    """Return the versions that some runs reported for their outputs, or else the runs' ids.
+
+    With edges, only the datasets that these write are included.
+    """
+    stated: Versions = defaultdict(set)
+    runs_of: Versions = defaultdict(set)
+    for run, edges in runs:
+        for spelled, use in run.outputs.items():
+            name = state.identity.primary(spelled)
+            if edges is not None and name not in edges.writes:
+                continue
+            runs_of[name].add(version_of(run, use))
+            stated[name] |= {use.version[1]} if use.version else set()
+    return {name: stated[name] or runs_of[name] for name in runs_of}
+
+
+def _run_answer(generations: Generations, entry: _Entry) -> ProvenanceRun:
+    lineage = generations.levels.lineage(entry.run) if entry.run else ()
+    # Its own code, or else that of the nearest run above.
+    code = next((code for run in lineage if (code := code_of(run))), CodeLocation())
+    return {
+        "job": name_of(entry.job),
+        "run": run_line(generations.state, entry.run) if entry.run else None,
+        "code": code,
+        "inputs": _version_list(entry.reads),
+        "outputs": _version_list(entry.writes),
+    }
+
+
+def _version_list(versions: Versions) -> list[DatasetVersions]:
+    return [{**name_of(name), "versions": sorted(versions[name])} for name in sorted(versions)]

@@ -1,0 +1,302 @@
+"""GET /api/v1/lineage and /api/v1/column-lineage: Marquez's graphs around a node."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Response
+
+from throughline import deadline
+from throughline.errors import NotFoundError
+from throughline.events import EVERY_ROW, JobRef, Legacy
+from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
+from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.current import (
+    column_graph_of,
+    generations_of,
+    graph_of,
+    latest_of,
+    level_of,
+    once_an_event,
+)
+from throughline.graph.levels import Level
+from throughline.graph.nodes import find_field
+from throughline.graph.walk import reach, walked_from
+from throughline.http.routes import Depth, LiveState, Tagged, answer
+from throughline.identity import DatasetName
+from throughline.lineage.columns import check_column
+from throughline.lineage.neighbourhood import at_level
+from throughline.marquez import models as marquez
+from throughline.marquez.facets import fields_of
+from throughline.marquez.shapes import Shapes
+from throughline.marquez.versions import Versions, dataset_facets
+from throughline.projection import State
+
+router = APIRouter(route_class=Tagged)
+
+_shapes_of = once_an_event(Shapes)
+
+NodeId = Annotated[
+    str,
+    Query(alias="nodeId", description="`dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."),
+]
+
+
+@router.get("/api/v1/lineage", response_model=marquez.Graph)
+def get_lineage(
+    live: LiveState,
+    node: NodeId,
+    depth: Depth = 20,
+    level: Annotated[
+        str | None, Query(description="pipeline, task or query; without it as in Marquez.")
+    ] = None,
+) -> Response:
+    """Return the jobs connected to the node by at most `depth` datasets, and their datasets.
+
+    `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
+    at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
+    """
+    with live.reading() as state:
+        root = _root(state, node)
+        graph: Latest | LevelGraph
+        if level:
+            graph = graph_of(state, level_of(level))
+            nodes = _nodes_at(state, root, depth, level_of(level))
+        else:
+            graph = latest_of(state)
+            nodes = _nodes_around(graph, root, depth)
+        shapes = _shapes_of(state)
+        shown = deadline.watched(sorted(nodes | {root}))
+        return answer({"graph": [_shown(state, shapes, graph, other, nodes) for other in shown]})
+
+
+@router.get("/api/v1/column-lineage", response_model=marquez.ColumnGraph)
+def get_column_lineage(
+    live: LiveState,
+    node: Annotated[
+        str,
+        Query(alias="nodeId", description="The same, or `datasetField:NAMESPACE:NAME:FIELD`."),
+    ],
+    depth: Depth = 20,
+    with_downstream: Annotated[
+        bool, Query(alias="withDownstream", description="Include downstream columns.")
+    ] = False,
+) -> Response:
+    """Return the upstream columns of a dataset, a field or a job's outputs.
+
+    `inEdges` lead from a column to its sources, as in Marquez.
+    """
+    with live.reading() as state:
+        graph = column_graph_of(state)
+        found = _around(graph, _columns(state, graph, node), depth, downstream=with_downstream)
+        ordered = {column: place for place, column in enumerate(sorted(found))}
+        sources = {column: _sources(graph, column) for column in ordered}
+        inputs = {
+            column: sorted(ordered.keys() & sources[column].keys(), key=ordered.__getitem__)
+            for column in ordered
+        }
+        outputs: dict[Column, list[Column]] = defaultdict(list)
+        for column in ordered:
+            for source in inputs[column]:
+                outputs[source].append(column)
+        columns = _Columns(state)
+        nodes = [
+            columns.node(column, sources[column], inputs[column], outputs[column])
+            for column in ordered
+            if inputs[column] or outputs[column]
+        ]
+        return answer({"graph": nodes})
+
+
+class _Columns:
+    """The columns of one answer; facts about their datasets are cached."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._versions = Versions(state)
+        self._datasets: dict[DatasetName, tuple[str, dict[str, str]]] = {}
+        self._ids: dict[Column, str] = {}
+
+    def node(
+        self,
+        column: Column,
+        sources: dict[Column, Legacy],
+        inputs: list[Column],
+        outputs: list[Column],
+    ) -> marquez.MarquezColumnNode:
+        """Return a column as a node of the graph."""
+        own = self._id(column)
+        types = self._of_dataset(column.dataset)[1]
+        data: marquez.ColumnData = {
+            **self._field(column, sources[inputs[0]] if inputs else Legacy()),
+            "fieldType": types.get(column.field, ""),
+            "inputFields": [self._field(source, sources[source]) for source in inputs],
+        }
+        return {
+            "id": own,
+            "type": "DATASET_FIELD",
+            "data": data,
+            "inEdges": [{"origin": own, "destination": self._id(source)} for source in inputs],
+            "outEdges": [{"origin": own, "destination": self._id(target)} for target in outputs],
+        }
+
+    def _field(self, column: Column, legacy: Legacy) -> marquez.VersionedField:
+        return {
+            "namespace": column.dataset.namespace,
+            "dataset": column.dataset.name,
+            "datasetVersion": self._of_dataset(column.dataset)[0],
+            "field": column.field,
+            "transformationDescription": legacy.description,
+            "transformationType": legacy.type,
+        }
+
+    def _id(self, column: Column) -> str:
+        if column not in self._ids:
+            namespace, name = column.dataset
+            self._ids[column] = f"datasetField:{namespace}:{name}:{column.field}"
+        return self._ids[column]
+
+    def _of_dataset(self, name: DatasetName) -> tuple[str, dict[str, str]]:
+        """Return the version of a dataset, and the types of its columns."""
+        if name not in self._datasets:
+            schema = dataset_facets(self._state, name, {"schema"}).get("schema", {})
+            types = {str(e.get("name")): str(e.get("type") or "") for e in fields_of(schema)}
+            self._datasets[name] = self._versions.current(name), types
+        return self._datasets[name]
+
+
+def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
+    if node.startswith("datasetField:"):
+        dataset, field = find_field(state, node)
+        column = Column(dataset.dataset_name, field)
+        if not (_sources(graph, column) or _targets(graph, column)):
+            check_column(generations_of(state), dataset, field)
+        return {column}
+    root = _root(state, node)
+    names = {root.dataset_name}
+    if root.type == "job":
+        names = latest_of(state).edges_of(root.job_ref).writes
+    return {
+        Column(name, field)
+        for name in names
+        for field in graph.edges_into(name).keys() | graph.edges_from(name).keys()
+        if field != EVERY_ROW
+    }
+
+
+def _sources(graph: ColumnGraph, column: Column) -> dict[Column, Legacy]:
+    """Return the columns that one depends on; like Marquez, without those that affect every row."""
+    edges = graph.edges_into(column.dataset).get(column.field, ())
+    return {edge.source: edge.legacy for edge in edges}
+
+
+def _targets(graph: ColumnGraph, column: Column) -> set[Column]:
+    edges = graph.edges_from(column.dataset).get(column.field, ())
+    return {edge.target for edge in edges if edge.target.field != EVERY_ROW}
+
+
+def _around(
+    graph: ColumnGraph, starts: set[Column], depth: int, *, downstream: bool
+) -> set[Column]:
+    """Return the columns within `depth` steps up and `depth` - 1 steps down, like Marquez."""
+    found = _within(partial(_sources, graph), starts, depth)
+    return found | _within(partial(_targets, graph), starts, depth - 1) if downstream else found
+
+
+def _within(
+    nearest: Callable[[Column], Iterable[Column]], starts: set[Column], depth: int
+) -> set[Column]:
+    found, newest = set(starts), starts
+    for _ in range(depth):
+        deadline.check()
+        newest = {other for column in newest for other in nearest(column)} - found
+        if not newest:
+            break
+        found |= newest
+    return found
+
+
+def _root(state: State, node: str) -> Node:
+    """Return the requested node; a `#VERSION` after a dataset is ignored."""
+    try:
+        return find_node(state, node)
+    except NotFoundError:
+        unversioned, mark, _ = node.rpartition("#")
+        if not mark:
+            raise
+        return find_node(state, unversioned)
+
+
+def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
+    """Return the nodes of the upstream and downstream trees of a node."""
+    known, found = generations_of(state), set[Node]()
+    steps = 2 * depth  # a job and a dataset
+    for way in ("up", "down"):
+        graph = walked_from(known, root, way, level)
+        for start in at_level(known, graph, root, level):
+            found |= reach(graph, start, way, steps).keys()
+    return found
+
+
+def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
+    jobs = _jobs_around(graph, root, depth)
+    names = {name for ref in jobs for name in _datasets_of(graph, ref)}
+    return {*map(Node.of_job, jobs), *map(Node.of_dataset, names)}
+
+
+def _jobs_around(graph: Latest, root: Node, depth: int) -> set[JobRef]:
+    found = {root.job_ref} if root.type == "job" else _jobs_of(graph, root.dataset_name)
+    newest = set(found)
+    for _ in range(depth):
+        names = {name for ref in newest for name in _datasets_of(graph, ref)}
+        newest = {ref for name in names for ref in _jobs_of(graph, name)} - found
+        if not newest:
+            break
+        found |= newest
+    return found
+
+
+def _datasets_of(graph: Latest, ref: JobRef) -> set[DatasetName]:
+    deadline.check()
+    edges = graph.edges_of(ref)
+    return edges.reads | edges.writes
+
+
+def _jobs_of(graph: Latest, name: DatasetName) -> set[JobRef]:
+    return graph.readers_of(name) | graph.writers_of(name)
+
+
+def _shown(
+    state: State, shapes: Shapes, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
+) -> dict[str, Any]:
+    if node.type == "job":
+        ref = node.job_ref
+        edges, data = graph.edges_of(ref), shapes.job_node(state.jobs[ref])
+        above = {Node.of_dataset(name) for name in edges.reads}
+        below = {Node.of_dataset(name) for name in edges.writes}
+    else:
+        name = node.dataset_name
+        data = shapes.dataset_node(name)
+        above = set(map(Node.of_job, graph.writers_of(name)))
+        below = set(map(Node.of_job, graph.readers_of(name)))
+    before, after = (
+        [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
+        for others, way in ((above, "up"), (below, "down"))
+    )
+    return _node(node_id(node), node.type.upper(), data, before, after)
+
+
+def _node(
+    own: str, type_: str, data: orjson.Fragment, before: list[str], after: list[str]
+) -> dict[str, Any]:
+    return {
+        "id": own,
+        "type": type_,
+        "data": data,
+        "inEdges": [{"origin": other, "destination": own} for other in before],
+        "outEdges": [{"origin": own, "destination": other} for other in after],
+    }

@@ -1,0 +1,1 @@
+"""Snapshots of the projection, from which a server starts."""

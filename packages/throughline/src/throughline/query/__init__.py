@@ -1,0 +1,1 @@
+"""Queries: how one is declared, with parameters, pages and moments."""

@@ -1,0 +1,103 @@
+"""Names, pages, fields and tags, which many answers contain."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
+
+Item = TypeVar("Item")
+NodeType = Literal["job", "dataset"]
+Json = dict[str, Any]
+"""JSON of a producer, passed on as received."""
+
+
+@with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
+class Answer(TypedDict):
+    """Base of all answers and their parts."""
+
+
+class Page(Answer, Generic[Item]):
+    """One page of a list."""
+
+    items: list[Item]
+    next: str | None
+    """Cursor of the next page; null on the last one."""
+
+
+class Name(Answer):
+    """Namespace and name of a job or a dataset."""
+
+    namespace: str
+    name: str
+
+
+class TypedName(Name):
+    """A job or a dataset, without its id."""
+
+    type: NodeType
+
+
+class NodeRef(TypedName):
+    """A job or a dataset."""
+
+    id: str
+    """`job:NAMESPACE:NAME` or `dataset:NAMESPACE:NAME`."""
+
+
+class DatasetRef(Name):
+    """A dataset with its id."""
+
+    id: str
+    """`dataset:NAMESPACE:NAME`."""
+
+
+class FieldRef(Name):
+    """A column of a dataset, or the dataset itself if `field` is null."""
+
+    field: str | None
+
+
+class CodeLocation(Answer, total=False):
+    """Where the code of a run is (sourceCodeLocation); empty if it was not reported."""
+
+    repoUrl: str | None
+    path: str | None
+    version: str | None
+
+
+class Link(Answer):
+    """A page of the orchestrator."""
+
+    name: str
+    url: str
+
+
+TagInfo = TypedDict(
+    "TagInfo",
+    {"field": str | None, "key": str, "value": str, "source": str, "from": FieldRef},
+)
+TagInfo.__doc__ = "A tag of a dataset or of its column `field`, and where it comes from."
+
+DatasetTag = TypedDict(
+    "DatasetTag",
+    {
+        "id": str,
+        "namespace": str,
+        "name": str,
+        "field": str | None,
+        "key": str,
+        "value": str,
+        "source": str,
+        "from": FieldRef,
+    },
+)
+DatasetTag.__doc__ = """A tag with the dataset that has it."""
+
+
+class Field(Answer):
+    """A field of a schema; nested ones have a dotted name."""
+
+    name: str
+    type: str

@@ -1,0 +1,171 @@
+"""Registry of the queries of /api/v2, shared by the HTTP API and the command line.
+
+A query is a function of a state (`BETWEEN` two moments: of two states) and of named, typed
+parameters with defaults; `Annotated` types may carry a description and bounds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
+
+import throughline
+from throughline import deadline
+from throughline.errors import ConfigError
+from throughline.events import parse_time, run_id_of, to_micros
+from throughline.projection import State, outcome
+from throughline.projection.past import Moment
+from throughline.wire import http_name
+
+
+class Times(Enum):
+    """The states that a query reads."""
+
+    NOW = "now"
+    THEN = "then"
+    BETWEEN = "between"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of the query parameters that select the states."""
+        # Not the members' values: before Python 3.11.4 a value of () becomes object().
+        return _TIME_PARAMETERS[self]
+
+
+_TIME_PARAMETERS = {
+    Times.NOW: (),
+    Times.THEN: ("as_of", "known_at"),
+    Times.BETWEEN: ("from_", "to"),
+}
+
+
+_AS_OF = "Only use events up to this time, or up to the end of the run with this id."
+_MOMENTS: dict[str, Any] = {
+    "as_of": Annotated[str | None, _AS_OF],
+    "known_at": Annotated[str | None, "Only use events received up to this time."],
+    "from_": Annotated[str, "Start: a time, or the id of a run for its end."],
+    "to": Annotated[str | None, "End: a time, or the id of a run for its end; by default now."],
+}
+
+
+class ApiQuery(NamedTuple):
+    """A query: its name below /api/v2, the function that answers it, and its states."""
+
+    name: str
+    answer: Callable[..., Any]
+    times: Times
+
+    @property
+    def model(self) -> Any:
+        """Return the type of the query's answers."""
+        return get_type_hints(self.answer)["return"]
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return the parameters with their types resolved, those of the moments last."""
+        hints = get_type_hints(self.answer, include_extras=True)
+        count = 2 if self.times is Times.BETWEEN else 1
+        kind = inspect.Parameter.KEYWORD_ONLY
+        own = list(inspect.signature(self.answer).parameters.values())[count:]
+        found = [
+            parameter.replace(annotation=hints[parameter.name], kind=kind) for parameter in own
+        ]
+        for name in self.times.parameters:
+            default = inspect.Parameter.empty if name == "from_" else None
+            hint = _MOMENTS[name]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+        return found
+
+
+_QUERIES: dict[str, ApiQuery] = {}
+
+
+def query(
+    name: str, times: Times = Times.NOW
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function as a query."""
+
+    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        _QUERIES[name] = ApiQuery(name, answer, times)
+        return answer
+
+    return register
+
+
+@cache
+def load_queries() -> Mapping[str, ApiQuery]:
+    """Return all queries by name: those of the module `queries` of each feature."""
+    for feature in iter_modules(throughline.__path__, "throughline."):
+        if feature.ispkg and find_spec(f"{feature.name}.queries"):
+            import_module(f"{feature.name}.queries")
+    return dict(sorted(_QUERIES.items()))
+
+
+class Readable(Protocol):
+    """An object with states to read."""
+
+    def reading(self, moment: Moment | None = None) -> AbstractContextManager[State]:
+        """Return the state, now or at a moment."""
+
+
+def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
+    """Run a query; parameters have their Python names."""
+    values = dict(parameters)
+    with ExitStack() as stack:
+        # The past is opened first: who reads it must not hold the present while waiting for it.
+        moments = list(_moments(live, query.times, values))
+        states = [stack.enter_context(live.reading(moment)) for moment in moments]
+        found = query.answer(*states, **values)
+    deadline.check()  # whatever it spent its time on
+    return found
+
+
+def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[Moment | None]:
+    texts = [values.pop(name, None) for name in times.parameters]
+    with live.reading() as state:
+        if times is Times.BETWEEN:
+            names = map(http_name, times.parameters)
+            yield from [
+                Moment(micros_of(text, name, state)) if text is not None else None
+                for name, text in zip(names, texts, strict=True)
+            ]
+        else:
+            yield moment_of(state, *texts) if texts else None
+
+
+def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
+    """Return the moment of two parameters; `as_of` may be a run's id, which means its end."""
+    if as_of is None and known_at is None:
+        return None
+    return Moment(
+        None if as_of is None else micros_of(as_of, "asOf", state),
+        None if known_at is None else micros_of(known_at, "knownAt"),
+    )
+
+
+def micros_of(text: str, what: str, state: State | None = None) -> int:
+    """Return a time in microseconds; with a state, the text may be a run's id (its end).
+
+    Raises:
+        ConfigError: it is neither a time nor a run that has ended.
+    """
+    if state is not None and (keys := state.runs_by_id.get(run_id_of(text))):
+        ends = [outcome(state, state.runs[key]).ended for key in keys]
+        over = [ended for ended in ends if ended is not None]
+        if over:
+            return max(over)
+        raise ConfigError(f"{what}: run {text} has not ended; give a time or another run")
+    try:
+        return to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        runs = " or the id of a run" if state is not None else ""
+        raise ConfigError(
+            f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
+        ) from None

@@ -1,0 +1,1 @@
+"""Runs: lookup, trees, parameters, errors and links to the orchestrator."""

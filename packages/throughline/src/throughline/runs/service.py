@@ -1,0 +1,191 @@
+"""Runs: lookup by the orchestrator's id, parameters, errors and trees."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from throughline import deadline
+from throughline.datasets.writes import written_by
+from throughline.errors import AmbiguousError, NotFoundError
+from throughline.events import run_id_of
+from throughline.events.column_lineage import objects
+from throughline.graph.generations import Generations
+from throughline.graph.nodes import name_of
+from throughline.identity import DatasetName
+from throughline.projection import Run, State, start_of
+from throughline.projection.derived import (
+    ancestry_of,
+    children_of,
+    descendants_of,
+    ended_at,
+)
+from throughline.projection.state import RunKey
+from throughline.query.parameters import MOST_STEPS
+from throughline.runs.links import links_of_run
+from throughline.runs.models import (
+    DatasetVersion,
+    RunAnswer,
+    RunDetail,
+    RunInfo,
+    RunTree,
+)
+from throughline.runs.summary import code_of, run_line
+
+# Where integrations say what their orchestrator calls a run.
+_OWN_IDS = (
+    ("airflow", "dagRun", "run_id"),
+    ("airflowDagRun", "dagRun", "run_id"),
+    ("dbt_run", "invocation_id"),
+    ("spark_applicationDetails", "applicationId"),
+)
+
+
+def find_run(state: State, text: str) -> Run:
+    """Return the run with an OpenLineage id, or the topmost with an external id.
+
+    Raises:
+        NotFoundError: there is no such run.
+        AmbiguousError: several runs have the external id.
+    """
+    matching = [state.runs[key] for key in state.runs_by_id.get(run_id_of(text), ())]
+    if matching:
+        return max(matching, key=lambda run: (run.has_events, run.last or 0, run.key))
+    runs = deadline.watched(state.runs.values())
+    named = {run.key: run for run in runs if external_id_of(run) == text}
+    tops = [
+        run for run in named.values()
+        if not any(above.key in named for above in list(ancestry_of(state, run))[1:])
+    ]  # fmt: skip
+    if not tops:
+        raise NotFoundError(f"no run has the id {text!r}")
+    if len(tops) > 1:
+        ids = sorted(f"{run.key.run_id} of {run.key.job.name}" for run in tops)
+        raise AmbiguousError(f"{text!r} is the id of {len(ids)} runs", ids[:10])
+    return tops[0]
+
+
+def external_id_of(run: Run) -> str | None:
+    """Return the external id: the one that the orchestrator gave the run."""
+    for facet, *keys in _OWN_IDS:
+        value: Any = run.facets.get(facet)
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value:
+            return str(value)
+    tags = objects(run.facets.get("tags").get("tags"))
+    found = (tag.get("value") for tag in tags if tag.get("key") == "run_id")
+    return next((str(value) for value in found if value), None)
+
+
+def parameters_of(run: Run) -> dict[str, Any]:
+    """Return the parameters of a run, or the configuration of its Airflow DAG run."""
+    parameters = objects(run.facets.get("executionParameters").get("parameters"))
+    if parameters:
+        return {
+            str(parameter["name"]): parameter.get("value")
+            for parameter in parameters
+            if "name" in parameter
+        }
+    dag_run = run.facets.get("airflowDagRun").get("dagRun")
+    conf = dag_run.get("conf") if isinstance(dag_run, dict) else None
+    return conf if isinstance(conf, dict) else {}
+
+
+def run_info(state: State, run: Run) -> RunInfo:
+    """Return a run in one line, with its orchestrator's id, its parameters and its error."""
+    message = run.facets.get("errorMessage").get("message")
+    return {
+        **run_line(state, run),
+        "ownId": external_id_of(run),
+        "parameters": parameters_of(run),
+        "error": None if message is None else str(message),
+    }
+
+
+def run_answer(generations: Generations, run_id: str) -> RunAnswer:
+    """Return a run with its parameters, code and dataset versions, and its descendants likewise."""
+    state = generations.state
+    run = find_run(state, run_id)
+    below = sorted(
+        descendants_of(state, run), key=lambda member: (start_of(member) or 0, member.key)
+    )
+    return {
+        **_run_in_full(generations, run),
+        "facets": run.facets.plain(),
+        "links": links_of_run(state, run),
+        "above": [run_line(state, ancestor) for ancestor in list(ancestry_of(state, run))[1:]],
+        "below": [_run_in_full(generations, member) for member in below],
+    }
+
+
+def _run_in_full(generations: Generations, run: Run) -> RunDetail:
+    return {
+        **run_info(generations.state, run),
+        "code": code_of(run),
+        "inputs": _versions(generations, run, "inputs"),
+        "outputs": _versions(generations, run, "outputs"),
+    }
+
+
+def _versions(
+    generations: Generations, run: Run, side: Literal["inputs", "outputs"]
+) -> list[DatasetVersion]:
+    """Return the datasets that a run and those below it used, with the last reported version.
+
+    An input without a reported version has the version that earlier runs wrote; an output has None.
+    """
+    state = generations.state
+    found: dict[DatasetName, tuple[tuple[bool, bool, int, RunKey], str | None]] = {}
+    for member in deadline.watched([run, *descendants_of(state, run)]):
+        for spelled, use in getattr(member, side).items():
+            name = state.identity.primary(spelled)
+            stated: str | None = use.version[1] if use.version else None
+            rank = stated is not None, member is run, start_of(member) or 0, member.key
+            if name not in found or rank > found[name][0]:
+                found[name] = rank, stated
+    return [
+        {
+            **name_of(name),
+            "version": _version_at_start(generations, state.runs[rank[-1]], name)
+            if version is None and side == "inputs"
+            else version,
+        }
+        for name, (rank, version) in sorted(found.items())
+    ]
+
+
+def _version_at_start(generations: Generations, reader: Run, name: DatasetName) -> str | None:
+    """Return the reported version that a dataset had when a run read it; None if unknown."""
+    generation, moment = generations.generation_of(reader), ended_at(generations.state, reader)
+    sources = generations.sources(generation) if generation else ()
+    found = [
+        (write.at <= moment, write.at, write.version)
+        for source in sources
+        for write in written_by(generations, source, name)
+        if write.is_stated
+    ]
+    return max(found)[-1] if found else None
+
+
+def run_tree(state: State, root: Run) -> RunTree:
+    """Return a run with its `children`, recursively, earliest first.
+
+    MOST_STEPS below the root, `hasMore` marks a run whose children are not shown.
+    """
+    top = _run_leaf(state, root)
+    open_, seen = [(root, top, 0)], {root.key}
+    while open_:
+        run, leaf, steps = open_.pop()
+        children = [child for child in children_of(state, run) if child.key not in seen]
+        if steps == MOST_STEPS:
+            leaf["hasMore"] = bool(children)
+            continue
+        for child in sorted(children, key=lambda child: (start_of(child) or 0, child.key)):
+            seen.add(child.key)
+            leaf["children"].append(_run_leaf(state, child))
+            open_.append((child, leaf["children"][-1], steps + 1))
+    return top
+
+
+def _run_leaf(state: State, run: Run) -> RunTree:
+    return {**run_info(state, run), "hasMore": False, "children": []}

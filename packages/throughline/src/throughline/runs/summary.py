@@ -1,0 +1,56 @@
+"""One run in a line: its state, start, end and code."""
+
+from __future__ import annotations
+
+from throughline import deadline
+from throughline.events import JobRef, shown_time
+from throughline.graph.nodes import name_of, text_or_none
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import began_at, is_lost
+from throughline.query.models import CodeLocation
+from throughline.runs.models import RunSummary
+
+
+def newest_run(state: State, ref: JobRef) -> Run | None:
+    """Return the run of a job that started last."""
+    job = state.jobs.get(ref)
+    runs = [state.runs[key] for key in deadline.watched(job.runs)] if job else []
+    return max(runs, key=lambda run: place_of_run(state, run), default=None)
+
+
+def place_of_run(state: State, run: Run) -> tuple[int | str, ...]:
+    """Return the sort key of a run: its start, then its id."""
+    return began_at(state, run) or 0, run.key.run_id, *run.key.job
+
+
+def condition_of(state: State, run: Run) -> RunState:
+    """Return the state of a run; LOST if it has no end event and its last event is too old."""
+    return RunState.LOST if is_lost(state, run) else outcome(state, run).state
+
+
+def run_line(state: State, run: Run) -> RunSummary:
+    """Return a run in one line: job, state, start, end and duration."""
+    deadline.check()
+    condition, ended = condition_of(state, run), outcome(state, run).ended
+    started = began_at(state, run)
+    is_timed = ended is not None and started is not None
+    return {
+        "runId": run.key.run_id,
+        "job": name_of(run.key.job),
+        "state": condition,
+        "startedAt": shown_time(started),
+        "endedAt": shown_time(ended),
+        "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
+    }
+
+
+def code_of(run: Run) -> CodeLocation:
+    """Return where the code of a run is (sourceCodeLocation); empty if it was not reported."""
+    location = run.code.get("sourceCodeLocation")
+    if not location:
+        return {}
+    return {
+        "repoUrl": text_or_none(location.get("repoUrl")),
+        "path": text_or_none(location.get("path")),
+        "version": text_or_none(location.get("version")),
+    }

@@ -1,0 +1,102 @@
+"""Nodes, and searches for them."""
+
+from __future__ import annotations
+
+from throughline.query.models import Answer, CodeLocation, Field, Json, Link, Name, NodeRef
+from throughline.runs.models import RunSummary
+
+
+class DescribedField(Field):
+    """A field with its description."""
+
+    description: str | None
+
+
+class NodeSummary(NodeRef):
+    """A node in one line; what does not apply to its type is null or empty."""
+
+    owners: list[str]
+    tags: list[str]
+    kind: str
+    """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
+    integration: str | None
+    run: RunSummary | None
+    """The newest run of a job."""
+    aliases: list[Name]
+    version: str | None
+    """The newest version of a dataset."""
+    writtenAt: str | None
+    rows: int | None
+    """Rows that the newest version added."""
+    failedChecks: int | None
+    """Failed checks of the newest check of a dataset; null if it was never checked."""
+
+
+class NodeAnswer(NodeSummary):
+    """A node with everything that was last reported about it."""
+
+    description: str | None
+    sql: str | None
+    source: str | None
+    """Source code."""
+    language: str | None
+    """Language of the source code."""
+    code: CodeLocation
+    links: list[Link]
+    fields: list[DescribedField]
+    facets: Json
+
+
+class ListedNode(NodeRef):
+    """A node of the graph."""
+
+    owners: list[str]
+    aliases: list[Name]
+    run: RunSummary | None
+    """The run of a job that its edges come from."""
+
+
+class SearchHit(NodeRef):
+    """A node that matches a search."""
+
+    kind: str
+    owners: list[str]
+    tags: list[str]
+    matched: str
+    """The kind of text that matched: name, column, tag, owner, description or sql."""
+    text: str
+    """The text that matched, shortened."""
+    isFuzzy: bool
+    """True if the text is only similar."""
+
+
+class SearchCounts(Answer):
+    """Number of matching nodes, by what matched."""
+
+    name: int
+    column: int
+    tag: int
+    owner: int
+    description: int
+    sql: int
+
+
+class SearchAnswer(Answer):
+    """One page of search results."""
+
+    items: list[SearchHit]
+    next: str | None
+    counts: SearchCounts
+
+
+class NewestDataset(NodeRef):
+    """A dataset that was written recently."""
+
+    kind: str
+    writtenAt: str | None
+
+
+class NewestAnswer(Answer):
+    """The datasets written last, newest first."""
+
+    items: list[NewestDataset]

@@ -1,0 +1,147 @@
+"""Search over names, columns, tags, owners, descriptions and queries."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from throughline import deadline
+from throughline.graph.levels import Levels
+from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of, tags_of
+from throughline.projection import State
+from throughline.search.models import SearchCounts, SearchHit
+
+_KINDS = ("name", "column", "tag", "owner", "description", "sql")
+"""The places of a match, most relevant first."""
+_LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
+_SHOWN = 120  # characters of a long text
+
+
+class Hit(NamedTuple):
+    """A node that matches a search, with its best match."""
+
+    is_fuzzy: bool
+    fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
+    kind: int
+    is_file: bool  # ranked last: a table may have many files
+    node: Node
+    text: str
+
+    @property
+    def place(self) -> tuple[int | str, ...]:
+        """Return the sort key among all hits."""
+        return (*self[:4], *self.node)
+
+
+def search(state: State, text: str) -> list[Hit]:
+    """Return the nodes with a text in a name, column, tag, owner, description or query.
+
+    A match of a whole text ranks before the beginning of a word, and that before any other part. If
+    there is none, similar names, columns and words of them are searched (`isFuzzy`).
+    """
+    if found := _matches(state, text):
+        return found
+    words = {
+        word
+        for node in _nodes(state)
+        for kind, value in _texts(state, node)
+        if kind < 2
+        for word in (_last(value), *re.findall(r"[^\W_]+", value.casefold()))
+    }
+    possible = deadline.watched(sorted(words))
+    wanted = "_".join(text.casefold().split())
+    like = difflib.get_close_matches(wanted, possible, n=3, cutoff=_LIKENESS)
+    hits = {hit.node: hit for word in reversed(like) for hit in _matches(state, word)}
+    return [hit._replace(is_fuzzy=True) for hit in hits.values()]
+
+
+def _matches(state: State, text: str) -> list[Hit]:
+    wanted = text.casefold()
+    begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
+    best: dict[Node, Hit] = {}
+    for node in _nodes(state):
+        for kind, value in _texts(state, node):
+            folded = value.casefold()
+            if wanted not in folded:
+                continue
+            is_whole = wanted in (folded, _last(folded))
+            fit = 0 if is_whole else 1 if begins.search(folded) else 2
+            is_file = node.type == "dataset" and kind_of(state, node) == "file"
+            hit = Hit(False, fit, kind, is_file, node, _excerpt(value, folded.find(wanted)))
+            best[node] = min(hit, best.get(node, hit))
+    return list(best.values())
+
+
+def _last(name: str) -> str:
+    """Return the last part of a qualified name."""
+    return re.split(r"[./:]", name.casefold())[-1]
+
+
+def _nodes(state: State) -> Iterator[Node]:
+    yield from map(Node.of_job, state.jobs)
+    yield from map(Node.of_dataset, state.identity)
+
+
+def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a node, each with its index in `_KINDS`."""
+    deadline.check()
+    names = [node.name]
+    if node.type == "dataset":
+        names = [alias.name for alias in state.identity.names(node.dataset_name)]
+    yield from ((0, name) for name in names)
+    yield from ((3, owner) for owner in owners_of(state, node))
+    for book in facets_of(state, node):
+        yield from ((1, name) for name in _listed(book.get("schema"), "fields", "name"))
+        for key in ("key", "value"):
+            yield from ((2, tag) for tag in _listed(book.get("tags"), "tags", key))
+        for kind, value in (
+            (4, book.get("documentation").get("description")),
+            (5, book.get("sql").get("query")),
+        ):
+            if value:
+                yield kind, str(value)
+
+
+def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
+    listed = facet.get(key)
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get(name), str):
+            yield item[name]
+
+
+def _excerpt(text: str, at: int) -> str:
+    """Return a line of a text around a match."""
+    begin = max(0, at - _SHOWN // 3)
+    part = " ".join(text[begin : begin + _SHOWN].split())
+    return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _SHOWN else ''}"
+
+
+def counts_of(hits: Iterable[Hit]) -> SearchCounts:
+    """Count the hits by what matched."""
+    found = Counter(_KINDS[hit.kind] for hit in hits)
+    return {
+        "name": found["name"],
+        "column": found["column"],
+        "tag": found["tag"],
+        "owner": found["owner"],
+        "description": found["description"],
+        "sql": found["sql"],
+    }
+
+
+def search_hit(state: State, levels: Levels, hit: Hit) -> SearchHit:
+    """Return a hit as part of the answer."""
+    node = hit.node
+    ref = node.job_ref
+    return {
+        **node_ref(node),
+        "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
+        "owners": owners_of(state, node),
+        "tags": sorted(tags_of(state, node)),
+        "matched": _KINDS[hit.kind],
+        "text": hit.text,
+        "isFuzzy": hit.is_fuzzy,
+    }

@@ -1,0 +1,174 @@
+"""Access control: API keys with scopes, host names, and origins of pages."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import ipaddress
+import time
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from throughline.config import Settings
+from throughline.errors import LogError
+from throughline.http.routes import answer, unavailable
+from throughline.keys.store import Key, hash_of, keys_of
+from throughline.log import EventLog
+
+_KEYS_SECONDS = 1.0
+"""Seconds after which created and deleted keys take effect in every process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Access rules of a server."""
+
+    api_key: str | None = None
+    is_exposed: bool = False
+    hosts: frozenset[str] = frozenset()
+    frame_origins: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Access:
+        """Return the rules of the settings; loopback servers only accept their own host names."""
+        is_exposed = not _is_loopback(settings.host)
+        names = {"localhost", "127.0.0.1", "::1", settings.host.lower()}
+        hosts = frozenset() if is_exposed else frozenset(names)
+        return cls(settings.api_key, is_exposed, hosts, settings.frame_origins)
+
+
+class Guard:
+    """Reject requests without permission, and add security headers to responses.
+
+    Without any key, everything is allowed unless the server is exposed. Reading needs the scope
+    `read`, posting events `write`, and anything else `admin`; `/healthz` needs no key.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, log: EventLog) -> None:
+        self._app = app
+        self._access = access
+        self._log = log
+        self._keys: dict[str, Key] | None = None
+        self._read_at = float("-inf")
+        self._headers = _headers(access.frame_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host)."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers]
+            await send(message)
+
+        rejection = await self._rejection(scope["method"], scope["path"], Headers(scope=scope))
+        await (rejection or self._app)(scope, receive, send_safe)
+
+    async def _rejection(self, method: str, path: str, headers: Headers) -> Response | None:
+        origin = headers.get("origin")
+        own = headers.get("host", "").lower()
+        # Browsers let pages of any origin post simple requests.
+        if method not in ("GET", "HEAD") and origin and origin.lower().split("://")[-1] != own:
+            return _error(403, f"Origin: received {origin!r}, expected the origin of this server")
+        if path == "/healthz":
+            return None
+        try:
+            keys = await self._current_keys()
+        except LogError as error:
+            return unavailable(error)
+        if not keys and not self._access.api_key and not self._access.is_exposed:
+            return self._wrong_host(headers)
+        sent = _sent_key(headers)
+        if self._access.api_key and hmac.compare_digest(sent, self._access.api_key.encode()):
+            return None
+        key = keys.get(hash_of(sent.decode(errors="replace")))
+        if key is None:
+            problem = "is not a key of this server" if sent else "is needed"
+            rejection = _error(401, f"Authorization: Bearer <API key> {problem}")
+            # A browser asks for a name, which is ignored, and a password, the key.
+            rejection.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
+            return rejection
+        needed = _needed(method, path)
+        if key.may(needed):
+            return None
+        scopes = ", ".join(sorted(key.scopes))
+        return _error(403, f"the key {key.name!r} has the scope {scopes}; this needs {needed}")
+
+    def _wrong_host(self, headers: Headers) -> Response | None:
+        """Reject other host names: after DNS rebinding, a page still sends its own name."""
+        host = headers.get("host", "")
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            name = None
+        if not self._access.hosts or name in self._access.hosts:
+            return None
+        return _error(
+            421,
+            f"Host: received {host!r}, expected one of {', '.join(sorted(self._access.hosts))};"
+            " a server with an API key accepts any name: throughline keys add",
+        )
+
+    async def _current_keys(self) -> dict[str, Key]:
+        """Return the keys by hash, at most a second old unless the store does not respond."""
+        if self._keys is None or time.monotonic() - self._read_at >= _KEYS_SECONDS:
+            self._read_at = time.monotonic()
+            try:
+                found = await run_in_threadpool(keys_of, self._log)
+            except LogError:
+                if self._keys is None:
+                    raise
+                return self._keys
+            self._keys = {key.hash: key for key in found}
+        return self._keys
+
+
+def _headers(frame_origins: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
+    """Return the security headers for browsers."""
+    frames = " ".join(frame_origins) or "'none'"
+    policy = (
+        "default-src 'self'; img-src 'self' data:;"
+        f" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {frames}"
+    )
+    return [
+        (b"content-security-policy", policy.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+    ]
+
+
+def _error(status: int, message: str) -> Response:
+    return answer({"code": status, "message": message}, status)
+
+
+def _needed(method: str, path: str) -> str:
+    if method in ("GET", "HEAD") and not path.startswith("/api/v2/keys"):
+        return "read"
+    return "write" if path.rstrip("/") in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
+
+
+def _sent_key(headers: Headers) -> bytes:
+    """Return the key of a request; empty without one."""
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return value.encode()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).partition(b":")[2]
+        except ValueError:  # binascii.Error, or non-ASCII text
+            return b""
+    return b""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,77 @@
+"""Serve the page, which is built from packages/throughline/web."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from html import escape
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse
+
+from throughline.errors import NotFoundError
+
+router = APIRouter()
+
+_BUILT = Path(__file__).with_name("built")
+_PROGRAM = b'name="program" content="throughline"'  # of web/index.html
+_PRESENT = b'name="present" content=""'
+_KEY = b'name="key" content=""'
+_FOREVER = "public, max-age=31536000, immutable"
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
+<h1>throughline</h1>
+<p>The server runs, but its page is not built yet. <code>./run demo</code> and
+<code>./run airflow</code> build it; reload this page in a minute.</p>
+<p>Otherwise, run <code>./run page</code>. In a copy of the package alone:
+<code>cd web; npm ci; npm run build -- --outDir ../src/throughline/server/built</code>. It needs
+Node and, once, a network.</p>
+<p>The API has the same content: <a href="/openapi.json">OpenAPI document</a>,
+<a href="/api/v2/health">health</a>, <a href="/api/v2/runs">newest runs</a>.</p>
+</body></html>
+"""
+
+
+@router.get("/", include_in_schema=False)
+@router.get("/lineage", include_in_schema=False)
+@router.get("/run", include_in_schema=False)
+@router.get("/impact", include_in_schema=False)
+@router.get("/provenance", include_in_schema=False)
+@router.get("/search", include_in_schema=False)
+def get_page(request: Request) -> Response:
+    """Return the page; it renders the view of its address itself."""
+    return _page(request, 200)
+
+
+def not_found(request: Request) -> Response | None:
+    """Return the page for browsers at an unknown address; it shows an error."""
+    is_browser = "text/html" in request.headers.get("accept", "")
+    is_page = not request.url.path.startswith(("/api/", "/assets/"))
+    return _page(request, 404) if is_browser and is_page else None
+
+
+def _page(request: Request, status: int) -> Response:
+    path = _BUILT / "index.html"
+    if not path.is_file():
+        return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
+    program = f'name="program" content="{escape(request.app.state.program)}"'
+    present = f'name="present" content="{request.app.state.present}"'
+    html = path.read_bytes().replace(_PROGRAM, program.encode())
+    html = html.replace(_PRESENT, present.encode())
+    if "authorization" in request.headers:  # the browser was asked for a key
+        html = html.replace(_KEY, b'name="key" content="needed"')
+    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if status == 200 and tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return HTMLResponse(html, status, headers=headers)
+
+
+@router.get("/assets/{name}", include_in_schema=False)
+def get_asset(name: str) -> Response:
+    """Return an asset of the page; its name contains a hash of its content."""
+    folder = _BUILT / "assets"
+    assets = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
+    if name not in assets:  # looked up, not joined: no name escapes the folder
+        raise NotFoundError(f"the page has no asset {name!r}; reload it")
+    return FileResponse(assets[name], headers={"Cache-Control": _FOREVER})

@@ -1,0 +1,70 @@
+"""The sample: made-up lineage below /sample, separate from the server's own.
+
+It has the same API and page, read-only, over a store in memory. Its clock stands still, so that
+shared addresses always show the same and nothing becomes late.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from throughline.http.routes import answer
+from throughline.log import EventLog, entry_of
+from throughline.projection.live import Batch, Live
+from throughline.server.sample.rides import rides
+
+__all__ = ["PREFIX", "PRESENT", "Sample"]
+
+PREFIX = "/sample"
+PRESENT = datetime(2026, 11, 20, 3, tzinfo=UTC)
+"""The current time of the sample."""
+_NEWEST_END = timedelta(minutes=7)
+_LOST_AFTER = 2 * 3600.0
+
+
+class Sample:
+    """The application below /sample, created at the first request."""
+
+    def __init__(self, make: Callable[[Live], ASGIApp]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request without the prefix; reject all but reads."""
+        if scope["method"] not in ("GET", "HEAD"):
+            message = "the sample is read-only; your own lineage is at the address without /sample"
+            response = answer({"code": 405, "message": message}, 405)
+            response.headers["Allow"] = "GET, HEAD"
+            await response(scope, receive, send)
+            return
+        app = await run_in_threadpool(self._app)
+        own = {"path": scope["path"].removeprefix(PREFIX), "root_path": ""}
+        if scope.get("raw_path"):
+            own["raw_path"] = scope["raw_path"].removeprefix(PREFIX.encode())
+        await app({**scope, **own}, receive, send)
+
+    def _app(self) -> ASGIApp:
+        with self._lock:
+            return self._created
+
+    @cached_property
+    def _created(self) -> ASGIApp:
+        return self._make(_sample())
+
+
+def _sample() -> Live:
+    """Return a live log of two weeks that end just before PRESENT."""
+    # A named memory database is shared by all threads, unlike `sqlite://`.
+    place = f"file:/throughline-sample-{uuid.uuid4()}?vfs=memdb&uri=true"
+    live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER, PRESENT.timestamp)
+    events = rides(PRESENT - _NEWEST_END)
+    live.ingest(Batch([entry_of(orjson.dumps(body)) for body in events]))
+    return live

@@ -1,0 +1,215 @@
+"""`throughline serve`: run the server, the spool tail, deliveries and alerts."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from throughline.alerts.rules import read_rules
+from throughline.alerts.watch import Watch
+from throughline.collect.spool import SpoolTail
+from throughline.config import Settings, default_database
+from throughline.console.render import log_to_stderr, print_line
+from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.settings import read_backends
+from throughline.errors import ConfigError, ExposureError
+from throughline.keys.store import keys_of
+from throughline.log import EventLog
+from throughline.projection.live import Live
+from throughline.projection.snapshots.writer import Snapshotter
+from throughline.redaction import use_rules
+from throughline.server import (
+    Access,
+    BodyLimits,
+    BoundedProtocol,
+    ConnectionLimits,
+    end_streams,
+    make_app,
+)
+
+log = logging.getLogger(__name__)
+
+_SWITCH_SECONDS = 0.001
+"""Longest time in seconds that a query holds the interpreter; Python's default is 0.005."""
+_POLL_SECONDS = 0.25
+_FOLLOW_SECONDS = 1.0
+_STOP_SECONDS = 2  # for running requests
+
+
+def run_server(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; then finish running requests."""
+    access = Access.of(settings)
+    backends = read_backends(settings.deliver) if settings.deliver else {}
+    rules = read_rules(settings.alerts) if settings.alerts else []
+    use_rules(settings.redact)
+    if settings.database == default_database():
+        Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
+    event_log = EventLog(settings.database)
+    check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
+    listener = _listen(settings)
+    live = Live(event_log, settings.lost_after)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.freeze()  # the restored state stays: collections need not visit it
+    gc.set_threshold(50_000, 20, 100)  # events and answers have no cycles
+    tail = None
+    if settings.spool:
+        tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
+    live.start()
+    workers: list[Forwarder | Watch] = [Forwarder(*item, live) for item in backends.items()]
+    if rules:
+        workers.append(Watch(rules, live))
+    for worker in workers:
+        worker.start()
+    stopping = threading.Event()
+    snapshotter = Snapshotter(settings.database, live.restored)
+    arguments = (live, tail, snapshotter, stopping)
+    follower = threading.Thread(target=_follow, args=arguments, daemon=True)
+    follower.start()
+    app = make_app(
+        live,
+        access,
+        tail.lag if tail else None,
+        settings.longest_query,
+        settings.program,
+        BodyLimits.of(settings),
+        (lambda: [file._asdict() for file in tail.stuck]) if tail else None,
+        settings.running_queries,
+        settings.waiting_queries,
+        settings.most_connections // 2,
+    )
+    server = Server(app, ConnectionLimits(settings.most_connections, settings.body_seconds))
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn listens to signals only once it runs, and raises what it caught once more at its end.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    log_to_stderr()
+    log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
+    spool = f", spool folder {settings.spool}" if settings.spool else ""
+    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}{spool}")
+    try:
+        server.run(sockets=[listener])
+    finally:
+        stopping.set()
+        follower.join()
+        snapshotter.stop()
+        live.stop()
+        with ThreadPoolExecutor(len(workers) + 1) as pool:  # a peer may hang
+            list(pool.map(lambda worker: worker.stop(), workers))
+        event_log.close()
+        log.info("throughline stopped")
+        gc.freeze()  # collections at exit would take seconds
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that limits slow, silent or too many clients."""
+
+    def __init__(self, app: FastAPI, limits: ConnectionLimits | None = None) -> None:
+        protocol: Any = partial(BoundedProtocol, limits or ConnectionLimits())
+        config = uvicorn.Config(
+            app,
+            http=protocol,
+            log_level="warning",
+            log_config=None,  # logging is configured by log_to_stderr
+            access_log=False,
+            timeout_graceful_shutdown=2 * _STOP_SECONDS,
+            ws="none",
+            proxy_headers=False,  # client addresses are not used
+            server_header=False,
+        )
+        super().__init__(config)
+        self._app = app
+
+    async def on_tick(self, counter: int) -> bool:
+        """Check the connections every second."""
+        if counter % 10 == 0:
+            for connection in self._connections():
+                connection.check()
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End streams and bodies, wait for running requests, then close all connections."""
+        end_streams(self._app)
+        self._app.state.bodies.close()
+        cutting = asyncio.create_task(self._cut_connections())
+        await super().shutdown(sockets)
+        cutting.cancel()
+
+    async def _cut_connections(self) -> None:
+        await asyncio.sleep(_STOP_SECONDS)
+        for connection in self._connections():
+            connection.cut()
+
+    def _connections(self) -> list[BoundedProtocol]:
+        connections = list(self.server_state.connections)
+        return [item for item in connections if isinstance(item, BoundedProtocol)]
+
+
+def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:
+    """Refuse to be reachable from other machines without an API key."""
+    if access.is_exposed and not (access.api_key or has_keys):
+        raise ExposureError(
+            f"--host {host} is reachable from other machines: create an API key with"
+            " `throughline keys add NAME --scope read,write` (on the same --database), set one with"
+            " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
+        )
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(128)  # from here on clients wait instead of being turned away
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"cannot listen on port {settings.port} of {settings.host} ({error.strerror}):"
+            " pass another --port or set THROUGHLINE_PORT"
+        ) from None
+    return listener
+
+
+def _follow(
+    live: Live, tail: SpoolTail | None, snapshotter: Snapshotter, stopping: threading.Event
+) -> None:
+    """Tail the spool, follow writes of other processes and start snapshots, until stopped."""
+    followed = time.monotonic()
+    is_warned = False
+    while True:
+        is_last = stopping.wait(_POLL_SECONDS)
+        try:
+            if tail is not None:
+                tail.poll()
+            if time.monotonic() - followed >= _FOLLOW_SECONDS:
+                live.follow()
+                snapshotter.poll(live.newest)
+                followed = time.monotonic()
+            if is_warned:
+                log.info("the spool and the log are read again")
+            is_warned = False
+        except Exception as error:  # the next round may succeed
+            if not is_warned:
+                log.warning("the spool or the log cannot be read, trying again: %s", error)
+            is_warned = True
+        if is_last:
+            return

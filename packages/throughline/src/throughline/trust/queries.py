@@ -1,0 +1,85 @@
+"""Answers to the queries about trust."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from throughline.errors import ConfigError
+from throughline.graph.current import generations_of
+from throughline.graph.nodes import find_dataset
+from throughline.projection import State
+from throughline.query.models import Page
+from throughline.query.pages import Place, cut, paged
+from throughline.query.parameters import Cursor, Limit, Name
+from throughline.query.registry import Times, query
+from throughline.trust.completeness import completeness
+from throughline.trust.doctor import doctor
+from throughline.trust.freshness import late
+from throughline.trust.gate import gate
+from throughline.trust.health import health
+from throughline.trust.lateness import lateness
+from throughline.trust.models import (
+    CompletenessAnswer,
+    GateAnswer,
+    HealthAnswer,
+    LateJob,
+    LatenessAnswer,
+)
+from throughline.trust.policy import Policy, policy_of
+
+
+@query("health", Times.THEN)
+def health_answer(state: State) -> HealthAnswer:
+    """Return failed and stale runs, late jobs, failed checks and the completeness of lineage."""
+    return health(generations_of(state))
+
+
+@query("freshness", Times.THEN)
+def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
+    """Return the jobs that have not started when they usually do, by due time."""
+    slow = late(state, state.jobs)
+    return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
+
+
+def _place_of_late(late: LateJob) -> Place:
+    job = late["job"]
+    return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
+
+
+@query("lateness", Times.THEN)
+def lateness_answer(state: State, node: Name) -> LatenessAnswer:
+    """Return when a node was due, and the runs upstream that failed, are stale, running or late.
+
+    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
+    job itself was not started.
+    """
+    return lateness(state, node)
+
+
+@query("completeness", Times.THEN)
+def completeness_answer(state: State) -> CompletenessAnswer:
+    """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
+    return completeness(generations_of(state))
+
+
+@query("gate", Times.THEN)
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
+    rules = Policy() if policy is None else policy_of(_decoded(policy))
+    nodes = [find_dataset(state, text) for text in dataset]
+    return gate(generations_of(state), nodes, rules)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"policy: received {text[:80]!r}, expected JSON ({error})") from None
+
+
+query("doctor")(doctor)
