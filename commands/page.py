@@ -173,7 +173,7 @@ def write_types() -> None:
     """Write what the page knows of the API: the types of the answers that it asks for."""
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.server import make_app
+    from throughline.server.app import make_app
     from throughline.server.openapi import document
 
     with closing(EventLog("sqlite://")) as log:

@@ -16,7 +16,8 @@ from throughline.errors import ConfigError, LogError, NotFoundError
 from throughline.keys.store import add_key, hash_of, keys_of, remove_key
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import Access, make_app
+from throughline.server.access import Access
+from throughline.server.app import make_app
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,8 @@ from throughline.http.admission import Admission
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
-from throughline.server import end_streams, make_app
+from throughline.server.app import make_app
+from throughline.server.stream import end_streams
 
 from .servers import until
 

@@ -10,7 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.projection.live import Live
-from throughline.server import Access, BodyLimits, make_app
+from throughline.server.access import Access
+from throughline.server.app import make_app
+from throughline.server.bodies import BodyLimits
 
 _ARN = "arn:aws:glue:eu-west-1:1"
 

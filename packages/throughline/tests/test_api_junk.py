@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.projection.live import Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 _JUNK: tuple[Any, ...] = (
     *(None, [], {}, 3, -1.5, True, "", "x", "\x00", "ü" * 300, [[]], [None], {"a": None}),

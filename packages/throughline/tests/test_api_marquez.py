@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 from throughline.server.openapi import document
 
 from .marquez import Difference, Replay

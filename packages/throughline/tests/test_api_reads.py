@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from throughline.events import from_micros
 from throughline.marquez.stats import intervals
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 from .test_explicit_lineage import DB, EXAMPLES
 from .test_neighbourhood import two_services

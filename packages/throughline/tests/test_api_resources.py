@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from throughline.collect.spool import SpoolTail
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 
 @pytest.fixture

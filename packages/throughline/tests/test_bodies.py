@@ -15,8 +15,9 @@ import pytest
 from fastapi import FastAPI
 
 from throughline.projection.live import Live
-from throughline.server import BodyLimits, ConnectionLimits, make_app
-from throughline.server.bodies import SMALL
+from throughline.server.app import make_app
+from throughline.server.bodies import SMALL, BodyLimits
+from throughline.server.connections import ConnectionLimits
 from throughline.server.serve import Server
 
 from .raw import head, open_socket, posted, read_answer

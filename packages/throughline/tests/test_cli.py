@@ -281,24 +281,6 @@ def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
     assert exported("graphviz")[-1] == "}"
 
 
-def test_a_projection_made_anew_in_another_order_is_equal_or_the_difference_is_shown(
-    database: str, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = call("rebuild", "--database", database)
-    assert (found.returncode, found.stdout) == (0, "3 events: 2 jobs, 2 runs, 3 datasets, equal\n")
-    from throughline.projection.facets import FacetBook
-
-    def last_wins(self: Any, facets: Any, stamp: Any) -> None:
-        self._flat = ("late", stamp, b"{}")
-
-    monkeypatch.setattr(FacetBook, "put", last_wins)  # a projection that order matters to
-    found = call("rebuild", "--database", database)
-    assert (found.returncode, "different" in found.stdout) == (1, True)
-    assert '  -     "at": "2025-11-21T08:01:30Z",' in found.stdout
-    answer = orjson.loads(call("rebuild", "--json", "--database", database).stdout)
-    assert (answer["isEqual"], answer["events"]) == (False, 3)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -499,7 +481,7 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> No
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
 def test_a_server_open_to_others_needs_a_key(host: str) -> None:
-    from throughline.server import Access
+    from throughline.server.access import Access
     from throughline.server.serve import check_exposure
 
     open_to_all = Access.of(resolve({"host": host}, {}))
@@ -511,7 +493,7 @@ def test_a_server_open_to_others_needs_a_key(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_loopback_needs_no_key(host: str) -> None:
-    from throughline.server import Access
+    from throughline.server.access import Access
     from throughline.server.serve import check_exposure
 
     check_exposure(Access.of(resolve({"host": host}, {})), host, has_keys=False)

@@ -20,7 +20,7 @@ from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 from throughline.projection.snapshots.state import save
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 from .conftest import Call
 

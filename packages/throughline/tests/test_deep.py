@@ -15,7 +15,7 @@ from throughline.projection.live import Batch, Live
 from throughline.query.parameters import MOST_STEPS
 from throughline.query.registry import Times, load_queries
 from throughline.runs.service import run_tree
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 from .test_deadline import _ASKED as ASKED
 

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 _GRAPHS = (
     "/api/v1/lineage?nodeId=dataset:db:u",

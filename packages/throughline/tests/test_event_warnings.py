@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from throughline.events import event_warnings, load
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 _URI = "https://example.org/x"
 

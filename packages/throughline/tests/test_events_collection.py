@@ -16,7 +16,7 @@ from throughline.errors import EventError
 from throughline.events import event_warnings, load
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 from .written import check_written, table
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import Access, make_app
+from throughline.server.access import Access
+from throughline.server.app import make_app
 
 from .test_api_junk import _full
 
@@ -114,7 +115,9 @@ def _with(event: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
         if not inside:
             return
         target = target[key]
-    if isinstance(target, dict) or (isinstance(target, list) and target):
+    if isinstance(target, dict) or (
+        isinstance(target, list) and isinstance(path[-1], int) and path[-1] < len(target)
+    ):
         target[path[-1]] = value
 
 

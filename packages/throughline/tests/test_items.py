@@ -17,7 +17,8 @@ from throughline.errors import EventError
 from throughline.events.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from throughline.log import entry_of
 from throughline.projection.live import Live
-from throughline.server import BodyLimits, make_app
+from throughline.server.app import make_app
+from throughline.server.bodies import BodyLimits
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from throughline import deadline
 from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 _NODE = "node=dataset:db:d0"
 _QUESTIONS = (

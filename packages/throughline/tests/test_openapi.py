@@ -24,8 +24,8 @@ from schemathesis.specs.openapi.checks import (
 
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
 from throughline.server.access import Access
+from throughline.server.app import make_app
 from throughline.server.openapi import document
 
 from .sample import sample, sample_events

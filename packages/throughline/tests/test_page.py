@@ -10,7 +10,8 @@ from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import make_app, page
+from throughline.server import page
+from throughline.server.app import make_app
 
 
 @pytest.fixture

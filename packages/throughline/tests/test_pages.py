@@ -25,7 +25,7 @@ from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.query.pages import cut
 from throughline.query.registry import load_queries
-from throughline.server import make_app
+from throughline.server.app import make_app
 from throughline.server.openapi import document
 
 from .conftest import Call

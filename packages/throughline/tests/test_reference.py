@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from throughline.cli.main import app
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 from throughline.server.openapi import document
 
 from .written import check_written, table

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 RUN, OTHER = "0194b1c4-0000-7000-8000-00000000000A", "0194b1c4-0000-7000-8000-00000000000b"
 

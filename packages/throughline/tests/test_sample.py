@@ -12,7 +12,8 @@ from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import Access, make_app
+from throughline.server.access import Access
+from throughline.server.app import make_app
 
 
 @pytest.fixture

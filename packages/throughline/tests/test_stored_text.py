@@ -20,7 +20,7 @@ from throughline.delivery.http import Http, HttpConfig
 from throughline.errors import UnavailableError
 from throughline.log import EventLog, Offset, RejectedLine
 from throughline.projection.live import Batch, Live
-from throughline.server import make_app
+from throughline.server.app import make_app
 
 from .sinks import Said, Sink, serving
 

@@ -17,7 +17,8 @@ import pytest
 
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server import Access, make_app
+from throughline.server.access import Access
+from throughline.server.app import make_app
 from throughline.server.serve import Server
 
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]

@@ -36,8 +36,10 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()", "run"
 # What the command line calls, without the second that it takes to load.
 _DIRECT = [
     sys.executable, "-c",
-    "import os, sys\nfrom pathlib import Path\nfrom throughline.wrap import *\n"
-    "from throughline.wrap.process import end_like\n"
+    "import os, sys\nfrom pathlib import Path\n"
+    "from throughline.wrap.declared import read_declared\n"
+    "from throughline.wrap.process import end_like, run_command\n"
+    "from throughline.wrap.report import Report\n"
     "file, spool, *command = sys.argv[1:]\n"
     "declared, report = read_declared(Path(file), os.environ), Report(Path(spool), None)\n"
     "sys.exit(end_like(run_command(declared, command, report, 0, os.environ)))",

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from typing import Annotated
 
+import typer
+
+from throughline.aliases.printing import print_aliases
 from throughline.config import Settings
+from throughline.console.client import Client, with_client
 from throughline.console.source import request
 
 
@@ -28,3 +33,25 @@ def run_alias(
         with live.reading() as state:
             entry = alias_entry(state, one, other, now, is_removed=is_removed)
         live.ingest(Batch([entry]))
+
+
+@with_client()
+def alias(
+    client: Client,
+    one: Annotated[str | None, typer.Argument(help="A dataset: an id or a name.")] = None,
+    other: Annotated[str | None, typer.Argument(help="Another name of the same dataset.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Separate the two names again.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List manual aliases.")] = False,
+) -> None:
+    """Add, remove or list manual aliases of datasets.
+
+    Example: throughline alias dataset:postgres://db:5432:shop.orders hive.orders
+    """
+    if list_ == (one is not None) or (one is None) != (other is None):
+        raise typer.BadParameter("pass two names, or --list")
+    if one is not None and other is not None:
+        from throughline.aliases.commands import run_alias
+
+        settings, is_local = client.settings, client.database is not None
+        run_alias(settings, one, other, is_removed=remove, is_local=is_local)
+    client.print("aliases", {}, print_aliases)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from throughline.config import Settings, resolve
+from throughline.console.render import print_json, print_line
 from throughline.console.source import Params, Source, every, open_source
 from throughline.errors import ConfigError
 from throughline.wire import http_name
@@ -93,16 +94,18 @@ class Client:
         """Return the settings with the options."""
         return settings_of(self.url, self.database, self.api_key)
 
-    def print(self, name: str, params: Params) -> Any:
-        """Print the answer to a query; return it."""
+    def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:
+        """Print the answer to a query, as JSON or by `printer`; return it."""
         answer = self.query(name, params)
-        self.print_answer(name, answer)
+        self.show(answer, printer)
         if not self.as_json and isinstance(answer, dict) and answer.get("next"):
-            from throughline.console.render import print_line  # slow to import
-
             hint = f"More results: raise --limit, or pass --cursor {answer['next']}"
             print_line(hint, is_error=True)
         return answer
+
+    def show(self, answer: Any, printer: Callable[[Any], None]) -> None:
+        """Print an answer as JSON or by `printer`."""
+        (print_json if self.as_json else printer)(answer)
 
     def query(self, name: str, params: Params) -> Any:
         """Return the answer to a query; parameters that are None are not sent."""
@@ -122,13 +125,6 @@ class Client:
     @cached_property
     def _source(self) -> Source:
         return open_source(self.settings, is_local=self.database is not None)
-
-    def print_answer(self, name: str, answer: object) -> None:
-        """Print the answer to a query."""
-        from throughline.cli import printers
-        from throughline.console import render  # slow to import
-
-        (render.print_json if self.as_json else printers.PRINTERS[name])(answer)
 
 
 def with_client(*, past: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:

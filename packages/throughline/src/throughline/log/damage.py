@@ -35,7 +35,7 @@ def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
 def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
     """Move damaged rows to the rejected lines in one transaction, with their text.
 
-    Snapshots are dropped, because they refer to the rows. The next start creates a new one.
+    Snapshots are deleted, even if no row is damaged. The next start creates a new one.
     """
     log.reject([(row.seq, RejectedLine(f"log@{row.seq}", row.reason, row.text)) for row in rows])
     with log.writing() as connection:

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from throughline.alerts import endpoints as alerts
 from throughline.aliases import endpoints as aliases
 from throughline.config import expected
 from throughline.delivery import endpoints as deliver
@@ -52,6 +53,7 @@ _RESOURCES = (
     stats,
     stream,
     deliver,
+    alerts,
     v2,
     health,
     keys,

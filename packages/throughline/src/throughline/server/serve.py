@@ -32,14 +32,11 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.projection.snapshots.writer import Snapshotter
 from throughline.redaction import use_rules
-from throughline.server import (
-    Access,
-    BodyLimits,
-    BoundedProtocol,
-    ConnectionLimits,
-    end_streams,
-    make_app,
-)
+from throughline.server.access import Access
+from throughline.server.app import make_app
+from throughline.server.bodies import BodyLimits
+from throughline.server.connections import BoundedProtocol, ConnectionLimits
+from throughline.server.stream import end_streams
 
 log = logging.getLogger(__name__)
 

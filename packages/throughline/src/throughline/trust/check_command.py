@@ -18,6 +18,7 @@ from throughline.trust.contract import (
     updated,
 )
 from throughline.trust.gate_command import named
+from throughline.trust.printing import print_check
 
 if TYPE_CHECKING:
     from throughline.console.client import Client
@@ -57,7 +58,7 @@ def run_check(client: Client, file: Path, *, write: bool) -> bool:
     if contract:
         found = [*differences(contract, captured), *_column_differences(client, contract)]
         answer = {"passed": not found, "differences": found}
-    client.print_answer("check", answer)
+    client.show(answer, print_check)
     return answer["passed"]
 
 

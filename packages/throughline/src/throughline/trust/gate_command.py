@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from throughline.config import read_yaml
 from throughline.errors import ConfigError
 from throughline.trust.policy import policy_of
+from throughline.trust.printing import print_gate
 
 if TYPE_CHECKING:
     from throughline.console.client import Client
@@ -22,7 +23,7 @@ def run_gate(client: Client, datasets: list[str], file: Path | None) -> bool:
             params["policy"] = json.dumps(policy_of(read_yaml(file)).info())
         except ConfigError as error:
             raise named(file, error) from None
-    return bool(client.print("gate", params)["passed"])
+    return bool(client.print("gate", params, print_gate)["passed"])
 
 
 def named(file: Path, error: ConfigError) -> ConfigError:

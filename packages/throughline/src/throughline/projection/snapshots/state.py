@@ -42,7 +42,8 @@ _STATE_CLASSES = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Dependency, D
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }
-_PACKAGES = ("spec", "identity", "projection")  # all code that turns events into a state
+_PACKAGES = ("events", "identity", "projection", "projection.snapshots")
+"""All code that turns events into a state."""
 
 
 @contextmanager

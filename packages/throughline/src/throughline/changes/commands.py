@@ -1,4 +1,4 @@
-"""Commands that show changes: history, timeline, drift and diff."""
+"""Commands that show changes over time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from throughline.changes.printing import print_diff, print_drift, print_history, print_timeline
 from throughline.console.client import Client, Cursor, LevelName, moment, with_client
 
 
@@ -22,7 +23,7 @@ def history(
 
     Example: throughline history yellow_taxi_raw
     """
-    client.print("history", {"node": node, "limit": limit, "cursor": cursor})
+    client.print("history", {"node": node, "limit": limit, "cursor": cursor}, print_history)
 
 
 @with_client()
@@ -47,7 +48,7 @@ def timeline(
         "from_": since and moment(since, "--since"),
         "to": until and moment(until, "--until"),
     }
-    client.print("timeline", {**around, **span})
+    client.print("timeline", {**around, **span}, print_timeline)
 
 
 @with_client(past=True)
@@ -61,7 +62,7 @@ def drift(
 
     Example: throughline drift yellow_taxi_staging
     """
-    client.print("drift", {"node": node, "limit": limit, "cursor": cursor})
+    client.print("drift", {"node": node, "limit": limit, "cursor": cursor}, print_drift)
 
 
 @with_client()
@@ -80,4 +81,4 @@ def diff(
     Example: throughline diff 2026-11-01 2026-11-21T08:30
     """
     span = {"from_": moment(since, "SINCE"), "to": until and moment(until, "UNTIL")}
-    client.print("diff", {**span, "level": level})
+    client.print("diff", {**span, "level": level}, print_diff)

@@ -1,16 +1,30 @@
-"""Print changes: between two moments, or over time."""
+"""Print changes over time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from throughline.console.render import MARKS, moment_of, new_console, print_run_list
+from throughline.console.render import MARKS, moment_of, new_console
 from throughline.console.words import counted
+from throughline.runs.printing import STYLES, print_run_list, times_of
 
 if TYPE_CHECKING:
-    from throughline.changes.models import DiffAnswer, GraphChange, TimelineAnswer
+    from throughline.changes.models import (
+        CheckedEntry,
+        DiffAnswer,
+        GraphChange,
+        HistoryAnswer,
+        HistoryEntry,
+        RanEntry,
+        TimelineAnswer,
+        WrittenEntry,
+    )
+    from throughline.datasets.models import SchemaChange
+    from throughline.query.models import Json, Page
+    from throughline.runs.models import RunSummary
 
 
 def print_diff(answer: DiffAnswer) -> None:
@@ -96,3 +110,80 @@ def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
             return "~", f"{name}: code {versions or 'changed without a new commit'}"
         case _:
             return "!", f"{name} failed" + (f": {detail}" if detail else "")
+
+
+def print_drift(answer: Page[SchemaChange]) -> None:
+    """Print one schema change per line: + added, - removed, ~ another type."""
+    console = new_console()
+    for change in answer["items"]:
+        console.print(_time(change["at"]) + Text(change["name"], "cyan") + _fields(change))
+    if not answer["items"]:
+        console.print("No schema changes.")
+
+
+def print_history(answer: HistoryAnswer) -> None:
+    """Print one entry per line, newest first."""
+    console = new_console()
+    for entry in answer["items"]:
+        console.print(_time(entry["at"]) + _entry(entry))
+    if not answer["items"]:
+        console.print("No history reported.")
+
+
+def _entry(entry: HistoryEntry) -> Text:
+    if entry["done"] == "wrote":
+        return _written(entry)
+    if entry["done"] == "checked":
+        return _checked(entry)
+    if entry["done"] == "schema":
+        return Text("schema").append_text(_fields(entry))
+    return _ran(entry)
+
+
+def _written(entry: WrittenEntry) -> Text:
+    text = Text(f"version {entry['version']}", "cyan")
+    text.append(f"  {counted(entry['rows'], 'row')}" if entry["rows"] is not None else "")
+    return text.append_text(_by(entry["run"]))
+
+
+def _checked(entry: CheckedEntry) -> Text:
+    failed = [check for check in entry["assertions"] if check.get("success") is False]
+    text = Text("checked").append_text(_failed_checks(failed))
+    passed = len(entry["assertions"]) - len(failed)
+    text.append(f"  {passed} passed" if passed else "", "green")
+    rows = entry["metrics"].get("rowCount")
+    text.append(f"  {counted(rows, 'row')}" if rows is not None else "")
+    return text.append_text(_by(entry["run"]))
+
+
+def _ran(entry: RanEntry) -> Text:
+    run = entry["run"]
+    text = Text(f"{run['state']:9}", STYLES.get(run["state"], ""))
+    text.append(f"  {times_of(run)[1]}").append(f"  {run['runId']}", "dim")
+    changed = ", ".join(entry["changed"])
+    return text.append(f"  changed: {changed}" if changed else "", "yellow")
+
+
+def _fields(change: SchemaChange) -> Text:
+    text = Text()
+    for mark, fields in (("+", change["added"]), ("-", change["removed"])):
+        text.append("".join(f"  {mark}{field['name']}" for field in fields), MARKS[mark])
+    for field in change["changed"]:
+        text.append(f"  ~{field['name']} {field['from']} → {field['to']}", MARKS["~"])
+    return text.append(f"  by {change['job']['name']}" if change["job"] else "", "dim")
+
+
+def _time(at: str | None) -> Text:
+    return Text(f"{moment_of(at) if at else 'unknown'}  ", "dim")
+
+
+def _by(run: RunSummary | None) -> Text:
+    return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")
+
+
+def _failed_checks(assertions: Sequence[Json]) -> Text:
+    text = Text(style="red")
+    for check in assertions:
+        column = f" of {check['column']}" if check.get("column") else ""
+        text.append(f"  {check.get('name') or check.get('assertion')}{column} failed")
+    return text

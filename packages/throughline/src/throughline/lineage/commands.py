@@ -1,0 +1,126 @@
+"""Commands that query lineage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from throughline.console.client import Client, Cursor, LevelName, with_client
+from throughline.lineage.printing import (
+    print_columns,
+    print_impact,
+    print_path,
+    print_provenance,
+    print_tags,
+    print_tree,
+)
+
+
+@with_client(past=True)
+def tree(
+    client: Client,
+    node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
+    up: Annotated[bool, typer.Option("--up", help="Show upstream (the default).")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Show downstream.")] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+    level: Annotated[
+        LevelName | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
+    ] = None,
+) -> None:
+    """Print the upstream or downstream tree of a dataset or job.
+
+    Example: throughline tree yellow_rides_hourly_forecast --up --depth 4
+    """
+    direction = "both" if up and down else "down" if down else "up"
+    client.print(
+        "tree", {"node": node, "direction": direction, "depth": depth, "level": level}, print_tree
+    )
+
+
+@with_client(past=True)
+def columns(
+    client: Client,
+    node: Annotated[str, typer.Argument(help="A dataset: an id or a name.")],
+    field: Annotated[str | None, typer.Argument(help="One of its columns. [all]")] = None,
+    down: Annotated[bool, typer.Option("--down", help="Show downstream columns.")] = False,
+    indirect: Annotated[
+        bool,
+        typer.Option("--indirect", help="Add columns that only filter, join, group or sort."),
+    ] = False,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+) -> None:
+    """Print the upstream or downstream columns of a dataset.
+
+    Example: throughline columns yellow_rides_hourly_actuals total_rides
+    """
+    how = {"direction": "down" if down else "up", "depth": depth, "indirect": indirect}
+    client.print("columns", {"node": node, "field": field, **how}, print_columns)
+
+
+@with_client(past=True)
+def impact(
+    client: Client,
+    node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
+    field: Annotated[str | None, typer.Argument(help="A column of the dataset.")] = None,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+) -> None:
+    """List what a change of a dataset, column or job affects.
+
+    The nearest come first; owners are shown.
+
+    Example: throughline impact yellow_taxi_raw tpep_pickup_datetime
+    """
+    client.print(
+        "impact", {"node": node, "field": field, "level": level, "depth": depth}, print_impact
+    )
+
+
+@with_client(past=True)
+def path(
+    client: Client,
+    start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
+    end: Annotated[str, typer.Argument(help="Another node.")],
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+) -> None:
+    """Print the shortest lineage path between two nodes.
+
+    Exit code 1: no path.
+
+    Example: throughline path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
+    """
+    client.print("path", {"from_": start, "to": end, "level": level}, print_path)
+
+
+@with_client(past=True)
+def provenance(
+    client: Client,
+    node: Annotated[str, typer.Argument(help="A dataset or a model: an id or a name.")],
+    version: Annotated[
+        str | None, typer.Option(help="A version, or the run that wrote it. [present contents]")
+    ] = None,
+    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+) -> None:
+    """List every run, input and code version that data comes from.
+
+    The sources, which no known run wrote, come last.
+
+    Example: throughline provenance TrainForecastModelFlow/model --json
+    """
+    client.print("provenance", {"node": node, "version": version, "level": level}, print_provenance)
+
+
+@with_client(past=True)
+def tags(
+    client: Client,
+    node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
+    key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 1_000,
+    cursor: Cursor = None,
+) -> None:
+    """List tags and the columns that they come from.
+
+    Example: throughline tags --key pii
+    """
+    client.print("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor}, print_tags)
