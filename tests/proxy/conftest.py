@@ -18,10 +18,10 @@ import pytest
 from commands.elasticmq import elasticmq_jars, start_elasticmq
 from commands.processes import Service
 from commands.proxy import local_environ
+from infra.proxy_local.datazone import DataZoneServer
+from infra.proxy_local.mapping import create_queues
 from lakehouse.errors import SetupError
 from lakehouse.settings import load_settings
-from throughline_aws.local.datazone import DataZoneServer
-from throughline_aws.local.mapping import create_queues
 
 KEY = "a-key"
 VISIBILITY_SECONDS = 3
@@ -78,7 +78,7 @@ class Proxy:
 
     def start(self, *part: str) -> Service:
         """Start a part in a process of its own."""
-        command = [sys.executable, "-m", "throughline_aws.local", *part]
+        command = [sys.executable, "-m", "infra.proxy_local", *part]
         log = self._logs / f"{part[0]}-{next(_NUMBERS)}.log"
         service = Service(part[0], [command], self._environ, log)
         self._opened.callback(service.stop)

@@ -15,8 +15,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline_aws.datazone import DataZone, DataZoneConfig
-from throughline_aws.local.datazone import DataZoneServer
 
 Event = Callable[..., dict[str, Any]]
 Make = Callable[..., tuple[DataZone, DataZoneServer]]

@@ -12,13 +12,13 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import CUT, ERRORS, DataZoneServer
 from throughline.deliver import Delivery, read_backends
 from throughline.deliver.rewrite.datazone import MOST_BYTES, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws import clients
 from throughline_aws.audit import audit
 from throughline_aws.datazone import DataZone, DataZoneConfig
-from throughline_aws.local.datazone import CUT, ERRORS, DataZoneServer
 from throughline_aws.worker import delivery_of
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]

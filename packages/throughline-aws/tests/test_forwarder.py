@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline.deliver import Forwarder, forwarder, read_backends
 from throughline.log import EventLog, delivery_statuses, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
-from throughline_aws.local.datazone import DataZoneServer
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
 Event = Callable[..., dict[str, Any]]

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline_aws.datazone import DataZone
-from throughline_aws.local.datazone import DataZoneServer
 from throughline_aws.receiver import Receiver
 from throughline_aws.worker import Queue, Worker
 

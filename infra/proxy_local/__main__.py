@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
+from infra.proxy_local.datazone import DataZoneServer
+from infra.proxy_local.gateway import PATH, gateway
+from infra.proxy_local.mapping import create_queues, poll
 from throughline.errors import ThroughlineError
 from throughline_aws import worker
 from throughline_aws.clients import client, variable
-from throughline_aws.local.datazone import DataZoneServer
-from throughline_aws.local.gateway import PATH, gateway
-from throughline_aws.local.mapping import create_queues, poll
 
 
 def main(part: str, *arguments: str) -> None:

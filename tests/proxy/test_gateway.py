@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from infra.proxy_local.gateway import MOST_BYTES, PATH, gateway
 from throughline_aws import authorizer, receiver
-from throughline_aws.local.gateway import MOST_BYTES, PATH, gateway
 
 KEY = {"Authorization": "Bearer key"}
 
@@ -17,6 +17,8 @@ KEY = {"Authorization": "Bearer key"}
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A gateway whose queue does not answer."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("PROXY_KEY", "key")
     monkeypatch.setenv("QUEUE_URL", "http://127.0.0.1:9/0/queue")
     for cached in (authorizer._authorizer, receiver._receiver):
