@@ -10,8 +10,8 @@ from moto.server import ThreadedMotoServer
 
 from throughline.errors import ConfigError
 from throughline_aws import worker
+from throughline_aws._clients import client, number
 from throughline_aws.authorizer import keys
-from throughline_aws.clients import client, number
 
 
 @pytest.fixture

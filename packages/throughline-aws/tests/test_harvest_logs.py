@@ -130,6 +130,6 @@ def test_missing_group_and_missing_aws_are_distinguished(
 ) -> None:
     result = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)
     assert "/no in CloudWatch Logs: ResourceNotFoundException" in result.err
-    monkeypatch.setattr("throughline_aws.harvest.aws._TRIES", 1)
+    monkeypatch.setattr("throughline_aws.harvest._aws._TRIES", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "Could not connect" in harvest("glue-job-logs", "--dry-run", code=3).err

@@ -16,8 +16,8 @@ from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from throughline_aws.harvest import redshift
-from throughline_aws.harvest.session import Session
-from throughline_aws.harvest.statements import read_statement
+from throughline_aws.harvest._session import Session
+from throughline_aws.harvest._statements import read_statement
 
 Harvest = Callable[..., Any]
 Harvested = Callable[..., list[dict[str, Any]]]

@@ -29,7 +29,7 @@ from throughline.harvest.events import (
 from throughline.log import RejectedLine
 from throughline.spec import dump
 from throughline.wrap.events import facet
-from throughline_aws.harvest.aws import OVERLAP, Account, aws_errors
+from throughline_aws.harvest._aws import OVERLAP, Account, aws_errors
 
 _STATES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "STOPPED": "ABORT"}
 _AT_ONCE = 500

@@ -10,7 +10,7 @@ from typing import Any
 from throughline.collect import Lines
 from throughline.collect.logs import events_in
 from throughline.harvest import Cursor, Joiner, Portion
-from throughline_aws.harvest.aws import Account, aws_errors, start_of
+from throughline_aws.harvest._aws import Account, aws_errors, start_of
 
 GLUE_GROUP = "/aws-glue/jobs/error"
 """The log group of stderr, to which Spark logs; with continuous logging it is logs-v2."""

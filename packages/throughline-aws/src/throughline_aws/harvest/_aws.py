@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from throughline.errors import ConfigError, ServerError
-from throughline_aws.clients import client
+from throughline_aws._clients import client
 
 _TRIES = 10
 _READ_SECONDS = 60
