@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from commands.airflow_api import _log_line
+from commands.airflow_api import TaskInstance, _log_line
 from commands.cli import ALIASES, app
 from commands.demo import default_months, lineage_command
 from commands.processes import Service, require_free_port, wait_for_interrupt
@@ -165,8 +165,15 @@ def test_a_service_that_ends_while_one_waits_for_ctrl_c_is_an_error(tmp_path: Pa
 def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
+    task: TaskInstance = {
+        "task_id": "load",
+        "state": "failed",
+        "start_date": None,
+        "end_date": None,
+        "try_number": 1,
+    }
     with suppress(SetupError), Progress(console) as progress, progress.stage("Ingest"):
-        progress.show("dag", [{"task_id": "load", "state": "failed", "start_date": None}])
+        progress.show("dag", [task])
         raise SetupError("no")
     last = screen.getvalue().rsplit("\x1b[2K", 1)[-1]
     assert "load" in last

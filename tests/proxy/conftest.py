@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,19 @@ def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sqs.service.stop()
 
 
+@contextmanager
+def serving(server: ThreadingHTTPServer) -> Iterator[None]:
+    """Have a stand-in listen as long as the `with` block lasts."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 class Proxy:
     """Queues of its own, a gateway, a stand-in of DataZone, and workers that a test starts."""
 
@@ -54,11 +68,7 @@ class Proxy:
             self.sqs, f"test-{next(_NUMBERS)}", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS
         )
         self.datazone = DataZoneServer()
-        thread = threading.Thread(target=self.datazone.serve_forever, args=(0.02,))
-        thread.start()
-        self._opened.callback(self.datazone.server_close)
-        self._opened.callback(thread.join)
-        self._opened.callback(self.datazone.shutdown)
+        self._opened.enter_context(serving(self.datazone))
         self._environ |= {
             "AWS_ENDPOINT_URL_DATAZONE": self.datazone.url,
             "PROXY_KEY": KEY,

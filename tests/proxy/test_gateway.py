@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import httpx
@@ -10,6 +9,8 @@ import pytest
 
 from infra.proxy_local.gateway import MOST_BYTES, PATH, gateway
 from throughline_aws import authorizer, receiver
+
+from .conftest import serving
 
 KEY = {"Authorization": "Bearer key"}
 
@@ -24,12 +25,8 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for cached in (authorizer._authorizer, receiver._receiver):
         cached.cache_clear()
     server = gateway(0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield f"http://127.0.0.1:{server.server_port}"
     for cached in (authorizer._authorizer, receiver._receiver):
         cached.cache_clear()
 

@@ -48,7 +48,7 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
     assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
     end = server.accepted[-1].body
     assert end["eventType"] == "COMPLETE"
-    assert [each["name"] for each in end["inputs"]] == ["table/lake/dev/public/rides"]
+    assert [dataset["name"] for dataset in end["inputs"]] == ["table/lake/dev/public/rides"]
     log.close()
 
 

@@ -46,6 +46,11 @@ class Account:
             profile=self.profile,
         )
 
+    def number(self, owned: str) -> str:
+        """Return the number of the account of a resource. Raises ConfigError or ServerError."""
+        with aws_errors(f"the account of {owned}"):
+            return str(self.client("sts").get_caller_identity()["Account"])
+
 
 @contextmanager
 def aws_errors(source: str) -> Iterator[None]:

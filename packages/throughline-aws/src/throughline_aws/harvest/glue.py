@@ -58,8 +58,7 @@ class GlueTables:
 
     @cached_property
     def _namespace(self) -> str:
-        with aws_errors("the account of the Glue catalog"):
-            account = self._account.client("sts").get_caller_identity()["Account"]
+        account = self._account.number("the Glue catalog")
         return f"arn:aws:glue:{self._glue.meta.region_name}:{account}"
 
     @property

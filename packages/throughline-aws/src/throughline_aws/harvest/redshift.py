@@ -102,8 +102,7 @@ class Redshift:
         region = self._client.meta.region_name
         if self._warehouse.cluster:
             return f"redshift://{self._warehouse.cluster}.{region}:5439"
-        with aws_errors("the account of the workgroup"):
-            owner = self._account.client("sts").get_caller_identity()["Account"]
+        owner = self._account.number("the workgroup")
         domain = "redshift-serverless.amazonaws.com:5439"
         return f"redshift://{self._warehouse.workgroup}.{owner}.{region}.{domain}"
 
