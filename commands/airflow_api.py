@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 import tenacity
@@ -21,6 +21,23 @@ PATIENCE_SECONDS = 300.0
 """Seconds for which one call is retried while Airflow gives no usable response."""
 BUSY = {429, 500, 502, 503, 504}
 """Status codes of an overloaded Airflow; SQLite's "database is locked" is a 500."""
+
+
+class TaskInstance(TypedDict):
+    """A task of a DAG run, as Airflow's API returns it."""
+
+    task_id: str
+    state: str | None
+    start_date: str | None
+    end_date: str | None
+    try_number: int
+
+
+class DagRun(TypedDict):
+    """A run of a DAG, as Airflow's API returns it."""
+
+    dag_run_id: str
+    start_date: str | None
 
 
 class Airflow:
@@ -74,7 +91,7 @@ class Airflow:
         """Let the DAG be scheduled."""
         self._call("PATCH", f"/dags/{dag}", json={"is_paused": False})
 
-    def trigger(self, dag: str, conf: Json) -> str:
+    def trigger(self, dag: str, conf: Mapping[str, object]) -> str:
         """Start a run now and return its new id. A retried call starts no second run."""
         run = f"manual__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}_{uuid.uuid4().hex[:8]}"
         body = {"dag_run_id": run, "logical_date": None, "conf": conf}
@@ -86,10 +103,11 @@ class Airflow:
         """queued, running, success or failed."""
         return str(self._call("GET", f"/dags/{dag}/dagRuns/{run}")["state"])
 
-    def tasks(self, dag: str, run: str) -> list[Json]:
+    def tasks(self, dag: str, run: str) -> list[TaskInstance]:
         """Task instances of a run in the order they were started; the unstarted last."""
-        found = self._call("GET", f"/dags/{dag}/dagRuns/{run}/taskInstances")["task_instances"]
-        return sorted(found, key=lambda task: task["start_date"] or "~")
+        answer = self._call("GET", f"/dags/{dag}/dagRuns/{run}/taskInstances")
+        tasks: list[TaskInstance] = answer["task_instances"]
+        return sorted(tasks, key=lambda task: task["start_date"] or "~")
 
     def triggered_by(self, dag: str, source_run: str) -> str | None:
         """The run of `dag` that an asset event of `source_run` started, if there is one yet."""
@@ -113,10 +131,10 @@ class Airflow:
         content = self._call("GET", path)["content"]
         return "\n".join(_log_line(line) for line in content)
 
-    def unfinished(self, dag: str) -> list[Json]:
+    def unfinished(self, dag: str) -> list[DagRun]:
         """The runs that are queued or running, oldest first."""
         params = {"state": ["queued", "running"], "order_by": "id"}
-        runs: list[Json] = self._call("GET", f"/dags/{dag}/dagRuns", params=params)["dag_runs"]
+        runs: list[DagRun] = self._call("GET", f"/dags/{dag}/dagRuns", params=params)["dag_runs"]
         return runs
 
     def fail(self, dag: str, run: str, note: str) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, NoReturn
 
 import httpx
 import typer
+from typer.core import TyperGroup
 
 from commands.output import say
 from commands.processes import become
@@ -32,6 +33,21 @@ app = typer.Typer(
 FLOW = REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py"
 CHECKOV = "checkov==3.3.30"
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+ALIAS = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+ALIASES = {
+    "training-flow-datahub": ("training-flow", "--backend", "datahub"),
+    "training-flow-datazone": ("training-flow", "--backend", "datazone"),
+    "airflow-docker-datahub": ("airflow-docker", "--backend", "datahub"),
+    "airflow-docker-datazone": ("airflow-docker", "--backend", "datazone"),
+    "datahub-docker": ("backend-docker", "datahub"),
+    "datahub-docker-stop": ("backend-docker", "datahub", "--stop"),
+    "datahub-docker-nuke": ("backend-docker", "datahub", "--nuke"),
+}
+"""Short names of commands with arguments; further arguments are appended."""
 
 Backend = Annotated[
     str | None, typer.Option(help="Where lineage goes: a name of docs/backends.md, or a URL.")
@@ -155,18 +171,6 @@ def airflow(backend: Backend = None) -> None:
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
     _training_flow(_settings(lineage_backend=backend), context.args)
-
-
-@app.command("training-flow-datahub", context_settings=PASS_ON)
-def training_flow_datahub(context: typer.Context) -> None:
-    """The flow, with lineage to DataHub: run ..."""
-    _training_flow(_settings(lineage_backend="datahub"), context.args)
-
-
-@app.command("training-flow-datazone", context_settings=PASS_ON)
-def training_flow_datazone(context: typer.Context) -> None:
-    """The flow, with lineage to Amazon DataZone: run ..."""
-    _training_flow(_settings(lineage_backend="datazone"), context.args)
 
 
 @app.command()
@@ -308,18 +312,6 @@ def airflow_docker(backend: Backend = None) -> None:
     start(_settings(lineage_backend=backend))
 
 
-@app.command("airflow-docker-datahub")
-def airflow_docker_datahub() -> None:
-    """The same, with lineage to DataHub."""
-    airflow_docker("datahub")
-
-
-@app.command("airflow-docker-datazone")
-def airflow_docker_datazone() -> None:
-    """The same, with lineage to Amazon DataZone."""
-    airflow_docker("datazone")
-
-
 @app.command("backend-docker")
 def backend_docker(
     backend: Annotated[str, typer.Argument(help="datahub, marquez or openmetadata.")],
@@ -338,22 +330,20 @@ def backend_docker(
         docker.backend_docker(_unchecked_settings(), backend)
 
 
-@app.command("datahub-docker")
-def datahub_docker() -> None:
-    """DataHub by itself in Docker."""
-    backend_docker("datahub")
+def _run_alias(context: typer.Context) -> None:
+    group = context.parent
+    assert group is not None
+    assert isinstance(group.command, TyperGroup)
+    words = [*ALIASES[str(context.info_name)], *context.args]
+    name, command, arguments = group.command.resolve_command(group, words)
+    assert command is not None  # a test holds that every alias names a command
+    with command.make_context(name, arguments, parent=group) as target:
+        command.invoke(target)
 
 
-@app.command("datahub-docker-stop")
-def datahub_docker_stop() -> None:
-    """Stop DataHub and keep its data."""
-    backend_docker("datahub", stop=True)
-
-
-@app.command("datahub-docker-nuke")
-def datahub_docker_nuke(yes: Yes = False) -> None:
-    """Stop DataHub and delete its data."""
-    backend_docker("datahub", nuke=True, yes=yes)
+for _alias, _words in ALIASES.items():
+    _help = f"Run `./run {' '.join(_words)}`; its --help lists the options."
+    app.command(_alias, context_settings=ALIAS, help=_help)(_run_alias)
 
 
 @app.command()

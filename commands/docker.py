@@ -184,7 +184,7 @@ def hosted(settings: Settings) -> list[str]:
     """The chosen backends that Compose starts: those of which no URL is given."""
     chosen = {name.strip() for name in settings.lineage_backend.split(",")}
     given = settings.model_fields_set
-    return [name for name, each in HOSTED.items() if name in chosen and each.setting not in given]
+    return [name for name in HOSTED if name in chosen and HOSTED[name].setting not in given]
 
 
 def file_of(backend: str) -> Path:

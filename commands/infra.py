@@ -60,18 +60,19 @@ def infra_status(settings: Settings) -> int:
     except InfraError as error:
         say(f"{type(error).__name__}: {error}", is_error=True)
         return 2
-    for each in found:
-        _print(each)
-    return int(any(each.problems for each in found))
+    for status in found:
+        _print(status)
+    return int(any(status.problems for status in found))
 
 
 def _print(status: Status) -> None:
     part = status.part
     optional = f"not there; {part.command} makes it"
     say(f"{part.name}  {status.state or optional}")
-    for each in status.resources:
-        line = (each["ResourceType"], each["LogicalResourceId"], each.get("PhysicalResourceId", ""))
-        say(f"  {each['ResourceStatus']:<16} {'  '.join(line)}")
+    for resource in status.resources:
+        names = (resource["ResourceType"], resource["LogicalResourceId"])
+        line = "  ".join((*names, resource.get("PhysicalResourceId", "")))
+        say(f"  {resource['ResourceStatus']:<16} {line}")
     for name, value in status.outputs.items():
         say(f"  {name} = {value}")
     if status.state:
@@ -98,8 +99,8 @@ def _named(with_: str) -> list[Part]:
 
 def _parameters(parts: list[Part], given: list[str]) -> dict[str, str]:
     allowed = sorted({n for part in parts for n in part.defaults} - {"BucketName", "DatabaseName"})
-    chosen = dict(each.partition("=")[::2] for each in given)
-    if unknown := [each for each in given if "=" not in each or each.split("=")[0] not in allowed]:
+    chosen = dict(pair.partition("=")[::2] for pair in given)
+    if unknown := [pair for pair in given if "=" not in pair or pair.split("=")[0] not in allowed]:
         raise InfraError(
             f"--parameter got {', '.join(unknown)}; what is made takes NAME=VALUE with one of the "
             f"names {', '.join(allowed)}."

@@ -57,7 +57,7 @@ def install(tree: Path, exported: Sequence[str], packages: Sequence[str] = ()) -
     binary = ["--python-platform", PLATFORM, "--only-binary", ":all:"]
     _uv(*install, *binary, "--require-hashes", "-r", str(requirements))
     if packages:
-        _uv(*install, "--no-deps", *(str(REPOSITORY / each) for each in packages))
+        _uv(*install, "--no-deps", *(str(REPOSITORY / package) for package in packages))
 
 
 def find_uv() -> str:

@@ -188,7 +188,7 @@ def _asked(made: dict[str, Any]) -> dict[str, Any]:
     paths = {}
     for name in _ASKED:
         operation = made["paths"][f"/api/v2/{name}"]["get"]
-        parameters = [each for each in operation["parameters"] if each["in"] != "header"]
+        parameters = [item for item in operation["parameters"] if item["in"] != "header"]
         answer = {"200": {"description": "", **_kept(operation["responses"]["200"], ("content",))}}
         paths[f"/api/v2/{name}"] = {"get": {"parameters": parameters, "responses": answer}}
     schemas = made["components"]["schemas"]
@@ -209,11 +209,11 @@ def _kept(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _bare(value: Any) -> Any:
     if isinstance(value, list):
-        return [_bare(each) for each in value]
+        return [_bare(item) for item in value]
     if not isinstance(value, dict):
         return value
     words = {k for k, v in value.items() if k in ("example", "examples", "title")}
     words |= {
         k for k in ("description",) if isinstance(value.get(k), str) and "content" not in value
     }
-    return {key: _bare(each) for key, each in value.items() if key not in words}
+    return {key: _bare(item) for key, item in value.items() if key not in words}

@@ -16,7 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from commands.airflow_api import Json
+from commands.airflow_api import TaskInstance
 
 STYLES = {
     "success": "green",
@@ -35,7 +35,7 @@ class Progress:
     stages: list[tuple[str, float]] = field(default_factory=list)
     _stage: str = ""
     _started: float = 0.0
-    _runs: dict[str, list[Json]] = field(default_factory=dict)
+    _runs: dict[str, list[TaskInstance]] = field(default_factory=dict)
     _live: Live | None = None
     _spinner: Spinner = field(default_factory=lambda: Spinner("dots"))
     _said: set[tuple[str, str, str]] = field(default_factory=set)
@@ -67,7 +67,7 @@ class Progress:
         self.stages.append((name, time.monotonic() - self._started))
         self._stage = ""
 
-    def show(self, dag: str, tasks: list[Json]) -> None:
+    def show(self, dag: str, tasks: list[TaskInstance]) -> None:
         """The newest state of a DAG run's tasks."""
         self._runs[dag] = tasks
         if self._live:
@@ -121,7 +121,7 @@ class Progress:
         return table
 
 
-def _seconds(task: Json) -> str:
+def _seconds(task: TaskInstance) -> str:
     if not task["start_date"]:
         return ""
     end = datetime.fromisoformat(task["end_date"]) if task["end_date"] else datetime.now(UTC)

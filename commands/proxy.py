@@ -17,7 +17,7 @@ from lakehouse.settings import Settings
 START_SECONDS = 60
 VISIBILITY_SECONDS = 30
 DOMAIN, ACCOUNT = "dzd_local", "000000000000"
-PART = (sys.executable, "-m", "throughline_aws.local")
+PART = (sys.executable, "-m", "infra.proxy_local")
 """How a part of the proxy is started; each is told by its environment what it needs."""
 
 

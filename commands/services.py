@@ -7,7 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, TypedDict
 
 import httpx
 import yaml
@@ -129,7 +129,7 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
     file.parent.mkdir(parents=True, exist_ok=True)
     head = "# Where lineage goes, by LINEAGE_BACKEND; written anew by each ./run that delivers.\n"
     file.write_text(head + yaml.safe_dump({"backends": backends}, sort_keys=False))
-    names = [str(each["api_key_env"]) for each in backends if "api_key_env" in each]
+    names = [str(backend["api_key_env"]) for backend in backends if "api_key_env" in backend]
     keys = {name: getattr(settings, name.lower()).get_secret_value() for name in names}
     return {"THROUGHLINE_DELIVER": str(file), **keys}
 
@@ -182,24 +182,36 @@ def lineage_caught_up(settings: Settings) -> bool:
 
 def delivers(settings: Settings) -> bool:
     """Whether a lineage server answers that delivers to every backend elsewhere."""
-    return {str(each["name"]) for each in deliveries(settings)} <= _standings(settings).keys()
+    return _delivery_names(settings) <= _standings(settings).keys()
 
 
 def lineage_delivered(settings: Settings) -> bool:
     """Whether every backend elsewhere was told all that the lineage server has, or is down."""
-    standings, names = _standings(settings), [str(each["name"]) for each in deliveries(settings)]
+    standings = _standings(settings)
     return all(
         name in standings and (standings[name]["lag"] == 0 or standings[name]["isFailing"])
-        for name in names
+        for name in _delivery_names(settings)
     )
 
 
-def _standings(settings: Settings) -> dict[str, Any]:
+def _delivery_names(settings: Settings) -> set[str]:
+    return {str(backend["name"]) for backend in deliveries(settings)}
+
+
+class _Standing(TypedDict):
+    """What the lineage server reports of the delivery to one backend."""
+
+    backend: str
+    lag: int
+    isFailing: bool
+
+
+def _standings(settings: Settings) -> dict[str, _Standing]:
     """How each backend stands at the lineage server, by name; none where no server answers."""
     try:
         with lineage_server(settings, timeout=5) as server:
             answer = server.get("/api/v2/deliver").raise_for_status()
-        return {each["backend"]: each for each in answer.json()}
+        return {standing["backend"]: standing for standing in answer.json()}
     except (httpx.HTTPError, ValueError):
         return {}
 

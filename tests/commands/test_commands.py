@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.core import TyperGroup
 from typer.main import get_command
 
-from commands.airflow_api import _log_line
-from commands.cli import app
+from commands.airflow_api import TaskInstance, _log_line
+from commands.cli import ALIASES, app
 from commands.demo import default_months, lineage_command
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
@@ -43,6 +44,31 @@ def test_run_alone_lists_every_command_with_a_line_each() -> None:
     assert set(listed()) == set(commands)
     assert all(listed().values())
     assert all(command.help for command in commands.values())
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_alias_expands_to_an_existing_command_and_its_help_says_which(alias: str) -> None:
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    name, *arguments = ALIASES[alias]
+    context = group.make_context("./run", ["--help"], resilient_parsing=True)
+    group.commands[name].make_context(name, list(arguments), parent=context)  # parses them
+    expansion = " ".join(ALIASES[alias])
+    assert listed()[alias] == f"Short for {expansion}"
+    assert f"`./run {expansion}`" in str(group.commands[alias].help)
+
+
+def test_alias_passes_on_its_own_arguments_and_the_given_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called = []
+    monkeypatch.setattr(
+        "commands.docker.backend_docker_nuke",
+        lambda settings, backend, yes: called.append((settings.airflow_port, backend, yes)),
+    )
+    arguments = ["--set", "airflow_port=9091", "datahub-docker-nuke", "--yes"]
+    app(arguments, standalone_mode=False)
+    assert called == [(9091, "datahub", True)]
 
 
 def test_an_unknown_command_is_answered_with_those_that_exist() -> None:
@@ -139,8 +165,15 @@ def test_a_service_that_ends_while_one_waits_for_ctrl_c_is_an_error(tmp_path: Pa
 def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
+    task: TaskInstance = {
+        "task_id": "load",
+        "state": "failed",
+        "start_date": None,
+        "end_date": None,
+        "try_number": 1,
+    }
     with suppress(SetupError), Progress(console) as progress, progress.stage("Ingest"):
-        progress.show("dag", [{"task_id": "load", "state": "failed", "start_date": None}])
+        progress.show("dag", [task])
         raise SetupError("no")
     last = screen.getvalue().rsplit("\x1b[2K", 1)[-1]
     assert "load" in last

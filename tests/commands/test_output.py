@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from commands import cli, infra, output
+from commands.airflow_api import TaskInstance
 from commands.progress import Progress
 from commands.status import show_settings
 from infra.parts import LAKEHOUSE
@@ -35,7 +36,13 @@ def _stack() -> None:
 
 
 def _progress() -> None:
-    task = {"task_id": EVIL, "state": EVIL, "start_date": None, "end_date": None}
+    task: TaskInstance = {
+        "task_id": EVIL,
+        "state": EVIL,
+        "start_date": None,
+        "end_date": None,
+        "try_number": 1,
+    }
     with Progress(SafeConsole(keep="\n")) as progress, progress.stage(EVIL):
         progress.show(EVIL, [task])
         progress.warn(EVIL)

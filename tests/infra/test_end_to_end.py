@@ -31,6 +31,7 @@ from commands.services import (
     start_throughline,
 )
 from infra.aws import Aws, connect
+from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.catalog import open_catalog
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
@@ -42,7 +43,6 @@ from tests.infra.stand_in_emr import LocalEmr
 from tests.pipeline.conftest import free_ports
 from tests.pipeline.test_pipeline import EDGES
 from throughline.collect.logs import events_in
-from throughline_aws.local.datazone import DataZoneServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.airflow, pytest.mark.metaflow]
 

@@ -15,12 +15,12 @@ import pytest
 
 from commands.environment import child_environ
 from infra.aws import connect
+from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.aws_profile import KEYS, credentials, use_profile
 from lakehouse.aws_profile import endpoint as endpoint_of
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, load_settings
 from tests.infra.conftest import PROFILE, use_config, write_profile
-from throughline_aws.local.datazone import DataZoneServer
 
 pytestmark = pytest.mark.server
 

@@ -18,10 +18,10 @@ from moto.cloudformation.models import Stack
 import throughline_aws
 from commands.package import PLATFORM, PYTHON
 from infra.parts import TEMPLATES
+from infra.proxy_local.mapping import BATCH
+from throughline_aws._clients import CONNECT_SECONDS, READ_SECONDS
 from throughline_aws.audit import audit
-from throughline_aws.clients import CONNECT_SECONDS, READ_SECONDS
 from throughline_aws.datazone import DataZone
-from throughline_aws.local.mapping import BATCH
 from throughline_aws.receiver import LARGEST_MESSAGE
 from throughline_aws.worker import MOST_RECEIVES_EVER
 

@@ -12,6 +12,7 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.transport import get_default_factory
 
 from commands.services import deliver_environ
+from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.backends import (
     BACKENDS,
     deliveries,
@@ -26,7 +27,6 @@ from lakehouse.settings import REPOSITORY, Settings, load_settings
 from tests.infra.conftest import isolate
 from throughline.delivery.rewrite.datazone import TRIMMED
 from throughline.delivery.settings import read_backends
-from throughline_aws.local.datazone import DataZoneServer
 
 
 def _direct(**given: Any) -> Settings:

@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ import pytest
 from commands.elasticmq import elasticmq_jars, start_elasticmq
 from commands.processes import Service
 from commands.proxy import local_environ
+from infra.proxy_local.datazone import DataZoneServer
+from infra.proxy_local.mapping import create_queues
 from lakehouse.errors import SetupError
 from lakehouse.settings import load_settings
-from throughline_aws.local.datazone import DataZoneServer
-from throughline_aws.local.mapping import create_queues
 
 KEY = "a-key"
 VISIBILITY_SECONDS = 3
@@ -41,6 +42,19 @@ def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sqs.service.stop()
 
 
+@contextmanager
+def serving(server: ThreadingHTTPServer) -> Iterator[None]:
+    """Have a stand-in listen as long as the `with` block lasts."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 class Proxy:
     """Queues of its own, a gateway, a stand-in of DataZone, and workers that a test starts."""
 
@@ -54,11 +68,7 @@ class Proxy:
             self.sqs, f"test-{next(_NUMBERS)}", is_fifo=is_fifo, visibility=VISIBILITY_SECONDS
         )
         self.datazone = DataZoneServer()
-        thread = threading.Thread(target=self.datazone.serve_forever, args=(0.02,))
-        thread.start()
-        self._opened.callback(self.datazone.server_close)
-        self._opened.callback(thread.join)
-        self._opened.callback(self.datazone.shutdown)
+        self._opened.enter_context(serving(self.datazone))
         self._environ |= {
             "AWS_ENDPOINT_URL_DATAZONE": self.datazone.url,
             "PROXY_KEY": KEY,
@@ -78,7 +88,7 @@ class Proxy:
 
     def start(self, *part: str) -> Service:
         """Start a part in a process of its own."""
-        command = [sys.executable, "-m", "throughline_aws.local", *part]
+        command = [sys.executable, "-m", "infra.proxy_local", *part]
         log = self._logs / f"{part[0]}-{next(_NUMBERS)}.log"
         service = Service(part[0], [command], self._environ, log)
         self._opened.callback(service.stop)

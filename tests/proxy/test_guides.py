@@ -97,11 +97,11 @@ def test_glue_s_parameters_have_spark_s_listener_post_to_the_proxy(
         proxy,
         lambda body: (
             body["eventType"] == "COMPLETE"
-            and [each["name"] for each in body["outputs"]] == [f"{tmp_path}/sum"]
+            and [dataset["name"] for dataset in body["outputs"]] == [f"{tmp_path}/sum"]
         ),
     )
     assert event["job"]["namespace"] == "my_glue"
-    assert [each["name"] for each in event["inputs"]] == [f"{tmp_path}/numbers"]
+    assert [dataset["name"] for dataset in event["inputs"]] == [f"{tmp_path}/numbers"]
     assert proxy.letters() == []
 
 
@@ -117,7 +117,7 @@ def test_airflow_s_transport_has_its_provider_post_to_the_proxy(
     )
     event = _arrived(proxy, lambda body: body["job"]["name"] == "dag.task")
     assert event["job"]["namespace"] == "my_airflow"
-    assert [each["name"] for each in event["outputs"]] == ["b"]
+    assert [dataset["name"] for dataset in event["outputs"]] == ["b"]
 
 
 def test_dbt_s_environment_has_dbt_ol_post_to_the_proxy(
@@ -144,8 +144,8 @@ def test_dbt_s_environment_has_dbt_ol_post_to_the_proxy(
         proxy,
         lambda body: (
             body["eventType"] == "COMPLETE"
-            and [each["name"] for each in body["outputs"]] == ["lake.main.fares"]
+            and [dataset["name"] for dataset in body["outputs"]] == ["lake.main.fares"]
         ),
     )
     assert event["job"]["namespace"] == "my_dbt"
-    assert [each["name"] for each in event["inputs"]] == ["lake.main.trips"]
+    assert [dataset["name"] for dataset in event["inputs"]] == ["lake.main.trips"]

@@ -32,7 +32,7 @@ def test_the_zip_holds_all_that_the_handlers_import(settings: Settings, tmp_path
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'task')!r})\n"
         f"from throughline_aws import {', '.join(HANDLERS)}\n"
-        f"print({' and '.join(f'callable({each}.handler)' for each in HANDLERS)})\n"
+        f"print({' and '.join(f'callable({name}.handler)' for name in HANDLERS)})\n"
         "import boto3, yaml\n"
     )
     command = [sys.executable, "-I", "-S", "-c", program]  # nothing of this environment

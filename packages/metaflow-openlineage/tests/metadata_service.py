@@ -21,7 +21,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         found = {} if self.path == "/ping" else MADE.get(self.path)
         if self.path.endswith("/tasks"):
-            found = [each for path, each in MADE.items() if path.rpartition("/")[0] == self.path]
+            found = [made for path, made in MADE.items() if path.rpartition("/")[0] == self.path]
         self.answer(404 if found is None else 200, found)
 
     def do_POST(self) -> None:

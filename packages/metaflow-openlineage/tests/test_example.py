@@ -20,8 +20,8 @@ def test_example_connects_table_artifact_and_model(metaflow, tmp_path):
     assert launch.process.returncode == 0, launch.process.stderr
     edges = {
         event["job"]["name"]: [
-            [each["name"] for each in event["inputs"]],
-            [each["name"] for each in event["outputs"]],
+            [dataset["name"] for dataset in event["inputs"]],
+            [dataset["name"] for dataset in event["outputs"]],
         ]
         for event in launch.events
         if event["eventType"] == "COMPLETE"

@@ -49,9 +49,9 @@ def validator() -> Any:
 def facets_of(event: dict[str, Any]) -> dict[str, Any]:
     found = {**event["run"]["facets"], **event["job"]["facets"]}
     for kind in ("inputs", "outputs"):
-        for nth, each in enumerate(event[kind]):
+        for nth, dataset in enumerate(event[kind]):
             for group in ("facets", "inputFacets", "outputFacets"):
-                found |= {f"{kind}{nth}{group}{k}": v for k, v in each.get(group, {}).items()}
+                found |= {f"{kind}{nth}{group}{k}": v for k, v in dataset.get(group, {}).items()}
     return found
 
 
@@ -229,10 +229,10 @@ def test_column_lineage_has_transformations():
 
     def shown(fields: list[dict[str, Any]]) -> dict[tuple[str, str], list[tuple[str, str]]]:
         return {
-            (each["name"], each["field"]): [
-                (kind["type"], kind["subtype"]) for kind in each["transformations"]
+            (field["name"], field["field"]): [
+                (kind["type"], kind["subtype"]) for kind in field["transformations"]
             ]
-            for each in fields
+            for field in fields
         }
 
     assert shown(lineage["fields"]["rides"]["inputFields"]) == {

@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 def names(datasets: list[Event]) -> set[str]:
-    return {each["name"] for each in datasets}
+    return {dataset["name"] for dataset in datasets}
 
 
 def edges(launch: Any) -> dict[str, tuple[set[str], set[str]]]:
@@ -35,7 +35,7 @@ def facet(event: Event, name: str) -> Any:
 
 def upstream(event: Event) -> set[tuple[str, str]]:
     found = facet(event, "jobDependencies")["upstream"]
-    return {(each["job"]["name"], each["run"]["runId"]) for each in found}
+    return {(event["job"]["name"], event["run"]["runId"]) for event in found}
 
 
 def run_id(event: Event) -> str:
@@ -97,9 +97,9 @@ def test_data_edges_match_the_code_exactly(shapes):
 def test_step_reads_the_version_that_another_wrote(shapes):
     written = shapes.one("ShapesFlow.start", "COMPLETE")["outputs"]
     (read,) = shapes.one("ShapesFlow.train", "COMPLETE")["inputs"]
-    (made,) = [each for each in written if each["name"] == read["name"]]
+    (made,) = [dataset for dataset in written if dataset["name"] == read["name"]]
     assert read["facets"]["version"] == made["facets"]["version"]
-    fields = [(each["name"], each["type"]) for each in read["facets"]["schema"]["fields"]]
+    fields = [(field["name"], field["type"]) for field in read["facets"]["schema"]["fields"]]
     assert fields[0] == ("hour", "int64")
     assert fields[1] in (("zone", "object"), ("zone", "str"))  # pandas 2, pandas 3
     assert read["inputFacets"]["inputStatistics"]["rowCount"] == 3
@@ -114,9 +114,9 @@ def test_artifact_changed_in_place_has_two_versions(shapes):
 
 def test_models_have_their_own_dataset_type(shapes):
     outputs = shapes.one("ShapesFlow.train", "COMPLETE")["outputs"]
-    kinds = {each["name"]: each["facets"]["datasetType"]["datasetType"] for each in outputs}
+    kinds = {item["name"]: item["facets"]["datasetType"]["datasetType"] for item in outputs}
     assert kinds == {"ShapesFlow/model": "MODEL", "ShapesFlow/metrics": "JOB_OUTPUT"}
-    assert {each["namespace"] for each in outputs} == {"metaflow://local"}
+    assert {dataset["namespace"] for dataset in outputs} == {"metaflow://local"}
 
 
 def test_foreach_splits_have_runs_and_the_join_all_versions(shapes):
@@ -130,8 +130,8 @@ def test_foreach_splits_have_runs_and_the_join_all_versions(shapes):
 def versions(datasets: list[Event]) -> set[tuple[str, str]]:
     """Short names and versions."""
     return {
-        (each["name"].partition("/")[2], each["facets"]["version"]["datasetVersion"])
-        for each in datasets
+        (dataset["name"].partition("/")[2], dataset["facets"]["version"]["datasetVersion"])
+        for dataset in datasets
     }
 
 
@@ -152,7 +152,7 @@ def test_nested_foreach_has_upstream_runs_and_versions(nested, job, tasks, befor
     for event in completed:
         runs = {run for name, run in upstream(event) if name == f"NestedFlow.{before}"}
         assert len(runs) == len(upstream(event))
-        wrote = {each for run in runs for each in versions(made[run]["outputs"])}
+        wrote = {version for run in runs for version in versions(made[run]["outputs"])}
         assert versions(event["inputs"]) == wrote
         assert names(event["inputs"]) == {f"NestedFlow/{reads}"}
     assert sorted(len(event["inputs"]) for event in completed) == read
@@ -171,7 +171,7 @@ def test_splits_of_a_nested_foreach_belong_to_their_row(nested):
 def test_branch_and_join_depend_on_each_other_by_run(shapes):
     (start,) = shapes.of("ShapesFlow.start", "COMPLETE")
     after = facet(start, "jobDependencies")["downstream"]
-    assert [each["job"]["name"] for each in after] == ["ShapesFlow.train", "ShapesFlow.ignore"]
+    assert [event["job"]["name"] for event in after] == ["ShapesFlow.train", "ShapesFlow.ignore"]
     assert upstream(shapes.one("ShapesFlow.compare", "COMPLETE")) == {
         (f"ShapesFlow.{step}", run_id(shapes.one(f"ShapesFlow.{step}", "COMPLETE")))
         for step in ("train", "ignore")
@@ -195,7 +195,7 @@ def test_caught_exception_completes_the_step_with_a_message(shapes):
 def test_flow_and_tasks_have_parameters_without_secrets(shapes):
     for job in ("ShapesFlow", "ShapesFlow.train", "ShapesFlow.gather"):
         found = facet(shapes.one(job, "COMPLETE"), "executionParameters")["parameters"]
-        assert {each["key"]: each["value"] for each in found} == {
+        assert {tag["key"]: tag["value"] for tag in found} == {
             "alpha": "0.5",
             "api_token": "***",
             "store": "postgresql://me:***@host/db",
@@ -209,9 +209,7 @@ def test_flow_and_tasks_have_owner_and_tags(shapes):
     for event in events:
         owners = event["job"]["facets"]["ownership"]["owners"]
         assert owners == [{"name": "user:tester", "type": "MAINTAINER"}]
-        tags = {
-            (each["source"], each["key"]): each["value"] for each in facet(event, "tags")["tags"]
-        }
+        tags = {(tag["source"], tag["key"]): tag["value"] for tag in facet(event, "tags")["tags"]}
         assert {key: value for (source, key), value in tags.items() if source == "USER"} == {
             "team": "forecast",
             "api_token": "***",
@@ -238,11 +236,11 @@ def test_jobs_have_source_documentation_and_git_location(shapes):
 
 def test_declared_tables_have_all_facets(shapes):
     event = shapes.one("ShapesFlow.end", "COMPLETE")
-    (read,) = [each for each in event["inputs"] if each["name"] == "/warehouse/t"]
-    (written,) = [each for each in event["outputs"] if each["name"] == "/warehouse/forecast"]
-    for each in (read, written):
-        assert each["facets"]["version"]["datasetVersion"] == "5124986521368745127"
-        assert each["facets"]["schema"]["fields"][0]["name"] == "hour"
+    (read,) = [item for item in event["inputs"] if item["name"] == "/warehouse/t"]
+    (written,) = [item for item in event["outputs"] if item["name"] == "/warehouse/forecast"]
+    for dataset in (read, written):
+        assert dataset["facets"]["version"]["datasetVersion"] == "5124986521368745127"
+        assert dataset["facets"]["schema"]["fields"][0]["name"] == "hour"
     (symlink,) = read["facets"]["symlinks"]["identifiers"]
     assert symlink == {"namespace": "lake", "name": "nyc.t", "type": "TABLE"}
     assert written["outputFacets"]["outputStatistics"]["rowCount"] == 24
@@ -252,7 +250,7 @@ def test_declared_tables_have_all_facets(shapes):
 
 def test_declarations_of_an_artifact_are_merged(shapes):
     outputs = shapes.one("ShapesFlow.end", "COMPLETE")["outputs"]
-    (report,) = [each for each in outputs if each["name"] == "ShapesFlow/report"]
+    (report,) = [dataset for dataset in outputs if dataset["name"] == "ShapesFlow/report"]
     assert {"version", "datasetType", "columnLineage"} <= report["facets"].keys()
 
 
@@ -268,7 +266,7 @@ def test_query_and_its_repetition_are_child_runs(shapes):
 
 def test_step_reports_the_sources_of_query_outputs(shapes):
     stated = shapes.one("ShapesFlow.end", "COMPLETE")["job"]["facets"]["lineage"]["entries"]
-    assert {e["name"]: {each["name"] for each in e["inputs"]} for e in stated} == {
+    assert {e["name"]: {source["name"] for source in e["inputs"]} for e in stated} == {
         "/q.out": {"/q.csv"},
         "/warehouse/forecast": {"/in.csv", "/warehouse/t"},
         "ShapesFlow/report": {"/in.csv", "/warehouse/t"},
@@ -306,7 +304,7 @@ def test_failing_step_fails_the_flow_with_its_exception(resumed):
 def test_decorator_declares_models_and_datasets(resumed):
     _, second, _ = resumed
     outputs = second.one("SmallFlow.train", "COMPLETE")["outputs"]
-    kinds = {each["name"]: each["facets"]["datasetType"]["datasetType"] for each in outputs}
+    kinds = {item["name"]: item["facets"]["datasetType"]["datasetType"] for item in outputs}
     assert kinds == {"SmallFlow/fitted": "MODEL", "SmallFlow/count": "JOB_OUTPUT"}
     assert names(resumed[0].one("SmallFlow.start", "COMPLETE")["outputs"]) == {"SmallFlow/data"}
 

@@ -61,7 +61,7 @@ def test_all_runs_have_distinct_ids():
         FlowNames("ns", "Flow", "1795259227314474").flow_run(),
         FlowNames("other", "Flow", "1795259227314473").flow_run(),
     ]
-    assert len({each.run_id for each in runs}) == len(runs)
+    assert len({run.run_id for run in runs}) == len(runs)
     assert runs[1].job == "Flow.train"
     assert runs[5].job == "Flow.train.query_a"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -36,9 +38,16 @@ def test_all_lists_exactly_the_public_names():
     assert public | {"openlineage", "__version__"} == set(metaflow_openlineage.__all__)
 
 
-def test_public_names_have_docstrings():
-    public = [getattr(metaflow_openlineage, name) for name in metaflow_openlineage.__all__]
-    assert [each for each in public if not isinstance(each, str) and not inspect.getdoc(each)] == []
+def test_every_module_is_private():
+    modules = [module.name for module in pkgutil.iter_modules(metaflow_openlineage.__path__)]
+    assert [name for name in modules if not name.startswith("_")] == []
+
+
+def test_public_names_have_docstrings_and_are_in_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    for name in {*metaflow_openlineage.__all__} - {"__version__"}:
+        assert inspect.getdoc(getattr(metaflow_openlineage, name)), name
+        assert re.search(rf"`@?{name}\b", readme), name
 
 
 def test_version_is_the_package_version():

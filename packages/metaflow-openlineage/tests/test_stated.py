@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The _yaml extension module")
 
 
 def made(name: str, *sources: str) -> Dataset:
-    return Dataset("n", name, sources=tuple(Dataset("n", each) for each in sources) or None)
+    return Dataset("n", name, sources=tuple(Dataset("n", source) for source in sources) or None)
 
 
 def told(inputs: str, consumed: str, *outputs: Dataset) -> dict[str, str]:

@@ -15,8 +15,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline_aws.datazone import DataZone, DataZoneConfig
-from throughline_aws.local.datazone import DataZoneServer
 
 Event = Callable[..., dict[str, Any]]
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
@@ -233,7 +233,7 @@ def _check(body: dict[str, Any]) -> None:
         return
     schemas = [orjson.loads(path.read_bytes()) for path in spec.rglob("*.json")]
     registry: Any = Registry().with_resources(
-        (each["$id"], Resource.from_contents(each)) for each in schemas if "$id" in each
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas if "$id" in schema
     )
 
     def valid(url: str, value: Any) -> None:

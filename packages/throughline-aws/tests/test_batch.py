@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from throughline_aws.batch import Record, failed_records, group_of
+from throughline_aws._batch import failed_records, group_of
+from throughline_aws.payloads import Record
 
 _MESSAGES = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=10)
 
@@ -14,6 +15,8 @@ def _records(groups: list[str], *, is_fifo: bool = True) -> list[Record]:
     return [
         {
             "messageId": str(place),
+            "receiptHandle": str(place),
+            "body": "{}",
             "attributes": {"MessageGroupId": group} if is_fifo else {},
         }
         for place, group in enumerate(groups)
@@ -45,6 +48,6 @@ def test_failure_blocks_only_later_messages_of_its_group(
 def test_standard_queue_retries_only_failed_messages(messages: list[tuple[str, bool]]) -> None:
     records = _records([group for group, _ in messages], is_fifo=False)
     again = failed_records(records, lambda record: messages[int(record["messageId"])][1])
-    assert [int(each["messageId"]) for each in again] == [
+    assert [int(record["messageId"]) for record in again] == [
         place for place, (_, is_good) in enumerate(messages) if not is_good
     ]

@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import CUT, ERRORS, DataZoneServer
 from throughline.delivery.backend import Delivery
 from throughline.delivery.rewrite.datazone import MOST_BYTES, client_token
 from throughline.delivery.settings import read_backends
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
-from throughline_aws import clients
+from throughline_aws import _clients
 from throughline_aws.audit import audit
 from throughline_aws.datazone import DataZone, DataZoneConfig
-from throughline_aws.local.datazone import CUT, ERRORS, DataZoneServer
 from throughline_aws.worker import delivery_of
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
@@ -126,7 +126,7 @@ def test_incomplete_response_is_retried_without_duplicates(
 def test_slow_server_times_out(
     make_datazone: Make, event: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(_clients, "READ_SECONDS", 0.2)
     is_over = threading.Event()
     backend, _ = make_datazone(lambda _: 200 if is_over.wait(30) else 500)
     with pytest.raises(UnavailableError, match="Read timeout"):

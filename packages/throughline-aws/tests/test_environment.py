@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Any
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from throughline.errors import ConfigError
 from throughline_aws import worker
+from throughline_aws._clients import client, number
 from throughline_aws.authorizer import keys
-from throughline_aws.clients import client, number
-
-
-@pytest.fixture
-def secrets_manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """URL of a stand-in of AWS."""
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_current_and_previous_key_are_read_from_the_secret(
-    secrets_manager: str, monkeypatch: pytest.MonkeyPatch
+    aws: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = boto3.client("secretsmanager", endpoint_url=secrets_manager)
+    client = aws("secretsmanager")
     secret = client.create_secret(Name="key", SecretString="first")["ARN"]
     monkeypatch.setenv("KEY_SECRET", secret)
     assert keys() == ["first"]

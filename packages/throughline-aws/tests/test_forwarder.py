@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline.delivery import forwarder
 from throughline.delivery.forwarder import Forwarder
 from throughline.delivery.settings import read_backends
@@ -17,7 +18,6 @@ from throughline.delivery.store import delivery_statuses
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
-from throughline_aws.local.datazone import DataZoneServer
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
 Event = Callable[..., dict[str, Any]]
@@ -51,7 +51,7 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
     assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
     end = server.accepted[-1].body
     assert end["eventType"] == "COMPLETE"
-    assert [each["name"] for each in end["inputs"]] == ["table/lake/dev/public/rides"]
+    assert [dataset["name"] for dataset in end["inputs"]] == ["table/lake/dev/public/rides"]
     log.close()
 
 

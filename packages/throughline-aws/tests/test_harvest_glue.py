@@ -62,7 +62,7 @@ def _ended(glue: Any) -> str:
 
 
 def _datasets(events: list[dict[str, Any]]) -> dict[str, Any]:
-    return {each["dataset"]["name"]: each["dataset"] for each in events if "dataset" in each}
+    return {event["dataset"]["name"]: event["dataset"] for event in events if "dataset" in event}
 
 
 def test_table_is_described_and_joined_with_its_location(
@@ -73,7 +73,7 @@ def test_table_is_described_and_joined_with_its_location(
     assert set(found) == {"table/lake/rides", "table/lake/zones", "table/lake/weather"}
     rides = found["table/lake/rides"]
     assert rides["namespace"] == _CATALOG
-    fields = [(each["name"], each["type"]) for each in rides["facets"]["schema"]["fields"]]
+    fields = [(field["name"], field["type"]) for field in rides["facets"]["schema"]["fields"]]
     assert fields == [("id", "bigint"), ("at", "date"), ("month", "string")]
     assert rides["facets"]["schema"]["fields"][0]["description"] == "of a ride"
     (link,) = rides["facets"]["symlinks"]["identifiers"]
@@ -90,19 +90,20 @@ def test_crawler_table_has_its_own_location_as_input(
     told = harvest("glue-tables", "--yes")
     assert "rejected 1\n" in told.out
     assert "crawler nightly (JdbcTargets): unsupported target 'shop/%'" in told.err
-    events = [each for each in harvested() if "run" in each]
-    assert [each["eventType"] for each in events] == ["START", "COMPLETE"] * 3
+    events = [event for event in harvested() if "run" in event]
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"] * 3
     edges = {
-        (each["inputs"][0]["name"], each["job"]["name"], each["outputs"][0]["name"])
-        for each in events
-        if each["inputs"]
+        (event["inputs"][0]["name"], event["job"]["name"], event["outputs"][0]["name"])
+        for event in events
+        if event["inputs"]
     }
     assert edges == {
         (name, f"crawler/nightly.lake.{name}", f"table/lake/{name}")
         for name in ("zones", "weather")
     }
-    above = next(each for each in events if each["job"]["name"] == "crawler/nightly")
-    parents = {each["run"]["facets"]["parent"]["run"]["runId"] for each in events if each["inputs"]}
+    above = next(event for event in events if event["job"]["name"] == "crawler/nightly")
+    loads = [event["run"] for event in events if event["inputs"]]
+    parents = {run["facets"]["parent"]["run"]["runId"] for run in loads}
     assert parents == {above["run"]["runId"]}
     assert "symlinks" not in _datasets(harvested())["table/lake/zones"]["facets"]
 

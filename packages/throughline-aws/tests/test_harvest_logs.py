@@ -40,7 +40,7 @@ def _write(
     with suppress(logs.exceptions.ResourceAlreadyExistsException):
         logs.create_log_stream(logGroupName=group, logStreamName=stream)
     stamp = int(at.timestamp() * 1_000)
-    records = [{"timestamp": stamp + n, "message": each} for n, each in enumerate(messages)]
+    records = [{"timestamp": stamp + n, "message": message} for n, message in enumerate(messages)]
     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=records)
 
 
@@ -60,8 +60,8 @@ def test_events_of_several_streams_and_records_are_found(
     _write(logs, "jr_2", _line(events[2]), "26/11/21 08:00:00 WARN y {", _line(events[3]))
     result = harvest("glue-job-logs", "--yes")
     assert "events 4, new 4, rejected 0\nstored 4, duplicates 0\n" in result.out
-    found = {each["run"]["runId"]: each for each in harvested()}
-    assert found == {each["run"]["runId"]: each for each in events}
+    found = {event["run"]["runId"]: event for event in harvested()}
+    assert found == {event["run"]["runId"]: event for event in events}
 
 
 def test_second_harvest_imports_new_and_late_records(
@@ -130,6 +130,6 @@ def test_missing_group_and_missing_aws_are_distinguished(
 ) -> None:
     result = harvest("glue-job-logs", "--log-group", "/no", "--dry-run", code=2)
     assert "/no in CloudWatch Logs: ResourceNotFoundException" in result.err
-    monkeypatch.setattr("throughline_aws.harvest.aws._TRIES", 1)
+    monkeypatch.setattr("throughline_aws.harvest._aws._TRIES", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "Could not connect" in harvest("glue-job-logs", "--dry-run", code=3).err

@@ -16,8 +16,8 @@ from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from throughline_aws.harvest import redshift
-from throughline_aws.harvest.session import Session
-from throughline_aws.harvest.statements import read_statement
+from throughline_aws.harvest._session import Session
+from throughline_aws.harvest._statements import read_statement
 
 Harvest = Callable[..., Any]
 Harvested = Callable[..., list[dict[str, Any]]]
@@ -81,7 +81,7 @@ class RedshiftServer(ThreadingHTTPServer):
     def _ExecuteStatement(self, given: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(given)
         sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", given["Sql"].replace("%", "%%"))
-        values = {each["name"]: each["value"] for each in given.get("Parameters", [])}
+        values = {item["name"]: item["value"] for item in given.get("Parameters", [])}
         id_ = f"00000000-0000-0000-0000-{len(self._results):012}"
         try:
             self._results[id_] = self.database.execute(sql, values).fetchall()
@@ -179,14 +179,14 @@ def _harvest(harvest: Harvest, *more: str, **options: Any) -> Any:
 def _ends(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The end of each run by its query id."""
     return {
-        each["run"]["facets"]["externalQuery"]["externalQueryId"]: each
-        for each in events
-        if each["eventType"] != "START"
+        event["run"]["facets"]["externalQuery"]["externalQueryId"]: event
+        for event in events
+        if event["eventType"] != "START"
     }
 
 
 def _edges(event: dict[str, Any]) -> tuple[set[str], set[str]]:
-    return tuple({f"{each['namespace']}|{each['name']}" for each in event[side]}
+    return tuple({f"{dataset['namespace']}|{dataset['name']}" for dataset in event[side]}
                  for side in ("inputs", "outputs"))  # type: ignore[return-value] # fmt: skip
 
 
@@ -233,8 +233,8 @@ def test_each_kind_of_statement_has_inputs_and_output(
     found = _ends(harvested())
     for number, (text, edges) in enumerate(_MOVES.items()):
         assert _edges(found[str(number)]) == edges, text
-    assert {each["WorkgroupName"] if "WorkgroupName" in each else each["ClusterIdentifier"]
-            for each in warehouse.asked} == {"lake"}  # fmt: skip
+    assert {query["WorkgroupName"] if "WorkgroupName" in query else query["ClusterIdentifier"]
+            for query in warehouse.asked} == {"lake"}  # fmt: skip
 
 
 def test_column_edges_have_transformations(
@@ -258,10 +258,10 @@ def test_column_edges_have_transformations(
         "n": {("dev.public.zones", "name", "AGGREGATION")},
     }
     assert ("dev.public.zones", "id", "JOIN") in {
-        (each["name"], each["field"], each["transformations"][0]["subtype"])
-        for each in lineage["dataset"]
+        (field["name"], field["field"], field["transformations"][0]["subtype"])
+        for field in lineage["dataset"]
     }
-    assert [each["name"] for each in output["facets"]["schema"]["fields"]] == ["day", "fare", "n"]
+    assert [field["name"] for field in output["facets"]["schema"]["fields"]] == ["day", "fare", "n"]
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_wide_statement_takes_linear_time() -> None:
     )
     assert found is not None
     assert len(found.columns) == 201
-    assert [each.column for each in found.columns["more"]] == ["c1"]
+    assert [origin.column for origin in found.columns["more"]] == ["c1"]
 
 
 def test_statements_of_one_shape_are_runs_of_one_job(
@@ -339,15 +339,15 @@ def test_statements_of_one_shape_are_runs_of_one_job(
     assert len({ends[str(day)]["job"]["name"] for day in range(1, 6)}) == 1
     assert ends["1"]["job"]["name"] != ends["9"]["job"]["name"]
     assert ends["1"]["job"]["name"].startswith("dev.public.daily.insert.")
-    assert len({each["run"]["runId"] for each in events}) == 6
+    assert len({event["run"]["runId"] for event in events}) == 6
     assert "at = '2026-11-03'" in ends["3"]["job"]["facets"]["sql"]["query"]
     assert ends["3"]["run"]["facets"]["executionParameters"]["parameters"][0]["value"] == "postgres"
     assert ends["9"]["eventType"] == "FAIL"
     assert ends["9"]["run"]["facets"]["errorMessage"]["message"] == "no space"
     start = next(
-        each
-        for each in events
-        if each["run"] == {**ends["3"]["run"]} and each["eventType"] == "START"
+        event
+        for event in events
+        if event["run"] == {**ends["3"]["run"]} and event["eventType"] == "START"
     )
     took = datetime.fromisoformat(ends["3"]["eventTime"]) - datetime.fromisoformat(
         start["eventTime"]
@@ -397,7 +397,7 @@ def test_temporary_tables_keep_their_sources_until_the_next_harvest(
     assert _edges(found["4"]) == (_names("public.s"), _names("public.rides"))
     assert _edges(found["5"]) == (set(), _names("public.rides"))
     fields = found["3"]["outputs"][0]["facets"]["columnLineage"]["fields"]
-    assert [(each["name"], each["field"]) for each in fields["id"]["inputFields"]] == [
+    assert [(field["name"], field["field"]) for field in fields["id"]["inputFields"]] == [
         ("dev.public.zones", "id")
     ]
 
@@ -443,7 +443,7 @@ def test_harvests_in_parts_and_at_once_are_equal(
     assert "new 4," in _harvest(harvest, "--yes").out
     _harvest(harvest, "--yes", database="once.db")
     ids = [
-        sorted(each["run"]["runId"] for each in harvested(name)) for name in ("log.db", "once.db")
+        sorted(event["run"]["runId"] for event in harvested(name)) for name in ("log.db", "once.db")
     ]
     assert ids[0] == ids[1]
 

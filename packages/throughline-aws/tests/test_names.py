@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import ConfigError
-from throughline_aws.names import BUILT_IN, read_names
+from throughline_aws._names import BUILT_IN, read_names
 
 ACCOUNT = "111122223333"
 RULE = "rules: [{{namespace: '{0}', name: '{1}', to_namespace: '{2}', to_name: '{3}'}}]"

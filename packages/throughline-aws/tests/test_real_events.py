@@ -12,8 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
+from infra.proxy_local.datazone import DataZoneServer
 from throughline_aws.datazone import DataZone
-from throughline_aws.local.datazone import DataZoneServer
+from throughline_aws.payloads import Record
 from throughline_aws.receiver import Receiver
 from throughline_aws.worker import Queue, Worker
 
@@ -56,7 +57,7 @@ def test_events_of_this_stack_arrive(make_datazone: Make, name: str) -> None:
         assert answer["statusCode"] == (201 if is_run else 422), answer
         answers[answer["statusCode"]] += 1
     worker = Worker(backend, sqs, Queue("queue.fifo", "dead.fifo", 4, 0))
-    records = [
+    records: list[Record] = [
         {
             "messageId": token,
             "receiptHandle": token,

@@ -16,6 +16,7 @@ from botocore.exceptions import EndpointConnectionError
 from throughline.events import RunEvent
 from throughline.log import entry_of
 from throughline_aws.authorizer import Authorizer
+from throughline_aws.payloads import Request, Response
 from throughline_aws.receiver import LARGEST_MESSAGE, Receiver, group_of
 
 RUN = "0190a5f0-0000-7000-8000-000000000001"
@@ -46,7 +47,7 @@ class Queue:
         self.sent.append(message)
 
 
-def _request(body: bytes, *, zipped: bool = False, encoding: str = "") -> dict[str, Any]:
+def _request(body: bytes, *, zipped: bool = False, encoding: str = "") -> Request:
     encoding = encoding or ("gzip" if zipped else "")
     sent = gzip.compress(body) if zipped else body
     return {
@@ -56,8 +57,8 @@ def _request(body: bytes, *, zipped: bool = False, encoding: str = "") -> dict[s
     }
 
 
-def _told(answer: dict[str, Any]) -> tuple[int, str]:
-    return answer["statusCode"], json.loads(answer["body"])["message"]
+def _status_and_message(response: Response) -> tuple[int, str]:
+    return response["statusCode"], json.loads(response["body"])["message"]
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -105,10 +106,10 @@ _LONG = event(RUN, note="x" * LARGEST_MESSAGE)
     ],
 )
 def test_invalid_events_are_rejected_at_the_producer(
-    request_: dict[str, Any], status: int, message: str
+    request_: Request, status: int, message: str
 ) -> None:
     queue = Queue()
-    answered, said = _told(Receiver(queue, "q")(request_))
+    answered, said = _status_and_message(Receiver(queue, "q")(request_))
     assert answered == status, said
     assert message in said
     assert queue.sent == []
@@ -117,7 +118,7 @@ def test_invalid_events_are_rejected_at_the_producer(
 def test_zip_bomb_is_not_decompressed() -> None:
     request = _request(b" " * (64 * LARGEST_MESSAGE), zipped=True)
     tracemalloc.start()
-    status, _ = _told(Receiver(Queue(), "q")(request))
+    status, _ = _status_and_message(Receiver(Queue(), "q")(request))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert status == 413
@@ -129,7 +130,7 @@ def test_incomplete_gzip_body_is_rejected() -> None:
     request |= {"headers": {"content-encoding": "gzip"}, "isBase64Encoded": True}
     whole = gzip.compress(orjson.dumps(event(RUN)))
     request["body"] = base64.b64encode(whole[:-9]).decode()
-    status, said = _told(Receiver(Queue(), "q")(request))
+    status, said = _status_and_message(Receiver(Queue(), "q")(request))
     assert (status, "an incomplete gzip stream" in said) == (400, True)
 
 

@@ -11,6 +11,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from throughline.delivery.backend import Delivery
 from throughline.errors import DeliveryError, UnavailableError
+from throughline_aws.payloads import Attributes, Record
 from throughline_aws.worker import LONGEST_WAIT, MOST_RECEIVES_EVER, Queue, Worker
 
 Event = Callable[..., dict[str, Any]]
@@ -59,16 +60,16 @@ class Sqs:
         self.waits[given["ReceiptHandle"]] = given["VisibilityTimeout"]
 
 
-def _record(body: str, *, id_: str, receives: int = 1, group: str = "") -> dict[str, Any]:
-    attributes = {"ApproximateReceiveCount": str(receives)}
+def _record(body: str, *, id_: str, receives: int = 1, group: str = "") -> Record:
+    attributes: Attributes = {"ApproximateReceiveCount": str(receives)}
     if group:
         attributes |= {"MessageGroupId": group, "MessageDeduplicationId": f"d-{id_}"}
     return {"messageId": id_, "receiptHandle": f"r-{id_}", "body": body, "attributes": attributes}
 
 
-def _again(worker: Worker, *records: dict[str, Any]) -> list[str]:
+def _again(worker: Worker, *records: Record) -> list[str]:
     answer = worker({"Records": list(records)})
-    return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
 def test_rejected_event_becomes_a_dead_letter_and_others_arrive(
@@ -80,7 +81,7 @@ def test_rejected_event_becomes_a_dead_letter_and_others_arrive(
     records.append(_record("no JSON", id_="junk", group="g"))
     assert _again(Worker(backend, sqs, QUEUE), *records) == []
     assert backend.sent == ["good"]
-    reasons = [each["MessageAttributes"]["Reason"]["StringValue"] for each in sqs.letters]
+    reasons = [letter["MessageAttributes"]["Reason"]["StringValue"] for letter in sqs.letters]
     assert reasons[:2] == ["because", "ValueError: a bug"]
     assert reasons[2].startswith("JSONDecodeError: ")
     assert sqs.letters[0]["MessageBody"] == records[0]["body"]

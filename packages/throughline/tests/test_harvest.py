@@ -198,7 +198,7 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
-    for module in ("redshift", "statements"):
+    for module in ("redshift", "_statements"):
         monkeypatch.delitem(sys.modules, f"throughline_aws.harvest.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     found = call(*arguments)

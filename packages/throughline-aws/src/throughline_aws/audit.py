@@ -7,10 +7,9 @@ needed. A failure is therefore counted for a day.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
+from throughline_aws._telemetry import count, tell
 from throughline_aws.datazone import DataZone, datazone_of_environment
-from throughline_aws.telemetry import count, tell
 
 _MOST_LISTED = 50
 
@@ -34,6 +33,6 @@ def _backend() -> DataZone:
     return datazone_of_environment()
 
 
-def handler(_schedule: dict[str, Any], _context: object) -> int:
+def handler(_schedule: object, _context: object) -> int:
     """Handle a Lambda invocation."""
     return audit(_backend())

@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
-from throughline_aws.clients import client, variable
-from throughline_aws.telemetry import count, tell
+from throughline_aws._clients import client, variable
+from throughline_aws._telemetry import count, tell
+from throughline_aws.payloads import Authorization, Request
 
 CACHE_SECONDS = 300.0
 """Seconds for which keys are cached; a new key is valid after this time at the latest."""
@@ -28,7 +28,7 @@ class Authorizer:
         self._keys: list[bytes] = []
         self._loaded_at = float("-inf")
 
-    def __call__(self, request: dict[str, Any]) -> dict[str, bool]:
+    def __call__(self, request: Request) -> Authorization:
         """Return whether a request is authorized, in API Gateway's format; errors become a 500."""
         scheme, _, token = request.get("headers", {}).get("authorization", "").partition(" ")
         token_bytes = token.strip().encode() if scheme.lower() == "bearer" else b""
@@ -63,10 +63,10 @@ def _authorizer() -> Authorizer:
     return Authorizer(keys)
 
 
-def handler(request: dict[str, Any], _context: object) -> dict[str, bool]:
+def handler(request: Request, _context: object) -> Authorization:
     """Handle a Lambda invocation."""
     return _authorizer()(request)
 
 
-def _source(request: dict[str, Any]) -> str:
+def _source(request: Request) -> str:
     return str(request.get("requestContext", {}).get("http", {}).get("sourceIp", ""))

@@ -22,8 +22,8 @@ from throughline.delivery.datasets import Body
 from throughline.delivery.payloads import payloads
 from throughline.delivery.rewrite.datazone import DATAZONE, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
-from throughline_aws.clients import client, variable
-from throughline_aws.names import BUILT_IN, read_names
+from throughline_aws._clients import client, variable
+from throughline_aws._names import BUILT_IN, read_names
 
 _DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
 _ACCOUNT = re.compile(r"\d{12}")

@@ -19,16 +19,15 @@ import orjson
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.events import Logged, RunEvent
 from throughline.log import entry_of
-from throughline_aws.clients import client, variable
-from throughline_aws.telemetry import count, tell
+from throughline_aws._clients import client, variable
+from throughline_aws._telemetry import count, tell
+from throughline_aws.payloads import Request, Response
 
 LARGEST_MESSAGE = 1_048_576
 """The maximum size of an SQS message in bytes."""
 
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 _GROUP = re.compile(r"[!-~]{1,128}")
-
-Response = dict[str, Any]
 
 
 class Receiver:
@@ -39,7 +38,7 @@ class Receiver:
         self._queue_url = queue_url
         self._is_fifo = queue_url.endswith(".fifo")
 
-    def __call__(self, request: dict[str, Any]) -> Response:
+    def __call__(self, request: Request) -> Response:
         """Queue one event: 201; 400, 413 or 422 if it is invalid; 503 without a queue."""
         try:
             body, event = _read(request)
@@ -84,12 +83,12 @@ def _receiver() -> Receiver:
     return Receiver(client("sqs", tries=3), variable("QUEUE_URL"))
 
 
-def handler(request: dict[str, Any], _context: object) -> Response:
+def handler(request: Request, _context: object) -> Response:
     """Handle a Lambda invocation."""
     return _receiver()(request)
 
 
-def _read(request: dict[str, Any]) -> tuple[str, RunEvent]:
+def _read(request: Request) -> tuple[str, RunEvent]:
     entry = entry_of(_decompressed(_raw(request), request.get("headers", {})))
     if len(entry.body.encode()) > LARGEST_MESSAGE:
         raise _too_large()
@@ -104,10 +103,10 @@ def _run_event(event: Logged) -> RunEvent:
     )
 
 
-def _raw(request: dict[str, Any]) -> bytes:
+def _raw(request: Request) -> bytes:
     body = request.get("body") or ""
     if not request.get("isBase64Encoded"):
-        return str(body).encode()
+        return body.encode()
     try:
         return base64.b64decode(body, validate=True)
     except binascii.Error as error:

@@ -17,10 +17,11 @@ from throughline.delivery.backend import Backend, Delivery
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.log import read_entry
 from throughline.projection import State, project
-from throughline_aws.batch import Record, failed_records, group_of, receives_of
-from throughline_aws.clients import client, number, variable
+from throughline_aws._batch import failed_records, group_of, receives_of
+from throughline_aws._clients import client, number, variable
+from throughline_aws._telemetry import count, tell
 from throughline_aws.datazone import datazone_of_environment
-from throughline_aws.telemetry import count, tell
+from throughline_aws.payloads import Batch, BatchResponse, Record
 
 LONGEST_WAIT = 900
 """Maximum delay of a retry in seconds."""
@@ -53,7 +54,7 @@ class Worker:
         self._sqs = sqs
         self._queue = queue
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, batch: Batch) -> BatchResponse:
         """Deliver a batch; return the failed messages in Lambda's format."""
         records = batch["Records"]
         retried = failed_records(records, self._deliver)
@@ -139,7 +140,7 @@ def delivery_of(body: str) -> Delivery:
     return Delivery(0, body, reading)
 
 
-def _about(record: Record) -> dict[str, Any]:
+def _about(record: Record) -> dict[str, str | int]:
     return {
         "messageId": record["messageId"],
         "group": group_of(record),
@@ -158,6 +159,6 @@ def _worker() -> Worker:
     return Worker(datazone_of_environment(), client("sqs", tries=3), queue)
 
 
-def handler(batch: dict[str, Any], _context: object) -> dict[str, Any]:
+def handler(batch: Batch, _context: object) -> BatchResponse:
     """Handle a Lambda invocation."""
     return _worker()(batch)

@@ -29,7 +29,7 @@ from throughline.harvest.events import (
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
 from throughline.wrap.events import facet
-from throughline_aws.harvest.aws import OVERLAP, Account, aws_errors
+from throughline_aws.harvest._aws import OVERLAP, Account, aws_errors
 
 _STATES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "STOPPED": "ABORT"}
 _AT_ONCE = 500
@@ -58,8 +58,7 @@ class GlueTables:
 
     @cached_property
     def _namespace(self) -> str:
-        with aws_errors("the account of the Glue catalog"):
-            account = self._account.client("sts").get_caller_identity()["Account"]
+        account = self._account.number("the Glue catalog")
         return f"arn:aws:glue:{self._glue.meta.region_name}:{account}"
 
     @property

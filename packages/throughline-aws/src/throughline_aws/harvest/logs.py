@@ -11,7 +11,7 @@ from throughline.collect.lines import Lines
 from throughline.collect.logs import events_in
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.harvest.joined import Joiner
-from throughline_aws.harvest.aws import Account, aws_errors, start_of
+from throughline_aws.harvest._aws import Account, aws_errors, start_of
 
 GLUE_GROUP = "/aws-glue/jobs/error"
 """The log group of stderr, to which Spark logs; with continuous logging it is logs-v2."""

@@ -20,11 +20,11 @@ from throughline.harvest.events import Body, FinishedRun, dataset, location, run
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
 from throughline.wrap.events import facet
-from throughline_aws.harvest.aws import Account, aws_errors, start_of
-from throughline_aws.harvest.model import Statement, UnreadError, after
-from throughline_aws.harvest.relations import Origins, Table
-from throughline_aws.harvest.session import SESSIONS, Columns, Session, SessionTable
-from throughline_aws.harvest.statements import read_statement
+from throughline_aws.harvest._aws import Account, aws_errors, start_of
+from throughline_aws.harvest._model import Statement, UnreadError, after
+from throughline_aws.harvest._relations import Origins, Table
+from throughline_aws.harvest._session import SESSIONS, Columns, Session, SessionTable
+from throughline_aws.harvest._statements import read_statement
 
 _AT_ONCE = 500
 _WHOLE = 4_000  # characters; longer texts continue in SYS_QUERY_TEXT
@@ -102,8 +102,7 @@ class Redshift:
         region = self._client.meta.region_name
         if self._warehouse.cluster:
             return f"redshift://{self._warehouse.cluster}.{region}:5439"
-        with aws_errors("the account of the workgroup"):
-            owner = self._account.client("sts").get_caller_identity()["Account"]
+        owner = self._account.number("the workgroup")
         domain = "redshift-serverless.amazonaws.com:5439"
         return f"redshift://{self._warehouse.workgroup}.{owner}.{region}.{domain}"
 

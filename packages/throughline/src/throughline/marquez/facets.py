@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from throughline.events.column_lineage import objects
 from throughline.projection.facets import FacetBook
 
 _NO_VALUE = {"", "true", "none"}
@@ -33,7 +34,7 @@ def tags_of(facet: dict[str, Any]) -> dict[str | None, list[str]]:
 
 def fields_of(facet: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the valid fields of a schema facet."""
-    return list(objects(facet.get("fields")))
+    return objects(facet.get("fields"))
 
 
 def text_of(facet: dict[str, Any], key: str) -> str | None:
@@ -45,9 +46,3 @@ def text_of(facet: dict[str, Any], key: str) -> str | None:
 def location_of(book: FacetBook) -> str | None:
     """Return the URL of the code of a job or run."""
     return text_of(book.get("sourceCodeLocation"), "url")
-
-
-def objects(listed: Any) -> Iterator[dict[str, Any]]:
-    for item in listed if isinstance(listed, list) else ():
-        if isinstance(item, dict):
-            yield item

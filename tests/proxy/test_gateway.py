@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from infra.proxy_local.gateway import MOST_BYTES, PATH, gateway
 from throughline_aws import authorizer, receiver
-from throughline_aws.local.gateway import MOST_BYTES, PATH, gateway
+
+from .conftest import serving
 
 KEY = {"Authorization": "Bearer key"}
 
@@ -17,17 +18,15 @@ KEY = {"Authorization": "Bearer key"}
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A gateway whose queue does not answer."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("PROXY_KEY", "key")
     monkeypatch.setenv("QUEUE_URL", "http://127.0.0.1:9/0/queue")
     for cached in (authorizer._authorizer, receiver._receiver):
         cached.cache_clear()
     server = gateway(0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield f"http://127.0.0.1:{server.server_port}"
     for cached in (authorizer._authorizer, receiver._receiver):
         cached.cache_clear()
 

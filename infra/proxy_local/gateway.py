@@ -8,15 +8,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from throughline_aws import authorizer, receiver
+from throughline_aws.payloads import HttpCall, Request, Response
 
 PATH = "/api/v1/lineage"
 MOST_BYTES = 10_485_760
 """The maximum size of a body in API Gateway."""
 
-_NO_ROUTE = {"statusCode": 404, "body": '{"message":"Not Found"}'}
-_UNKNOWN = {"statusCode": 401, "body": '{"message":"Unauthorized"}'}
-_DENIED = {"statusCode": 403, "body": '{"message":"Forbidden"}'}
-_TOO_LARGE = {"statusCode": 413, "body": '{"message":"Request Entity Too Large"}'}
+_NO_ROUTE: Response = {"statusCode": 404, "body": '{"message":"Not Found"}'}
+_UNKNOWN: Response = {"statusCode": 401, "body": '{"message":"Unauthorized"}'}
+_DENIED: Response = {"statusCode": 403, "body": '{"message":"Forbidden"}'}
+_TOO_LARGE: Response = {"statusCode": 413, "body": '{"message":"Request Entity Too Large"}'}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -38,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
             pass  # trailers
         return b"".join(parts)
 
-    def _route(self, body: bytes) -> dict[str, Any]:
+    def _route(self, body: bytes) -> Response:
         if self.path.partition("?")[0] != PATH:
             return _NO_ROUTE
         if len(body) > MOST_BYTES:
@@ -50,10 +51,10 @@ class _Handler(BaseHTTPRequestHandler):
             return _DENIED
         return receiver.handler(request, None)
 
-    def _request(self, body: bytes) -> dict[str, Any]:
+    def _request(self, body: bytes) -> Request:
         """Return the request in payload format 2.0; a compressed body is encoded as base64."""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        http = {"method": "POST", "path": PATH, "sourceIp": self.client_address[0]}
+        http: HttpCall = {"method": "POST", "path": PATH, "sourceIp": self.client_address[0]}
         is_binary = "content-encoding" in headers
         return {
             "version": "2.0",
@@ -65,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
             "isBase64Encoded": is_binary,
         }
 
-    def _respond(self, response: dict[str, Any]) -> None:
+    def _respond(self, response: Response) -> None:
         body = response.get("body", "").encode()
         self.send_response(response["statusCode"])
         for name, value in response.get("headers", {}).items():

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from throughline.errors import ConfigError, ServerError
-from throughline_aws.clients import client
+from throughline_aws._clients import client
 
 _TRIES = 10
 _READ_SECONDS = 60
@@ -45,6 +45,11 @@ class Account:
             region=self.region,
             profile=self.profile,
         )
+
+    def number(self, owned: str) -> str:
+        """Return the number of the account of a resource. Raises ConfigError or ServerError."""
+        with aws_errors(f"the account of {owned}"):
+            return str(self.client("sts").get_caller_identity()["Account"])
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 from sqlglot import exp
 
-from throughline_aws.harvest.kinds import IDENTITY
-from throughline_aws.harvest.relations import NONE, Origin, Origins, Relation, Table
+from throughline_aws.harvest._kinds import IDENTITY
+from throughline_aws.harvest._relations import NONE, Origin, Origins, Relation, Table
 
 Columns = Mapping[Table, Mapping[str, str]]
 """The types of the columns of tables, by name and in their order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
-from throughline_aws.harvest.model import (
+from throughline_aws.harvest._model import (
     Statement,
     columns_of,
     name_columns,
@@ -14,8 +14,8 @@ from throughline_aws.harvest.model import (
     read_query,
     target_of,
 )
-from throughline_aws.harvest.relations import Origins, Table
-from throughline_aws.harvest.session import Session
+from throughline_aws.harvest._relations import Origins, Table
+from throughline_aws.harvest._session import Session
 
 
 def read_update(parsed: exp.Update, session: Session) -> Statement | None:

@@ -1,7 +1,7 @@
 """The tables, files and columns that one SQL statement reads and writes.
 
 Statements that only create, empty or drop a temporary table move no data, but later statements of
-the session depend on them (`model.after`).
+the session depend on them (`after`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from throughline_aws.harvest.changes import read_delete, read_merge, read_update
-from throughline_aws.harvest.model import (
+from throughline_aws.harvest._changes import read_delete, read_merge, read_update
+from throughline_aws.harvest._model import (
     Statement,
     UnreadError,
     columns_of,
@@ -25,8 +25,8 @@ from throughline_aws.harvest.model import (
     read_query,
     target_of,
 )
-from throughline_aws.harvest.relations import NONE
-from throughline_aws.harvest.session import Session, SessionTable
+from throughline_aws.harvest._relations import NONE
+from throughline_aws.harvest._session import Session, SessionTable
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to parse are reported
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from throughline_aws.harvest.query import Reader
-from throughline_aws.harvest.relations import NONE, Origins, Relation, Table
-from throughline_aws.harvest.session import Session, SessionTable, Temporary
+from throughline_aws.harvest._query import Reader
+from throughline_aws.harvest._relations import NONE, Origins, Relation, Table
+from throughline_aws.harvest._session import Session, SessionTable, Temporary
 
 
 class UnreadError(Exception):

@@ -10,13 +10,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from throughline_aws.payloads import Batch, BatchResponse, Record
 from throughline_aws.worker import MOST_RECEIVES_EVER
 
 BATCH = 10
 WAIT_SECONDS = 2
 RETENTION_SECONDS = 1_209_600
 
-Handler = Callable[[dict[str, Any], object], dict[str, Any]]
+Handler = Callable[[Batch, object], BatchResponse]
 
 
 def create_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tuple[str, str]:
@@ -39,19 +40,18 @@ def create_queues(sqs: Any, name: str, *, is_fifo: bool, visibility: int) -> tup
     return queue, dead
 
 
-def receive(sqs: Any, queue_url: str, wait_seconds: int = WAIT_SECONDS) -> list[dict[str, Any]]:
+def receive(sqs: Any, queue_url: str, wait_seconds: int = WAIT_SECONDS) -> list[Record]:
     """Return messages of a queue in Lambda's format; none if none arrived in time."""
     answer = sqs.receive_message(
         QueueUrl=queue_url,
         MaxNumberOfMessages=BATCH,
         WaitTimeSeconds=wait_seconds,
         MessageSystemAttributeNames=["All"],
-        MessageAttributeNames=["All"],
     )
     return [_record(message) for message in answer.get("Messages", [])]
 
 
-def invoke(sqs: Any, queue_url: str, handler: Handler, records: list[dict[str, Any]]) -> None:
+def invoke(sqs: Any, queue_url: str, handler: Handler, records: list[Record]) -> None:
     """Handle a batch and delete the messages that did not fail; none if the handler raises."""
     failed = {
         failure["itemIdentifier"]
@@ -73,12 +73,10 @@ def poll(sqs: Any, queue_url: str, handler: Handler, stopping: threading.Event) 
             invoke(sqs, queue_url, handler, records)
 
 
-def _record(message: dict[str, Any]) -> dict[str, Any]:
+def _record(message: Any) -> Record:
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],
         "body": message["Body"],
         "attributes": message.get("Attributes", {}),
-        "messageAttributes": message.get("MessageAttributes", {}),
-        "eventSource": "aws:sqs",
     }

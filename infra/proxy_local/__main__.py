@@ -6,20 +6,21 @@ until it is stopped, `queues NAME fifo|standard SECONDS` creates queues and prin
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import boto3
 import orjson
 
+from infra.proxy_local.datazone import DataZoneServer
+from infra.proxy_local.gateway import PATH, gateway
+from infra.proxy_local.mapping import create_queues, poll
 from throughline.errors import ThroughlineError
 from throughline_aws import worker
-from throughline_aws.clients import client, variable
-from throughline_aws.local.datazone import DataZoneServer
-from throughline_aws.local.gateway import PATH, gateway
-from throughline_aws.local.mapping import create_queues, poll
 
 
 def main(part: str, *arguments: str) -> None:
@@ -31,11 +32,12 @@ def main(part: str, *arguments: str) -> None:
         stand_in = _recording_server(int(arguments[0]), Path(arguments[1]))
         _serve(stand_in, stand_in.url)
     elif part == "worker":
-        poll(client("sqs", tries=3), variable("QUEUE_URL"), worker.handler, threading.Event())
+        poll(boto3.client("sqs"), os.environ["QUEUE_URL"], worker.handler, threading.Event())
     elif part == "queues":
         name, kind, visibility = arguments
-        sqs = client("sqs", tries=3)
-        urls = create_queues(sqs, name, is_fifo=kind == "fifo", visibility=int(visibility))
+        urls = create_queues(
+            boto3.client("sqs"), name, is_fifo=kind == "fifo", visibility=int(visibility)
+        )
         sys.stdout.write("\n".join(urls) + "\n")
     else:
         sys.exit(f"received {part!r}, expected gateway, datazone, queues or worker")

@@ -7,9 +7,8 @@ group must not overtake a failed one; other groups continue.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
-Record = dict[str, Any]
+from throughline_aws.payloads import Record
 
 
 def group_of(record: Record) -> str:
