@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from commands.environment import script
 from commands.page import ensure_page
 from tests.looking import Look, looking
-from throughline.server.sample.rides import rides
+from throughline.server.sample import sample_events
 
 
 class Lineage:
@@ -58,7 +58,7 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     """A server whose page is built, with two weeks of events."""
     ensure_page()
     server = Lineage(tmp_path_factory.mktemp("page"))
-    server.take(*rides(datetime.now(UTC) - timedelta(minutes=7)))
+    server.take(*sample_events(datetime.now(UTC) - timedelta(minutes=7)))
     yield server
     server.stop()
 

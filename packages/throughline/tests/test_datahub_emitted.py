@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from throughline.delivery.rewrite.datahub_proposals import proposals
 from throughline.errors import EventError
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server.sample.rides import rides
+from throughline.server.sample import sample_events
 
 from .datahub_server import Json, Store, delivering, fill
 from .rewritten import events_of, pipeline
@@ -179,7 +178,7 @@ def test_emitted_aspects_are_valid(build: Any, tmp_path: Path) -> None:
 
 
 def test_aspects_of_other_producers_are_valid(build: Any, shared: Path, tmp_path: Path) -> None:
-    nights = list(rides(datetime(2025, 11, 21, tzinfo=UTC)))
+    nights = list(sample_events())
     files = sorted((shared / "openlineage-events").rglob("*.jsonl"))
     others = [event for event in events_of(*files) if _is_taken(event, build)]
     assert len(others) > 400

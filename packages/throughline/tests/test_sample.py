@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server import sample
 from throughline.server.access import Access
 from throughline.server.app import make_app
+
+from .rides import rides
+
+
+def test_sample_file_contains_the_generated_events() -> None:
+    """With WRITE_DOCS=1, write the file."""
+    text = b"".join(orjson.dumps(event) + b"\n" for event in rides(sample.NEWEST_END))
+    path = Path(sample.__file__).with_name("sample.jsonl.gz")
+    if os.environ.get("WRITE_DOCS"):
+        path.write_bytes(gzip.compress(text, mtime=0))
+    assert gzip.decompress(path.read_bytes()) == text
+
+
+def test_sample_can_be_shifted_to_another_time() -> None:
+    week = timedelta(days=7)
+    shifted = sample.sample_events(sample.NEWEST_END + week)
+    for event, later in zip(sample.sample_events(), shifted, strict=True):
+        times = [datetime.fromisoformat(item.pop("eventTime")) for item in (event, later)]
+        assert times[1] - times[0] == week
+        assert later == event
 
 
 @pytest.fixture

@@ -6,27 +6,29 @@ shared addresses always show the same and nothing becomes late.
 
 from __future__ import annotations
 
+import gzip
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from importlib import resources
 
 import orjson
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from throughline.events import parse_time, shown_time, to_micros
 from throughline.http.routes import answer
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server.sample.rides import rides
-
-__all__ = ["PREFIX", "PRESENT", "Sample"]
+from throughline.query.models import Json
 
 PREFIX = "/sample"
 PRESENT = datetime(2026, 11, 20, 3, tzinfo=UTC)
 """The current time of the sample."""
-_NEWEST_END = timedelta(minutes=7)
+NEWEST_END = PRESENT - timedelta(minutes=7)
+"""The end of the last night of its events."""
 _LOST_AFTER = 2 * 3600.0
 
 
@@ -60,11 +62,23 @@ class Sample:
         return self._make(_sample())
 
 
+def sample_events(newest_end: datetime = NEWEST_END) -> Iterator[Json]:
+    """Yield the events of two weeks, shifted in time so that the last night ends at `newest_end`.
+
+    The events are those of `tests/rides.py`.
+    """
+    shift = newest_end - NEWEST_END
+    packed = resources.files(__package__).joinpath("sample.jsonl.gz").read_bytes()
+    for line in gzip.decompress(packed).splitlines():
+        event = orjson.loads(line)
+        event["eventTime"] = shown_time(to_micros(parse_time(event["eventTime"]) + shift))
+        yield event
+
+
 def _sample() -> Live:
-    """Return a live log of two weeks that end just before PRESENT."""
+    """Return a live log of the events."""
     # A named memory database is shared by all threads, unlike `sqlite://`.
     place = f"file:/throughline-sample-{uuid.uuid4()}?vfs=memdb&uri=true"
     live = Live(EventLog(f"sqlite:///{place}"), _LOST_AFTER, PRESENT.timestamp)
-    events = rides(PRESENT - _NEWEST_END)
-    live.ingest(Batch([entry_of(orjson.dumps(body)) for body in events]))
+    live.ingest(Batch([entry_of(orjson.dumps(event)) for event in sample_events()]))
     return live

@@ -1,4 +1,4 @@
-"""Two weeks of a pipeline like this repository's, for the sample and the tests of the page.
+"""Generator of the sample: two weeks of a pipeline like this repository's.
 
 Airflow loads rides and weather each night with Spark, Metaflow trains on them. On one day the
 weather became an input of the model; a load failed once, and a column was added.
