@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from throughline.collect.spool import StuckFile
 from throughline.events import JobRef
 from throughline.marquez.versions import Versions
 from throughline.projection.live import Live
@@ -17,10 +18,13 @@ _RAW = "dataset:s3://landing:orders.csv"
 _REPORT = "dataset:postgres://db:5432:shop.public.revenue"
 _OF_TABLE = {"namespace": "hive://lake:9083", "dataset": "shop.orders"}
 _OF_JOB = {"namespace": "shop", "job": "shop_daily.load.append"}
-_STUCK = {"file": "etl-1.jsonl", "reason": "it is a symbolic link; expected a regular file"}
 _TAILING, _STOPPED, _BARE = (
-    SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(spool_lag=lag, stuck_files=stuck)))
-    for lag, stuck in ((lambda: (0, 0), tuple), (lambda: (0, 0), lambda: (_STUCK,)), (None, None))
+    SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(tail=tail)))
+    for tail in (
+        SimpleNamespace(lag=lambda: (0, 0), stuck=()),
+        SimpleNamespace(stuck=(StuckFile("etl-1.jsonl", "it is a symbolic link"),)),
+        None,
+    )
 )
 
 Asked = dict[str, list[dict[str, Any]]]

@@ -16,8 +16,8 @@ from throughline.errors import ConfigError, LogError, NotFoundError
 from throughline.keys.store import add_key, hash_of, keys_of, remove_key
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server.access import Access
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client(live: Live) -> Iterator[TestClient]:
-    app = make_app(live, Access.of(resolve({}, {})))
+    app = make_app(live, ServerOptions.of(resolve({}, {})))
     with TestClient(app, base_url="http://localhost:9002") as client:
         yield client
 
@@ -104,7 +104,7 @@ def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
 
 @pytest.mark.each_database
 def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
-    client = TestClient(make_app(live, Access("from-the-environment")))
+    client = TestClient(make_app(live, ServerOptions("from-the-environment")))
     without = client.get("/api/v1/jobs")
     assert (without.status_code, "is needed" in without.text) == (401, True)
     admin = _bearer("from-the-environment")
@@ -138,7 +138,7 @@ def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, l
 
 
 def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> None:
-    client = TestClient(make_app(live, Access.of(resolve({"host": "0.0.0.0"}, {}))))
+    client = TestClient(make_app(live, ServerOptions.of(resolve({"host": "0.0.0.0"}, {}))))
     assert client.get("/api/v1/jobs").status_code == 401
     key = add_key(live.log, "a", ["read"])
     assert client.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
@@ -172,14 +172,14 @@ def test_a_page_of_another_origin_can_neither_post_nor_read(client: TestClient, 
 
 
 def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
-    client = TestClient(make_app(live, Access("k")))
+    client = TestClient(make_app(live, ServerOptions("k")))
     for path in ("/", "/healthz", "/api/v1/jobs"):
         headers = client.get(path).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     origins = {"frame_origins": "http://localhost:9090 https://airflow.example"}
-    client = TestClient(make_app(live, Access.of(resolve(origins, {}))))
+    client = TestClient(make_app(live, ServerOptions.of(resolve(origins, {}))))
     policy = client.get("/", headers={"Host": "localhost"}).headers["Content-Security-Policy"]
     assert policy.endswith("frame-ancestors http://localhost:9090 https://airflow.example")
     with pytest.raises(ConfigError, match=r"frame_origins \(.*\): received 'x;'"):
@@ -232,7 +232,7 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
 def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
     call: Any, live: Live, serving: Callable[[FastAPI], str]
 ) -> None:
-    where = ("--url", serving(make_app(live, Access("k"))), "--api-key", "k")
+    where = ("--url", serving(make_app(live, ServerOptions("k"))), "--api-key", "k")
     text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
     wrong = call("keys", "add", "reed", "--scope", "reed", *where)

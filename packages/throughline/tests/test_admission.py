@@ -25,6 +25,7 @@ from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 from throughline.server.stream import end_streams
 
 from .servers import until
@@ -83,7 +84,7 @@ def live(log: Any, build: Any) -> Iterator[CountedLive]:
 @pytest.fixture
 def client(live: CountedLive, serving: Serving) -> Client:
     """Return a client of a server on which one query may run and one may wait."""
-    app = make_app(live, running_queries=1, waiting_queries=1)
+    app = make_app(live, ServerOptions(running_queries=1, waiting_queries=1))
     return Client(app, serving(app))
 
 
@@ -146,7 +147,7 @@ def test_other_requests_respond_while_every_slot_is_taken(
 
 
 def test_waiting_counts_against_the_time_of_a_query(live: CountedLive, serving: Serving) -> None:
-    app = make_app(live, running_queries=1, waiting_queries=5, longest_query=0.2)
+    app = make_app(live, ServerOptions(running_queries=1, waiting_queries=5, longest_query=0.2))
     client = Client(app, serving(app))
     with live.reading():
         answers = [each.result() for each in [client.get_later() for _ in range(3)]]
@@ -196,7 +197,7 @@ def test_all_queries_of_a_page_get_a_response(live: CountedLive, serving: Servin
 
 
 def test_admission_serves_many_client_threads(live: CountedLive, serving: Serving) -> None:
-    app = make_app(live, running_queries=2, waiting_queries=3)
+    app = make_app(live, ServerOptions(running_queries=2, waiting_queries=3))
     client = Client(app, serving(app))
     answers = [each.result()[0] for each in [client.get_later() for _ in range(60)]]
     assert set(answers) <= {200, 503}

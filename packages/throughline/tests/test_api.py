@@ -10,9 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.projection.live import Live
-from throughline.server.access import Access
 from throughline.server.app import make_app
-from throughline.server.bodies import BodyLimits
+from throughline.server.options import ServerOptions
 
 _ARN = "arn:aws:glue:eu-west-1:1"
 
@@ -106,12 +105,12 @@ def test_a_batch_that_is_none_is_refused(raw: bytes, client: TestClient) -> None
 
 def test_a_body_above_the_set_size_is_refused_also_if_only_unzipped(live: Live, build: Any) -> None:
     raw = orjson.dumps(build.run("START", "r", "j", "08:00:00", writes=("db|" + "a" * 500,)))
-    with TestClient(make_app(live, bodies=BodyLimits(len(raw) - 1))) as client:
+    with TestClient(make_app(live, ServerOptions(largest_body=len(raw) - 1))) as client:
         for body, headers in ((raw, {}), (gzip.compress(raw), {"Content-Encoding": "gzip"})):
             answer = client.post("/api/v1/lineage", content=body, headers=headers)
             assert answer.status_code == 413
             assert answer.json()["expected"] == f"at most {len(raw) - 1} bytes, unzipped"
-    with TestClient(make_app(live, bodies=BodyLimits(len(raw)))) as client:
+    with TestClient(make_app(live, ServerOptions(largest_body=len(raw)))) as client:
         assert client.post("/api/v1/lineage", content=raw).status_code == 201
 
 
@@ -242,7 +241,7 @@ def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> N
 
 
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
-    client = TestClient(make_app(live, Access("right")))
+    client = TestClient(make_app(live, ServerOptions("right")))
     assert client.get("/healthz").status_code == 200
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "right"}):
         assert client.get("/api/v1/jobs", headers=headers).status_code == 401
@@ -252,7 +251,7 @@ def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
 
 
 def test_a_browser_shows_the_api_key_as_a_password(live: Live) -> None:
-    client = TestClient(make_app(live, Access("right")))
+    client = TestClient(make_app(live, ServerOptions("right")))
     assert client.get("/").headers["WWW-Authenticate"].startswith("Basic ")
     assert client.get("/", auth=("anybody", "right")).status_code == 200
     assert client.get("/", auth=("right", "wrong")).status_code == 401

@@ -16,8 +16,8 @@ from fastapi import FastAPI
 
 from throughline.projection.live import Live
 from throughline.server.app import make_app
-from throughline.server.bodies import SMALL, BodyLimits
-from throughline.server.connections import ConnectionLimits
+from throughline.server.bodies import SMALL
+from throughline.server.options import ServerOptions
 from throughline.server.serve import Server
 
 from .raw import head, open_socket, posted, read_answer
@@ -35,13 +35,9 @@ def start(live: Live) -> Iterator[Start]:
     started: list[tuple[Server, threading.Thread]] = []
     live.start()
 
-    def run(
-        bodies: BodyLimits | None = None,
-        limits: ConnectionLimits | None = None,
-        app: FastAPI | None = None,
-    ) -> int:
+    def run(app: FastAPI | None = None, **options: Any) -> int:
         listener = socket.create_server(("127.0.0.1", 0))
-        server = Server(app or make_app(live, bodies=bodies), limits)
+        server = Server(app or make_app(live, ServerOptions(**options)))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         started.append((server, thread))
@@ -94,7 +90,7 @@ def test_zip_bomb_is_rejected(encoding: str, bits: int, start: Start) -> None:
 
 
 def test_compressed_stream_without_content_is_limited(start: Start) -> None:
-    port = start(BodyLimits(largest=1_000_000))
+    port = start(largest_body=1_000_000)
     zip_ = zlib.compressobj(wbits=31)
     begin = zip_.flush(zlib.Z_FULL_FLUSH)
     empty = b"\x00\x00\x00\xff\xff" * 10_000  # stored blocks (RFC 1951, 3.2.4)
@@ -143,7 +139,7 @@ def test_number_of_gzip_members_is_limited(start: Start, build: Any) -> None:
 
 
 def test_slow_body_gets_a_408(start: Start) -> None:
-    port = start(BodyLimits(seconds=0.2))
+    port = start(body_seconds=0.2)
     with open_socket(port, head(_LINEAGE, "Content-Length: 100") + b"[") as connection:
         answer = read_answer(connection)
     assert (answer.status, "THROUGHLINE_BODY_SECONDS" in answer.text) == (408, True)
@@ -152,7 +148,7 @@ def test_slow_body_gets_a_408(start: Start) -> None:
 def test_large_bodies_share_memory_but_small_ones_do_not(
     start: Start, build: Any, live: Live
 ) -> None:
-    app = make_app(live, bodies=BodyLimits(largest=300_000, memory=300_000))
+    app = make_app(live, ServerOptions(largest_body=300_000, body_memory=300_000))
     port = start(app=app)
     reader = app.state.bodies
     large = _event(build, 200_000)
@@ -167,7 +163,7 @@ def test_large_bodies_share_memory_but_small_ones_do_not(
 
 
 def test_silent_connections_are_closed(start: Start) -> None:
-    port = start(limits=ConnectionLimits(seconds=0.2))
+    port = start(body_seconds=0.2)
     sent = (b"", b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: ", head("/healthz", method="GET") + b"G")
     connections = [open_socket(port, each) for each in sent * 75]
     statuses = [read_answer(connection).status for connection in connections]
@@ -198,7 +194,7 @@ def test_body_in_chunks_of_one_byte_is_accepted(start: Start, build: Any) -> Non
 
 
 def test_connections_above_the_limit_are_rejected(start: Start) -> None:
-    port = start(limits=ConnectionLimits(most=2))
+    port = start(most_connections=2)
     held = [open_socket(port, head("/healthz", method="GET")) for _ in range(2)]
     assert [read_answer(connection).status for connection in held] == [200, 200]
     with open_socket(port) as third:
@@ -215,7 +211,7 @@ def _answered(port: int) -> int:
 
 
 def test_unread_response_closes_connection(start: Start, build: Any, live: Live) -> None:
-    port = start(limits=ConnectionLimits(seconds=0.2))
+    port = start(body_seconds=0.2)
     for number in range(20):
         event = build.run("START", f"r{number}", "j", "08:00:00", facets={"x": {"t": "x" * 10**6}})
         assert posted(port, _LINEAGE, [orjson.dumps(event)]).status == 201

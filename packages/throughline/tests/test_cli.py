@@ -481,19 +481,21 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_default() -> No
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
 def test_a_server_open_to_others_needs_a_key(host: str) -> None:
-    from throughline.server.access import Access
+    from throughline.server.options import ServerOptions
     from throughline.server.serve import check_exposure
 
-    open_to_all = Access.of(resolve({"host": host}, {}))
+    open_to_all = ServerOptions.of(resolve({"host": host}, {}))
     with pytest.raises(ExposureError, match=r"keys add NAME .* set one with --api-key"):
         check_exposure(open_to_all, host, has_keys=False)
     check_exposure(open_to_all, host, has_keys=True)
-    check_exposure(Access.of(resolve({"host": host, "api_key": "k"}, {})), host, has_keys=False)
+    check_exposure(
+        ServerOptions.of(resolve({"host": host, "api_key": "k"}, {})), host, has_keys=False
+    )
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_loopback_needs_no_key(host: str) -> None:
-    from throughline.server.access import Access
+    from throughline.server.options import ServerOptions
     from throughline.server.serve import check_exposure
 
-    check_exposure(Access.of(resolve({"host": host}, {})), host, has_keys=False)
+    check_exposure(ServerOptions.of(resolve({"host": host}, {})), host, has_keys=False)

@@ -19,6 +19,7 @@ from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.query.registry import Times, load_queries
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 from .test_health import at
 
@@ -131,7 +132,7 @@ def test_marquez_queries_stop_at_the_deadline_with_a_400(
     live = Live(EventLog(str(tmp_path / "log.db")))
     live.ingest(Batch([build.entry(body) for body in _events(build)]))
     looks = iter(range(1_000_000))
-    with TestClient(make_app(live, longest_query=_COUNT // 2)) as client:
+    with TestClient(make_app(live, ServerOptions(longest_query=_COUNT // 2))) as client:
         with monkeypatch.context() as patched:
             patched.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
             stopped = client.get(f"/api/v1/{path}")

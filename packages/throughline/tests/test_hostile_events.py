@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server.access import Access
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 from .test_api_junk import _full
 
@@ -248,7 +248,9 @@ def _ask_everything(client: TestClient) -> None:
 )
 @pytest.mark.parametrize("key", ["", "secret"])
 def test_invalid_header_is_no_server_error(live: Live, header: str, value: str, key: str) -> None:
-    with TestClient(make_app(live, Access(api_key=key)), raise_server_exceptions=False) as client:
+    with TestClient(
+        make_app(live, ServerOptions(api_key=key)), raise_server_exceptions=False
+    ) as client:
         for path in ("/api/v2/nodes", "/healthz", "/api/v1/namespaces"):
             assert (
                 client.get(path, headers={header.encode(): value.encode("latin-1")}).status_code

@@ -18,7 +18,7 @@ from throughline.events.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from throughline.log import entry_of
 from throughline.projection.live import Live
 from throughline.server.app import make_app
-from throughline.server.bodies import BodyLimits
+from throughline.server.options import ServerOptions
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_array_is_read_up_to_a_thousand_rejected_items(client: TestClient) -> No
 
 def test_events_above_the_array_limit_stay_unread(live: Live, build: Any) -> None:
     events = [build.run("START", f"r{number}", "j", "08:00:00") for number in range(5)]
-    with TestClient(make_app(live, bodies=BodyLimits(most_events=3))) as client:
+    with TestClient(make_app(live, ServerOptions(most_events=3))) as client:
         answer = client.post("/api/v1/lineage", json=events)
         assert (answer.status_code, answer.json()["unread"]) == (422, 2)
         answer = client.post("/api/v1/lineage/batch", json=events)

@@ -13,6 +13,7 @@ from throughline import deadline
 from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 _NODE = "node=dataset:db:d0"
 _QUESTIONS = (
@@ -75,7 +76,9 @@ def test_slow_query_is_a_400_and_releases_its_lock(
     path: str, client: TestClient, chain: Live
 ) -> None:
     assert client.get(path).status_code in (200, 404)
-    with TestClient(make_app(chain, longest_query=0), raise_server_exceptions=False) as hasty:
+    with TestClient(
+        make_app(chain, ServerOptions(longest_query=0)), raise_server_exceptions=False
+    ) as hasty:
         answer = hasty.get(path.replace("10:00", "09:59"))
     assert (answer.status_code, "THROUGHLINE_LONGEST_QUERY" in answer.text) == (400, True)
     assert client.get(path).status_code in (200, 404)

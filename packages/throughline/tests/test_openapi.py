@@ -24,9 +24,9 @@ from schemathesis.specs.openapi.checks import (
 
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server.access import Access
 from throughline.server.app import make_app
 from throughline.server.openapi import document
+from throughline.server.options import ServerOptions
 
 from .sample import sample, sample_events
 from .sample_queries import asked
@@ -137,7 +137,7 @@ def _call(route: APIRoute, live: Live, values: dict[str, Any]) -> Any:
 
 
 def test_the_document_needs_the_key_like_everything_else(app: FastAPI) -> None:
-    with TestClient(make_app(app.state.live, Access(api_key="secret"))) as client:
+    with TestClient(make_app(app.state.live, ServerOptions(api_key="secret"))) as client:
         assert client.get("/openapi.json").status_code == 401
         shown = client.get("/openapi.json", headers={"Authorization": "Bearer secret"}).json()
     assert shown["openapi"].startswith("3.1")

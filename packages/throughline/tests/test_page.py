@@ -12,6 +12,7 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.server import page
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_the_page_knows_how_its_command_line_is_called(
     (built / "index.html").write_bytes(html.read_bytes())
     assert 'name="program" content="throughline"' in client.get("/").text
     log = EventLog(str(tmp_path / "other.db"))
-    other = TestClient(make_app(Live(log), program="./run 'lineage' &"))
+    other = TestClient(make_app(Live(log), ServerOptions(program="./run 'lineage' &")))
     for path in ("/", "/sample/lineage"):
         told = other.get(path).text
         assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in told

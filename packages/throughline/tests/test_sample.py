@@ -16,8 +16,8 @@ from fastapi.testclient import TestClient
 from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.server import sample
-from throughline.server.access import Access
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 
 from .rides import rides
 
@@ -44,7 +44,7 @@ def test_sample_can_be_shifted_to_another_time() -> None:
 def client(tmp_path: Path, build: Any) -> Iterator[TestClient]:
     """A client of a server that knows one job of its own."""
     log = EventLog(str(tmp_path / "log.db"))
-    access = Access(frame_origins=("http://airflow.example.org",))
+    access = ServerOptions(frame_origins=("http://airflow.example.org",))
     with TestClient(make_app(Live(log), access)) as client:
         client.post("/api/v1/lineage", json=build.run("COMPLETE", "r", "mine", "08:00:00"))
         yield client
@@ -109,7 +109,7 @@ def test_nothing_can_be_put_into_the_sample(path: str, client: TestClient) -> No
 
 def test_the_sample_is_guarded_as_the_server_is(tmp_path: Path) -> None:
     log = EventLog(str(tmp_path / "log.db"))
-    with TestClient(make_app(Live(log), Access(api_key="secret"))) as client:
+    with TestClient(make_app(Live(log), ServerOptions(api_key="secret"))) as client:
         assert client.get("/sample/api/v2/health").status_code == 401
         with_key = {"Authorization": "Bearer secret"}
         assert client.get("/sample/api/v2/health", headers=with_key).status_code == 200

@@ -17,8 +17,8 @@ import pytest
 
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
-from throughline.server.access import Access
 from throughline.server.app import make_app
+from throughline.server.options import ServerOptions
 from throughline.server.serve import Server
 
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
@@ -29,7 +29,7 @@ def port(live: Live) -> Iterator[int]:
     """Where a server listens that this process runs."""
     live.start()
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(make_app(live, Access("k3y")))
+    server = Server(make_app(live, ServerOptions("k3y")))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     yield listener.getsockname()[1]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,6 +11,7 @@ from throughline.collect.lines import Lines, sort_lines
 from throughline.collect.logs import MARKER, events_in
 from throughline.errors import ConfigError, EventError
 from throughline.events import load
+from throughline.unzip import open_unzipped
 
 _LINES_AT_ONCE = 1_000
 _SUFFIXES = (".json", ".jsonl", ".log")
@@ -30,15 +29,10 @@ def read_files(paths: Iterable[str]) -> Iterator[tuple[str, Lines]]:
             continue
         for file in _files(Path(path)):
             suffix = _without_gz(file).suffix
-            with gzip.open(file) if _without_gz(file) != file else file.open("rb") as lines:
-                try:
-                    is_document = suffix not in (".jsonl", ".log")
-                    documents = (
-                        _documents(lines.read()) if is_document else (lines, suffix == ".log")
-                    )
-                    yield from _read(str(file), *documents)
-                except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                    raise ConfigError(f"{file}: incomplete or damaged gzip file: {error}") from None
+            with open_unzipped(file) as lines:
+                is_document = suffix not in (".jsonl", ".log")
+                documents = _documents(lines.read()) if is_document else (lines, suffix == ".log")
+                yield from _read(str(file), *documents)
 
 
 def _without_gz(path: Path) -> Path:

@@ -7,10 +7,8 @@ An older file that changes again is read from its start, which yields the same e
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -24,6 +22,7 @@ from throughline.errors import ConfigError
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.harvest.joined import Joiner
 from throughline.log import RejectedLine
+from throughline.unzip import open_unzipped
 
 _LOG = re.compile(r"(std(out|err)|.+\.(log|txt|out|err))([.-]?\d[\d.-]*)?(\.gz)?")
 _LINES_AT_ONCE = 1_000
@@ -103,7 +102,7 @@ def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, 
     lines = Lines()
     head, end = b"", 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_unzipped(path) as file:
             head = file.read(_HEAD)
             at = end = _seek(file, head, position)
             for number, line in enumerate(iter(partial(file.readline, _LONGEST), b""), start=1):
@@ -114,7 +113,7 @@ def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, 
                 if number % _LINES_AT_ONCE == 0:
                     yield lines, (end, _digest(head, end))
                     lines = Lines()
-    except (OSError, EOFError, zlib.error) as error:  # a truncated gzip file, a removed file
+    except (OSError, ConfigError) as error:  # a removed file, a truncated gzip file
         lines.rejected_lines.append(
             RejectedLine(str(path), f"cannot be read to the end: {error}", "")
         )

@@ -73,7 +73,7 @@ class Queried(APIRoute):
 
         async def admitted(request: Request) -> Response:
             state = request.app.state
-            deadline.start(state.longest_query)
+            deadline.start(state.options.longest_query)
             async with state.admission.slot() as has_waited:
                 if has_waited and request.method == "GET" and await request.is_disconnected():
                     return Response(status_code=_GONE)

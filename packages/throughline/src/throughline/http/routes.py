@@ -1,4 +1,4 @@
-"""Common parts of the endpoints: routes, parameters, JSON responses, names with slashes."""
+"""Common parts of the endpoints: routes, parameters, JSON responses, errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from throughline.errors import ThroughlineError
+from throughline.errors import (
+    BodyError,
+    BusyError,
+    EventError,
+    LogError,
+    NotFoundError,
+    SlowBodyError,
+    ThroughlineError,
+    TooLargeError,
+)
 from throughline.http.admission import Queried
 from throughline.projection.live import Live
 from throughline.query.parameters import MOST_STEPS
@@ -162,6 +171,25 @@ def _nested(holder: Any) -> list[tuple[Any, Any]]:
     """Return the keys and values of an object or array that are themselves containers."""
     items = holder.items() if isinstance(holder, dict) else enumerate(holder)
     return [(key, value) for key, value in items if isinstance(value, dict | list | tuple)]
+
+
+def failure(error: ThroughlineError) -> Response:
+    """Return the response to a failed request."""
+    if isinstance(error, NotFoundError):
+        return answer({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
+    if isinstance(error, EventError):
+        is_large = isinstance(error, TooLargeError)
+        status = 413 if is_large else 400 if isinstance(error, BodyError) else 422
+        return answer({"code": status, "message": str(error), **_places(error)}, status)
+    if isinstance(error, LogError | BusyError):
+        return unavailable(error)
+    status = 408 if isinstance(error, SlowBodyError) else 400
+    return answer({"code": status, "message": str(error)}, status)
+
+
+def _places(error: EventError) -> dict[str, str]:
+    """Return the path in an event, the value received there and the value expected."""
+    return {"path": error.path, "received": error.received, "expected": error.expected}
 
 
 def unavailable(error: ThroughlineError) -> Response:

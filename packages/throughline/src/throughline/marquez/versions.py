@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from throughline.events import Facets, JobRef
+from throughline.graph import Node
+from throughline.graph.nodes import facets_of
 from throughline.identity import DatasetName
-from throughline.marquez.facets import location_of
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
-from throughline.projection.derived import ancestry_of, began_at
-from throughline.projection.facets import Stamp, unpack
+from throughline.projection.derived import ancestry_of
+from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.runs.summary import place_of_run
 
 _NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")
 _INITIAL = ""  # label of the version before the first write
+_CARRIED = ("schema", "documentation", "dataSource", "tags")
+"""Facets that a version takes over from earlier versions."""
 
 
 @lru_cache(maxsize=65_536)
@@ -33,10 +37,10 @@ class DatasetVersion:
     label: str | None
     """The version in the version facet."""
     run: Run | None
-    made: int | None
-    said: Facets
-    known: Facets
-    """`said` with schema, description, source and tags of earlier versions."""
+    created: int | None
+    reported: Facets
+    facets: Facets
+    """`reported` with schema, description, source and tags of earlier versions."""
 
 
 @dataclass(slots=True)
@@ -44,18 +48,15 @@ class JobVersion:
     """Runs of a job with the same code, inputs and outputs."""
 
     id: str
-    made: int
+    created: int
     location: str | None
     reads: tuple[DatasetName, ...]
     writes: tuple[DatasetName, ...]
     run: Run | None
 
 
-_CARRIED = ("schema", "documentation", "dataSource", "tags")
-
-
 class Versions:
-    """The versions of one state, cached by dataset."""
+    """The versions of one state, cached by dataset; their ids are derived from their content."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -64,27 +65,25 @@ class Versions:
     def of_dataset(self, name: DatasetName) -> list[DatasetVersion]:
         """Return the versions of a dataset, newest first; without writes only the initial one."""
         found: list[DatasetVersion] = []
-        known: Facets = {}
-        for label, run, use in self._made(name)[1]:
-            said = {**use.dataset_facets.plain(), **use.facets.plain()}
-            known = {**{key: known[key] for key in _CARRIED if key in known}, **said}
-            reported = use.version[1] if use.version else None
+        facets: Facets = {}
+        for label, run, use in self._written(name)[1]:
+            reported = {**use.dataset_facets.plain(), **use.facets.plain()}
+            facets = {**{key: facets[key] for key in _CARRIED if key in facets}, **reported}
+            version = use.version[1] if use.version else None
             id_ = self._id(name, label)
-            found.append(DatasetVersion(id_, reported, run, run.first, said, known))
+            found.append(DatasetVersion(id_, version, run, run.first, reported, facets))
         return found[::-1] or [self.initial(name)]
 
     def initial(self, name: DatasetName) -> DatasetVersion:
         """Return the version of a dataset before its first write."""
         facets = dataset_facets(self._state, name)
-        names = self._state.identity.names(name)
-        records = [self._state.datasets[each] for each in names if each in self._state.datasets]
-        first = min((record.first for record in records), default=None)
+        first, _ = times_of(self._state, name)
         return DatasetVersion(self._id(name, _INITIAL), None, None, first, facets, facets)
 
     def current(self, name: DatasetName) -> str:
         """Return the id of the newest version of a dataset."""
-        made = self._made(name)[1]
-        return self._id(name, made[-1][0] if made else _INITIAL)
+        written = self._written(name)[1]
+        return self._id(name, written[-1][0] if written else _INITIAL)
 
     def written(self, run: Run, name: DatasetName, use: Use) -> str:
         """Return the id of the version that a run wrote."""
@@ -96,21 +95,16 @@ class Versions:
         That is the version in the version facet, or else the newest one whose writer started no
         later than the run and is neither the run itself nor its ancestor or descendant.
         """
-        times, made = self._made(name)
+        times, written = self._written(name)
         if use.version is not None:
-            makers = [maker for label, maker, _ in made if label == use.version[1]]
-            return self._id(name, use.version[1]), makers[0] if makers else None
+            writers = [writer for label, writer, _ in written if label == use.version[1]]
+            return self._id(name, use.version[1]), writers[0] if writers else None
         start = start_of(run) or 0
         last = bisect_right(times, start)
-        while last and times[last - 1] == start and self._are_related(run, made[last - 1][1]):
+        while last and times[last - 1] == start and self._are_related(run, written[last - 1][1]):
             last -= 1
-        label, maker, _ = made[last - 1] if last else (_INITIAL, None, None)
-        return self._id(name, label), maker
-
-    def _are_related(self, run: Run, other: Run) -> bool:
-        """Return True if the runs are equal or one is an ancestor of the other."""
-        above, above_other = ancestry_of(self._state, run), ancestry_of(self._state, other)
-        return any(a is other for a in above) or any(a is run for a in above_other)
+        label, writer, _ = written[last - 1] if last else (_INITIAL, None, None)
+        return self._id(name, label), writer
 
     def of_run(self, run: Run) -> JobVersion | None:
         """Return the job version of a run; None before it ends."""
@@ -123,19 +117,19 @@ class Versions:
     def of_job(self, job: Job) -> list[JobVersion]:
         """Return the versions of a job, newest first, from its ended runs and its declaration."""
         found: dict[str, JobVersion] = {}
-        if job.declared is not None:
+        if said := job.declared:
             location = location_of(job.facets)
-            said = job.declared
             declared = self._job_version(
                 job.ref, said.stamp.time, location, said.inputs, said.outputs, None
             )
             found[declared.id] = declared
         for run in reversed(runs_of(self._state, job)):
-            version = self.of_run(run)
-            if version is not None:
+            if version := self.of_run(run):
                 first = found.setdefault(version.id, version)
-                first.run, first.made = run, min(first.made, version.made)
-        return sorted(found.values(), key=lambda version: (version.made, version.id), reverse=True)
+                first.run, first.created = run, min(first.created, version.created)
+        return sorted(
+            found.values(), key=lambda version: (version.created, version.id), reverse=True
+        )
 
     def current_of_job(self, job: Job, newest_first: list[Run]) -> JobVersion | None:
         """Return the version of the newest ended run of a job, or else of its declaration."""
@@ -144,13 +138,18 @@ class Versions:
                 return version
         return next(iter(self.of_job(job)), None)
 
+    def _are_related(self, run: Run, other: Run) -> bool:
+        """Return True if the runs are equal or one is an ancestor of the other."""
+        above, above_other = ancestry_of(self._state, run), ancestry_of(self._state, other)
+        return any(a is other for a in above) or any(a is run for a in above_other)
+
     def _id(self, name: DatasetName, label: str) -> str:
         return uuid_of("dataset", *self._state.identity.primary(name), label)
 
     def _job_version(
         self,
         ref: JobRef,
-        made: int,
+        created: int,
         location: str | None,
         reads: Iterable[DatasetName],
         writes: Iterable[DatasetName],
@@ -159,43 +158,55 @@ class Versions:
         primary = self._state.identity.primary
         ins, outs = (tuple(sorted(set(map(primary, side)))) for side in (reads, writes))
         id_ = uuid_of("job version", *ref, location, ins, outs)
-        return JobVersion(id_, made, location, ins, outs, run)
+        return JobVersion(id_, created, location, ins, outs, run)
 
-    def _made(self, name: DatasetName) -> tuple[list[int], list[tuple[str, Run, Use]]]:
+    def _written(self, name: DatasetName) -> tuple[list[int], list[tuple[str, Run, Use]]]:
         """Return start times and versions, ordered by the start of their first run."""
         primary = self._state.identity.primary(name)
         if primary not in self._writes:
-            made: dict[str, tuple[str, Run, Use]] = {}
+            written: dict[str, tuple[str, Run, Use]] = {}
             for alias in self._state.identity.names(primary):
                 record = self._state.datasets.get(alias)
                 for key in record.writers if record else ():
                     run = self._state.runs[key]
                     use = run.outputs[alias]
                     label = version_of(run, use)
-                    if label not in made or _age(run) < _age(made[label][1]):
-                        made[label] = label, run, use
-            ordered = sorted(made.values(), key=lambda item: _age(item[1]))
+                    if label not in written or _age(run) < _age(written[label][1]):
+                        written[label] = label, run, use
+            ordered = sorted(written.values(), key=lambda item: _age(item[1]))
             self._writes[primary] = [_age(run)[0] for _, run, _ in ordered], ordered
         return self._writes[primary]
-
-
-def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None) -> Facets:
-    """Return the newest facets over all names of a dataset, optionally `only` some."""
-    newest: dict[str, tuple[Stamp, bytes]] = {}
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        for facet_name, found in (record.facets.stamped() if record else {}).items():
-            current = newest.get(facet_name)
-            is_requested = only is None or facet_name in only
-            if is_requested and (current is None or found[0] > current[0]):
-                newest[facet_name] = found
-    return {facet_name: unpack(packed) for facet_name, (_, packed) in sorted(newest.items())}
 
 
 def runs_of(state: State, job: Job) -> list[Run]:
     """Return the runs of a job, newest first."""
     runs = [state.runs[key] for key in job.runs]
-    return sorted(runs, key=lambda run: (began_at(state, run) or 0, run.key), reverse=True)
+    return sorted(runs, key=lambda run: place_of_run(state, run), reverse=True)
+
+
+def times_of(state: State, name: DatasetName) -> tuple[int | None, int | None]:
+    """Return the first and the last mention of a dataset under any of its names."""
+    names = state.identity.names(name)
+    records = [record for alias in names if (record := state.datasets.get(alias))]
+    first = min((record.first for record in records), default=None)
+    return first, max((record.last for record in records), default=None)
+
+
+def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None) -> Facets:
+    """Return the newest facets over all names of a dataset, optionally `only` some."""
+    newest: dict[str, tuple[Stamp, bytes]] = {}
+    for book in facets_of(state, Node.of_dataset(name)):
+        for facet, found in book.stamped().items():
+            is_requested = only is None or facet in only
+            if is_requested and (facet not in newest or found[0] > newest[facet][0]):
+                newest[facet] = found
+    return {facet: unpack(packed) for facet, (_, packed) in sorted(newest.items())}
+
+
+def location_of(book: FacetBook) -> str | None:
+    """Return the URL of the code of a job or run."""
+    url = book.get("sourceCodeLocation").get("url")
+    return None if url is None else str(url)
 
 
 def _age(run: Run) -> tuple[int, str]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-import ipaddress
 import time
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -14,32 +12,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from throughline.config import Settings
 from throughline.errors import LogError
 from throughline.http.routes import answer, unavailable
 from throughline.keys.store import Key, hash_of, keys_of
 from throughline.log import EventLog
+from throughline.server.options import ServerOptions
 
 _KEYS_SECONDS = 1.0
 """Seconds after which created and deleted keys take effect in every process."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Access rules of a server."""
-
-    api_key: str | None = None
-    is_exposed: bool = False
-    hosts: frozenset[str] = frozenset()
-    frame_origins: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, settings: Settings) -> Access:
-        """Return the rules of the settings; loopback servers only accept their own host names."""
-        is_exposed = not _is_loopback(settings.host)
-        names = {"localhost", "127.0.0.1", "::1", settings.host.lower()}
-        hosts = frozenset() if is_exposed else frozenset(names)
-        return cls(settings.api_key, is_exposed, hosts, settings.frame_origins)
 
 
 class Guard:
@@ -49,13 +29,13 @@ class Guard:
     `read`, posting events `write`, and anything else `admin`; `/healthz` needs no key.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, log: EventLog) -> None:
+    def __init__(self, app: ASGIApp, options: ServerOptions, log: EventLog) -> None:
         self._app = app
-        self._access = access
+        self._options = options
         self._log = log
         self._keys: dict[str, Key] | None = None
         self._read_at = float("-inf")
-        self._headers = _headers(access.frame_origins)
+        self._headers = _headers(options.frame_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 401, 403 (scope or origin) or 421 (host)."""
@@ -83,10 +63,10 @@ class Guard:
             keys = await self._current_keys()
         except LogError as error:
             return unavailable(error)
-        if not keys and not self._access.api_key and not self._access.is_exposed:
+        if not keys and not self._options.api_key and not self._options.is_exposed:
             return self._wrong_host(headers)
         sent = _sent_key(headers)
-        if self._access.api_key and hmac.compare_digest(sent, self._access.api_key.encode()):
+        if self._options.api_key and hmac.compare_digest(sent, self._options.api_key.encode()):
             return None
         key = keys.get(hash_of(sent.decode(errors="replace")))
         if key is None:
@@ -108,11 +88,11 @@ class Guard:
             name = urlsplit(f"//{host}").hostname
         except ValueError:
             name = None
-        if not self._access.hosts or name in self._access.hosts:
+        if not self._options.hosts or name in self._options.hosts:
             return None
         return _error(
             421,
-            f"Host: received {host!r}, expected one of {', '.join(sorted(self._access.hosts))};"
+            f"Host: received {host!r}, expected one of {', '.join(sorted(self._options.hosts))};"
             " a server with an API key accepts any name: throughline keys add",
         )
 
@@ -165,10 +145,3 @@ def _sent_key(headers: Headers) -> bytes:
         except ValueError:  # binascii.Error, or non-ASCII text
             return b""
     return b""
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

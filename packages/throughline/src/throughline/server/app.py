@@ -2,131 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from types import ModuleType
 from typing import Any
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from throughline.alerts import endpoints as alerts
 from throughline.aliases import endpoints as aliases
+from throughline.collect.spool import SpoolTail
 from throughline.config import expected
 from throughline.delivery import endpoints as deliver
 from throughline.errors import ThroughlineError
 from throughline.http.admission import Admission
-from throughline.http.failures import failure
-from throughline.http.routes import RawPath, answer
+from throughline.http.routes import RawPath, answer, failure
 from throughline.keys import endpoints as keys
-from throughline.marquez import (
-    datasets,
-    jobs,
-    lineage,
-    namespaces,
-    runlineage,
-    runs,
-    search,
-    sources,
-    stats,
-)
+from throughline.marquez import endpoints as marquez
 from throughline.projection.live import Live
-from throughline.server import events, health, intake, openapi, page, stream
-from throughline.server import query_endpoints as v2
-from throughline.server.access import Access, Guard
-from throughline.server.bodies import Bodies, BodyLimits, BodyReader
+from throughline.server import endpoints, intake, openapi, page, stream
+from throughline.server.access import Guard
+from throughline.server.bodies import Bodies, BodyReader
+from throughline.server.options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 
-_RESOURCES = (
-    intake,
-    lineage,
-    runlineage,
-    namespaces,
-    jobs,
-    runs,
-    datasets,
-    sources,
-    search,
-    events,
-    stats,
-    stream,
-    deliver,
-    alerts,
-    v2,
-    health,
-    keys,
-    aliases,
-    openapi,
-    page,
-)
+_FEATURES = (intake, marquez, endpoints, deliver, alerts, keys, aliases, openapi, page)
+_ROUTERS = [module.router for module in _FEATURES]
 
 
 def make_app(
-    live: Live,
-    access: Access | None = None,
-    spool_lag: Callable[[], tuple[int, int]] | None = None,
-    longest_query: float = 30,
-    program: str = "throughline",
-    bodies: BodyLimits | None = None,
-    stuck_files: Callable[[], Sequence[Mapping[str, str]]] | None = None,
-    running_queries: int = 4,
-    waiting_queries: int = 100,
-    most_streams: int = 250,
+    live: Live, options: ServerOptions | None = None, tail: SpoolTail | None = None
 ) -> FastAPI:
-    """Return the ASGI application over a live log.
-
-    `access` controls access, and `bodies` limits request bodies. `spool_lag` returns the unread
-    bytes of the spool and how many of them are in lines without an end. `stuck_files` returns the
-    spool files that cannot be read, with the reason. `longest_query` is the time limit of a query
-    in seconds. `running_queries` run at once and `waiting_queries` wait; further ones get a 503, as
-    do more than `most_streams` clients of the event stream. `program` is the name of this command
-    line in the page's commands.
-    """
-    reader = BodyReader(bodies or BodyLimits())
-    admission = Admission(running_queries, waiting_queries)
-    app = _of(live, reader, longest_query, admission, _RESOURCES)
-    app.state.program = program
-    app.state.present = ""
-    app.state.spool_lag = spool_lag
-    app.state.stuck_files = stuck_files
-    app.state.most_streams = most_streams
-    # The sample receives no events, so it needs no stream.
-    resources = [resource for resource in _RESOURCES if resource is not stream]
+    """Return the ASGI application over a live log; `tail` reads its spool folder, if any."""
+    options = options or ServerOptions()
+    reader = BodyReader(options)
+    admission = Admission(options.running_queries, options.waiting_queries)
 
     def make_sample(sample: Live) -> FastAPI:
-        sample_app = _of(sample, reader, longest_query, admission, resources)
-        sample_app.state.program = program
+        # The sample receives no events, so it needs no stream.
+        sample_app = _of(sample, options, reader, admission, _ROUTERS)
         sample_app.state.present = PRESENT.isoformat()
         return sample_app
 
+    app = _of(live, options, reader, admission, [stream.router, *_ROUTERS])
+    app.state.tail = tail
     app.mount(PREFIX, Sample(make_sample))
     app.add_middleware(Bodies, reader=reader)
-    app.add_middleware(Guard, access=access or Access(), log=live.log)
+    app.add_middleware(Guard, options=options, log=live.log)
     return app
 
 
 def _of(
     live: Live,
+    options: ServerOptions,
     reader: BodyReader,
-    longest_query: float,
     admission: Admission,
-    resources: Iterable[ModuleType],
+    routers: Iterable[APIRouter],
 ) -> FastAPI:
     """Return an application with routes and error handlers, without access control."""
     app = FastAPI(title="throughline", version=version("throughline"), openapi_url=None)
     app.state.live = live
-    app.state.spool_lag = app.state.stuck_files = None
+    app.state.options = options
+    app.state.tail = None
     app.state.bodies = reader
-    app.state.longest_query = longest_query
     app.state.admission = admission
+    app.state.present = ""
     app.state.is_closing = False
     app.state.streams = 0
     app.state.stream_readers = CapacityLimiter(4)  # threads; the others serve requests
     app.state.document = None
-    for resource in resources:
-        app.router.routes += resource.router.routes  # include_router would build them again
+    for router in routers:
+        app.router.routes += router.routes  # include_router would build them again
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -145,7 +93,7 @@ def _on_invalid(_request: Request, error: Exception) -> Response:
     return answer({"code": 400, "message": "; ".join(lines), "errors": lines}, 400)
 
 
-def _described(item: dict[str, Any]) -> str:
+def _described(item: Mapping[str, Any]) -> str:
     """Describe an invalid parameter: its name, the value received and what is allowed."""
     received = "nothing" if item["type"] == "missing" else repr(item["input"])
     return f"{item['loc'][-1]}: received {received}, {expected(item)}"

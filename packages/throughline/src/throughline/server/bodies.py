@@ -9,79 +9,53 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 
 from anyio import CapacityLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from throughline.config import Settings
-from throughline.errors import BodyError, BusyError, SlowBodyError, ThroughlineError, TooLargeError
-from throughline.http.failures import failure
+from throughline.errors import BusyError, SlowBodyError, ThroughlineError, TooLargeError
+from throughline.http.routes import failure
+from throughline.server.options import ServerOptions
+from throughline.unzip import PORTION, Unzip
 
 SMALL = 64 * 1024
 """Largest size in bytes of a body without events."""
 
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
-_WINDOW_BITS = {"gzip": 31, "deflate": 15}
-"""zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
-
-_PORTION = 1024 * 1024  # unzipped at once
-_MOST_MEMBERS = 1_000  # of a gzip body: each costs time, also an empty one
 _LAST_SECONDS = 1.0
 """Seconds left for open bodies when the server stops, and for clients to read a rejection."""
-
-
-@dataclass(frozen=True, slots=True)
-class BodyLimits:
-    """Limits of bodies: bytes of one and of all together, seconds, events of an array."""
-
-    largest: int = 64 * 2**20
-    memory: int = 128 * 2**20
-    seconds: float = 60
-    most_events: int = 10_000
-
-    @classmethod
-    def of(cls, settings: Settings) -> BodyLimits:
-        """Return the limits of the settings."""
-        return cls(
-            settings.largest_body,
-            settings.body_memory,
-            settings.body_seconds,
-            settings.most_events,
-        )
-
-    def largest_of(self, path: str) -> int:
-        """Return the largest size of a decompressed body sent to a path."""
-        is_events = path.rstrip("/") in _EVENT_PATHS
-        return self.largest if is_events else min(SMALL, self.largest)
 
 
 class BodyReader:
     """A reader of bodies that enforces limits and tracks the memory of open bodies."""
 
-    def __init__(self, limits: BodyLimits) -> None:
-        self.limits = limits
-        self._free = max(limits.memory, limits.largest)
+    def __init__(self, options: ServerOptions) -> None:
+        self.options = options
+        self._free = max(options.body_memory, options.largest_body)
         self._clocks: set[asyncio.Timeout] = set()
         self._is_closing = False
         self.parsing = CapacityLimiter(1)
+
+    def largest_of(self, path: str) -> int:
+        """Return the largest size of a decompressed body sent to a path."""
+        is_events = path.rstrip("/") in _EVENT_PATHS
+        return self.options.largest_body if is_events else min(SMALL, self.options.largest_body)
 
     async def read(self, receive: Receive, body: Body) -> None:
         """Read a whole body.
 
         Raises:
             BodyError: the body does not match its Content-Encoding.
-                TooLargeError: the body is larger than allowed.
-                BusyError: the bodies of all requests need too much memory.
-                SlowBodyError: the body did not arrive in time.
-                ConnectionError: the client disconnected.
+            TooLargeError: the body is larger than allowed.
+            BusyError: the bodies of all requests need too much memory.
+            SlowBodyError: the body did not arrive in time.
+            ConnectionError: the client disconnected.
         """
-        seconds = _LAST_SECONDS if self._is_closing else self.limits.seconds
+        seconds = _LAST_SECONDS if self._is_closing else self.options.body_seconds
         clock = asyncio.timeout(seconds)
         self._clocks.add(clock)
         try:
@@ -92,7 +66,7 @@ class BodyReader:
                     is_open = _is_open(message)
                     for part in body.parts_of(message.get("body", b"")):
                         self._reserve(body, part)
-                body.check_end()
+                body.unzip.check_end()
         except TimeoutError:
             if self._is_closing:
                 raise BusyError("the server is stopping: resend the request") from None
@@ -107,7 +81,7 @@ class BodyReader:
         """Drop a body and free its memory, if possible to the operating system."""
         body.clear()
         self._free += body.reserved
-        if body.reserved > _PORTION:
+        if body.reserved > PORTION:
             _trim()
         body.reserved = 0
 
@@ -135,13 +109,7 @@ class Body:
         self._parts: list[bytes] = []
         self._size = 0
         self._received = 0
-        self._encoding = headers.get("content-encoding", "").strip().lower() or "identity"
-        self._unzip = None
-        self._members = 1
-        if self._encoding in _WINDOW_BITS:
-            self._unzip = zlib.decompressobj(_WINDOW_BITS[self._encoding])
-        elif self._encoding != "identity":
-            raise BodyError("Content-Encoding", self._encoding, "gzip, deflate or none")
+        self.unzip = Unzip(headers.get("content-encoding", ""))
         announced = headers.get("content-length", "")
         if announced.isdecimal() and int(announced) > largest:
             raise self._too_large(announced)
@@ -151,17 +119,12 @@ class Body:
         self._received += len(chunk)
         if self._received > self._largest:
             raise self._too_large(f"more than {self._largest}")
-        for part in self._unzipped(chunk):
+        for part in self.unzip.feed(chunk):
             self._size += len(part)
             if self._size > self._largest:
                 raise self._too_large(f"more than {self._largest}")
             self._parts.append(part)
             yield self._size
-
-    def check_end(self) -> None:
-        """Raise BodyError if a compressed body is incomplete."""
-        if self._unzip is not None and not self._unzip.eof:
-            raise BodyError("$", f"a {self._encoding} stream that ends too early", "a complete one")
 
     def take(self) -> bytes:
         """Return the bytes and drop them."""
@@ -171,32 +134,6 @@ class Body:
     def clear(self) -> None:
         """Drop the bytes."""
         self._parts = []
-
-    def _unzipped(self, chunk: bytes) -> Iterator[bytes]:
-        if self._unzip is None:
-            yield chunk
-            return
-        try:
-            while chunk:
-                if self._unzip.eof:
-                    self._unzip = self._next_member()
-                yield self._unzip.decompress(chunk, _PORTION)
-                chunk = self._unzip.unconsumed_tail or self._unzip.unused_data
-        except zlib.error as error:
-            raise BodyError("$", str(error), f"a {self._encoding} stream") from None
-
-    def _next_member(self) -> zlib._Decompress:
-        """Return a decompressor for the next gzip stream of the body (RFC 1952, 2.2)."""
-        if self._encoding != "gzip":
-            raise BodyError("$", "bytes after its end", f"one {self._encoding} stream")
-        self._members += 1
-        if self._members > _MOST_MEMBERS:
-            raise BodyError(
-                "$",
-                f"more than {_MOST_MEMBERS} gzip streams in one body",
-                f"at most {_MOST_MEMBERS}; compress more events together",
-            )
-        return zlib.decompressobj(_WINDOW_BITS["gzip"])
 
     def _too_large(self, received: str) -> TooLargeError:
         return TooLargeError("$", f"{received} bytes", f"at most {self._largest} bytes, unzipped")
@@ -216,7 +153,7 @@ class Bodies:
             return
         body = None
         try:
-            body = Body(headers, self._reader.limits.largest_of(scope["path"]))
+            body = Body(headers, self._reader.largest_of(scope["path"]))
             await self._reader.read(receive, body)
             await self._app(scope, _replay(body.take(), receive), send)
         except ConnectionError:

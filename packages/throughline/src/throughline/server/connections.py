@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from throughline.server.options import ServerOptions
 
 _HEAD_SECONDS = 10.0
 _MOST_OVERHEAD = 64 * 1024
@@ -25,20 +26,12 @@ _ANSWER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """Limits of connections: their number, and the seconds that one may stall."""
-
-    most: int = 500
-    seconds: float = 60
-
-
 class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol; `check`, called about every second, ends stalled connections."""
 
-    def __init__(self, limits: ConnectionLimits, **given: Any) -> None:
+    def __init__(self, options: ServerOptions, **given: Any) -> None:
         super().__init__(**given)
-        self._limits = limits
+        self._most, self._seconds = options.most_connections, options.body_seconds
         self._arrival_ends: float | None = None  # None: no request is arriving
         self._overhead = 0
         self._unread = 0  # bytes of responses when the client last read enough
@@ -46,7 +39,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Reject a connection above the limit."""
-        if len(self.connections) < self._limits.most:
+        if len(self.connections) < self._most:
             super().connection_made(cast(asyncio.Transport, transport))
             self._expect(self._head_seconds)
             return
@@ -97,20 +90,16 @@ class BoundedProtocol(HttpToolsProtocol):
         unread = self.transport.get_write_buffer_size()
         if not unread or unread > self._unread or unread <= self._unread - _LEAST_READ:
             self._unread, self._read_at = unread, now
-        elif now - self._read_at > self._limits.seconds:
+        elif now - self._read_at > self._seconds:
             self.transport.abort()
-
-    def cut(self) -> None:
-        """End the connection at once."""
-        self.transport.abort()
 
     @property
     def _head_seconds(self) -> float:
-        return min(_HEAD_SECONDS, self._limits.seconds)
+        return min(_HEAD_SECONDS, self._seconds)
 
     @property
     def _whole_seconds(self) -> float:
-        return self._limits.seconds + _HEAD_SECONDS
+        return self._seconds + _HEAD_SECONDS
 
     @property
     def _is_idle(self) -> bool:

@@ -155,11 +155,11 @@ async def _read(
     reader: BodyReader = request.app.state.bodies
     raw = await request.body()
     if len(raw) <= SMALL:
-        return read(raw, reader.limits.most_events)
+        return read(raw, reader.options.most_events)
     values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if values > _MOST_VALUES:
         raise TooLargeError("$", f"about {values} values", f"at most {_MOST_VALUES} values")
-    return await run_sync(read, raw, reader.limits.most_events, limiter=reader.parsing)
+    return await run_sync(read, raw, reader.options.most_events, limiter=reader.parsing)
 
 
 async def _store(request: Request, entries: list[Entry]) -> Receipt:

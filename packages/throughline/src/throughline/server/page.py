@@ -54,7 +54,7 @@ def _page(request: Request, status: int) -> Response:
     path = _BUILT / "index.html"
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
-    program = f'name="program" content="{escape(request.app.state.program)}"'
+    program = f'name="program" content="{escape(request.app.state.options.program)}"'
     present = f'name="present" content="{request.app.state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
     html = html.replace(_PRESENT, present.encode())

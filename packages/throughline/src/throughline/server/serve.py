@@ -32,10 +32,9 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.projection.snapshots.writer import Snapshotter
 from throughline.redaction import use_rules
-from throughline.server.access import Access
 from throughline.server.app import make_app
-from throughline.server.bodies import BodyLimits
-from throughline.server.connections import BoundedProtocol, ConnectionLimits
+from throughline.server.connections import BoundedProtocol
+from throughline.server.options import ServerOptions
 from throughline.server.stream import end_streams
 
 log = logging.getLogger(__name__)
@@ -49,14 +48,14 @@ _STOP_SECONDS = 2  # for running requests
 
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish running requests."""
-    access = Access.of(settings)
+    options = ServerOptions.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
     use_rules(settings.redact)
     if settings.database == default_database():
         Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
     event_log = EventLog(settings.database)
-    check_exposure(access, settings.host, has_keys=bool(keys_of(event_log)))
+    check_exposure(options, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -76,19 +75,7 @@ def run_server(settings: Settings) -> None:
     arguments = (live, tail, snapshotter, stopping)
     follower = threading.Thread(target=_follow, args=arguments, daemon=True)
     follower.start()
-    app = make_app(
-        live,
-        access,
-        tail.lag if tail else None,
-        settings.longest_query,
-        settings.program,
-        BodyLimits.of(settings),
-        (lambda: [file._asdict() for file in tail.stuck]) if tail else None,
-        settings.running_queries,
-        settings.waiting_queries,
-        settings.most_connections // 2,
-    )
-    server = Server(app, ConnectionLimits(settings.most_connections, settings.body_seconds))
+    server = Server(make_app(live, options, tail))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -119,8 +106,8 @@ def run_server(settings: Settings) -> None:
 class Server(uvicorn.Server):
     """A uvicorn server that limits slow, silent or too many clients."""
 
-    def __init__(self, app: FastAPI, limits: ConnectionLimits | None = None) -> None:
-        protocol: Any = partial(BoundedProtocol, limits or ConnectionLimits())
+    def __init__(self, app: FastAPI) -> None:
+        protocol: Any = partial(BoundedProtocol, app.state.options)
         config = uvicorn.Config(
             app,
             http=protocol,
@@ -153,16 +140,16 @@ class Server(uvicorn.Server):
     async def _cut_connections(self) -> None:
         await asyncio.sleep(_STOP_SECONDS)
         for connection in self._connections():
-            connection.cut()
+            connection.transport.abort()
 
     def _connections(self) -> list[BoundedProtocol]:
         connections = list(self.server_state.connections)
         return [item for item in connections if isinstance(item, BoundedProtocol)]
 
 
-def check_exposure(access: Access, host: str, *, has_keys: bool) -> None:
+def check_exposure(options: ServerOptions, host: str, *, has_keys: bool) -> None:
     """Refuse to be reachable from other machines without an API key."""
-    if access.is_exposed and not (access.api_key or has_keys):
+    if options.is_exposed and not (options.api_key or has_keys):
         raise ExposureError(
             f"--host {host} is reachable from other machines: create an API key with"
             " `throughline keys add NAME --scope read,write` (on the same --database), set one with"

@@ -57,7 +57,7 @@ async def stream_events(
     """
     start = after if last_event_id is None else last_event_id
     state = request.app.state
-    if state.streams >= state.most_streams:
+    if state.streams >= state.options.most_connections // 2:
         raise BusyError(f"{state.streams} clients read the stream, which is the limit: retry later")
     events = _events(live, live.newest if start is None else start, state)
     return EventStream(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})

@@ -1,18 +1,18 @@
-"""GET /api/v1/lineage and /api/v1/column-lineage: Marquez's graphs around a node."""
+"""Marquez's graphs: lineage and column lineage around a node, and the runs upstream of a run."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.events import EVERY_ROW, JobRef, Legacy
+from throughline.events.column_lineage import objects
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import (
@@ -24,21 +24,20 @@ from throughline.graph.current import (
     once_an_event,
 )
 from throughline.graph.levels import Level
-from throughline.graph.nodes import find_field
+from throughline.graph.nodes import find_field, name_of
 from throughline.graph.walk import reach, walked_from
 from throughline.http.routes import Depth, LiveState, Tagged, answer
 from throughline.identity import DatasetName
 from throughline.lineage.columns import check_column
 from throughline.lineage.neighbourhood import at_level
 from throughline.marquez import models as marquez
-from throughline.marquez.facets import fields_of
-from throughline.marquez.shapes import Shapes
+from throughline.marquez.service import Converter, run_of
 from throughline.marquez.versions import Versions, dataset_facets
-from throughline.projection import State
+from throughline.projection import Run, RunKey, State
 
-router = APIRouter(route_class=Tagged)
+router = APIRouter(prefix="/api/v1", route_class=Tagged)
 
-_shapes_of = once_an_event(Shapes)
+_converter_of = once_an_event(Converter)
 
 NodeId = Annotated[
     str,
@@ -46,7 +45,7 @@ NodeId = Annotated[
 ]
 
 
-@router.get("/api/v1/lineage", response_model=marquez.Graph)
+@router.get("/lineage", response_model=marquez.Graph)
 def get_lineage(
     live: LiveState,
     node: NodeId,
@@ -69,12 +68,12 @@ def get_lineage(
         else:
             graph = latest_of(state)
             nodes = _nodes_around(graph, root, depth)
-        shapes = _shapes_of(state)
+        convert = _converter_of(state)
         shown = deadline.watched(sorted(nodes | {root}))
-        return answer({"graph": [_shown(state, shapes, graph, other, nodes) for other in shown]})
+        return answer({"graph": [_shown(convert, graph, other, nodes) for other in shown]})
 
 
-@router.get("/api/v1/column-lineage", response_model=marquez.ColumnGraph)
+@router.get("/column-lineage", response_model=marquez.ColumnGraph)
 def get_column_lineage(
     live: LiveState,
     node: Annotated[
@@ -110,6 +109,56 @@ def get_column_lineage(
             if inputs[column] or outputs[column]
         ]
         return answer({"graph": nodes})
+
+
+@router.get("/runlineage/upstream", response_model=marquez.UpstreamRuns)
+def get_upstream_runs(
+    live: LiveState,
+    run_id: Annotated[str, Query(alias="runId", description="The id of a run.")],
+    depth: Depth = 20,
+) -> Response:
+    """Return a run and the runs that wrote the versions it read, nearest first."""
+    with live.reading() as state:
+        start = run_of(state, run_id)
+        convert = Converter(state)
+        visited, level, shown = {start.key}, [start], []
+        for left in range(depth, -1, -1):
+            above: dict[RunKey, Run] = {}
+            for run in level:
+                line, writers = _upstream_run(state, convert, run)
+                shown.append(line)
+                above |= {writer.key: writer for writer in writers if writer.key not in visited}
+            visited |= above.keys()
+            level = list(above.values()) if left else []
+        return answer({"runs": shown})
+
+
+def _upstream_run(
+    state: State, convert: Converter, run: Run
+) -> tuple[marquez.UpstreamRun, list[Run]]:
+    """Return a run with what it read, and the runs that wrote that."""
+    deadline.check()
+    whole = convert.run(run)
+    inputs: list[marquez.UpstreamInput] = []
+    writers: list[Run] = []
+    for name, use in sorted(run.inputs.items()):
+        version, writer = convert.versions.read(run, name, use)
+        producer = writer.key.run_id if writer else None
+        primary = name_of(state.identity.primary(name))
+        inputs.append({**primary, "version": version, "producedByRunId": producer})
+        writers += [writer] if writer else []
+    job_version = whole["jobVersion"]["version"] if whole["jobVersion"] else None
+    line: marquez.UpstreamRun = {
+        "job": {**name_of(run.key.job), "version": job_version},
+        "run": {
+            "id": run.key.run_id,
+            "start": whole["startedAt"],
+            "end": whole["endedAt"],
+            "status": whole["state"],
+        },
+        "inputs": inputs,
+    }
+    return line, writers
 
 
 class _Columns:
@@ -164,7 +213,8 @@ class _Columns:
         """Return the version of a dataset, and the types of its columns."""
         if name not in self._datasets:
             schema = dataset_facets(self._state, name, {"schema"}).get("schema", {})
-            types = {str(e.get("name")): str(e.get("type") or "") for e in fields_of(schema)}
+            fields = objects(schema.get("fields"))
+            types = {str(field.get("name")): str(field.get("type") or "") for field in fields}
             self._datasets[name] = self._versions.current(name), types
         return self._datasets[name]
 
@@ -271,32 +321,24 @@ def _jobs_of(graph: Latest, name: DatasetName) -> set[JobRef]:
 
 
 def _shown(
-    state: State, shapes: Shapes, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
-) -> dict[str, Any]:
+    convert: Converter, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
+) -> Mapping[str, object]:
     if node.type == "job":
-        ref = node.job_ref
-        edges, data = graph.edges_of(ref), shapes.job_node(state.jobs[ref])
-        above = {Node.of_dataset(name) for name in edges.reads}
-        below = {Node.of_dataset(name) for name in edges.writes}
+        edges = graph.edges_of(node.job_ref)
+        above = set(map(Node.of_dataset, edges.reads))
+        below = set(map(Node.of_dataset, edges.writes))
     else:
-        name = node.dataset_name
-        data = shapes.dataset_node(name)
-        above = set(map(Node.of_job, graph.writers_of(name)))
-        below = set(map(Node.of_job, graph.readers_of(name)))
+        above = set(map(Node.of_job, graph.writers_of(node.dataset_name)))
+        below = set(map(Node.of_job, graph.readers_of(node.dataset_name)))
+    own = node_id(node)
     before, after = (
         [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
         for others, way in ((above, "up"), (below, "down"))
     )
-    return _node(node_id(node), node.type.upper(), data, before, after)
-
-
-def _node(
-    own: str, type_: str, data: orjson.Fragment, before: list[str], after: list[str]
-) -> dict[str, Any]:
     return {
         "id": own,
-        "type": type_,
-        "data": data,
+        "type": node.type.upper(),
+        "data": convert.node(node),
         "inEdges": [{"origin": other, "destination": own} for other in before],
         "outEdges": [{"origin": own, "destination": other} for other in after],
     }

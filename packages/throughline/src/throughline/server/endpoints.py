@@ -1,13 +1,15 @@
-"""Stored events, and their warnings."""
+"""Endpoints of throughline itself: queries, single runs, stored events and health."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import orjson
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from throughline import deadline
 from throughline.errors import ConfigError, EventError
@@ -20,23 +22,38 @@ from throughline.events import (
     parse_time,
     to_micros,
 )
+from throughline.graph.current import generations_of
 from throughline.http.admission import Queried
-from throughline.http.models import EventInfo, EventWarning
-from throughline.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, answer
+from throughline.http.models import EventInfo, EventWarning, Healthz, RejectedLine, StuckFile
+from throughline.http.routes import (
+    Cursor,
+    Limit,
+    LiveState,
+    Offset,
+    PageLimit,
+    Tagged,
+    answer,
+)
 from throughline.marquez import models as marquez
 from throughline.projection import RunKey
 from throughline.query.models import Json, Page
 from throughline.query.pages import cursor_of, paged, place_of
-from throughline.runs.service import find_run
+from throughline.query.registry import ApiQuery, ask, load_queries
+from throughline.runs.models import RunAnswer
+from throughline.runs.service import find_run, run_answer
+from throughline.wire import http_name
 
-router = APIRouter(route_class=Queried)
+router = APIRouter()
+_tagged = APIRouter(route_class=Tagged)
+_queried = APIRouter(route_class=Queried)
 
+_REJECTED = ("rejected",)
 _WARNINGS = ("events/warnings",)
 _MOST_READ = 2_000
 _MOST_WARNINGS = 20
 
 
-@router.get("/api/v1/events/lineage", response_model=marquez.Events)
+@_queried.get("/api/v1/events/lineage", response_model=marquez.Events)
 def list_events(
     live: LiveState,
     limit: Limit = 100,
@@ -54,7 +71,7 @@ def list_events(
     return answer({"totalCount": total, "events": events})
 
 
-@router.get("/api/v2/events", response_model=Page[Json])
+@_queried.get("/api/v2/events", response_model=Page[Json])
 def list_events_of_run(
     live: LiveState,
     run: Annotated[str, Query(description="Id of a run, or its id in its orchestrator.")],
@@ -86,7 +103,7 @@ def list_events_of_run(
     return answer(paged(bodies, cursor_of(about, after) if is_more else None))
 
 
-@router.get("/api/v2/events/warnings", response_model=Page[EventInfo])
+@_queried.get("/api/v2/events/warnings", response_model=Page[EventInfo])
 def list_warnings(
     live: LiveState,
     limit: PageLimit = 100,
@@ -111,6 +128,80 @@ def list_warnings(
     else:
         last = last if len(events) == _MOST_READ else None
     return answer(paged(found, None if last is None else cursor_of(_WARNINGS, (last,))))
+
+
+def _endpoint(query: ApiQuery) -> Callable[..., Response]:
+    def endpoint(live: LiveState, **values: Any) -> Response:
+        return answer(ask(live, query, values))
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    live = inspect.Parameter("live", kind, annotation=LiveState)
+    parameters = [_of_query(parameter) for parameter in query.parameters]
+    endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
+    endpoint.__name__ = f"get_{query.name}"
+    endpoint.__doc__ = query.answer.__doc__
+    return endpoint
+
+
+def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter for FastAPI, with its HTTP name and description."""
+    texts = [text for text in get_args(parameter.annotation)[1:] if isinstance(text, str)]
+    query = Query(alias=http_name(parameter.name), description=texts[0] if texts else None)
+    return parameter.replace(annotation=Annotated[parameter.annotation, query])
+
+
+for _query in load_queries().values():
+    _tagged.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
+
+
+@_tagged.get("/api/v2/runs/{run_id:segment}", response_model=RunAnswer)
+def get_run(live: LiveState, run_id: str) -> Response:
+    """Return a run with parameters, code and dataset versions, and its descendants likewise."""
+    with live.reading() as state:
+        return answer(run_answer(generations_of(state), run_id))
+
+
+@router.get("/healthz", response_model=Healthz)
+def healthz(request: Request, live: LiveState) -> Response:
+    """Return the status, the size of the graph, unread spool bytes and damaged rows.
+
+    The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
+    `/api/v2/stuck` and `/api/v2/doctor` list them. Events received while a query runs are counted
+    after it.
+    """
+    state = request.app.state
+    stuck = len(state.tail.stuck) if state.tail else 0
+    damaged = len(live.unreadable)
+    health: Healthz = {
+        "status": "degraded" if stuck or damaged else "ok",
+        "jobs": live.counts.jobs,
+        "runs": live.counts.runs,
+        "datasets": live.counts.datasets,
+        "damagedRows": damaged,
+    }
+    if state.tail is not None:
+        lag, unended = state.tail.lag()
+        health["spool"] = {"lagBytes": lag, "unendedBytes": unended, "stuckFiles": stuck}
+    return answer(health)
+
+
+@router.get("/api/v2/rejected", response_model=Page[RejectedLine])
+def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
+    """Return the rejected lines of spool files with the reasons, oldest first."""
+    after = 0 if cursor is None else int(place_of(_REJECTED, cursor, (int,))[0])
+    lines = live.log.rejected_lines(after, limit + 1)
+    more = cursor_of(_REJECTED, (lines[limit - 1].id,)) if len(lines) > limit else None
+    rejected: list[RejectedLine] = [
+        {"source": line.source, "reason": line.reason, "line": line.line} for line in lines[:limit]
+    ]
+    return answer(paged(rejected, more))
+
+
+@router.get("/api/v2/stuck", response_model=Page[StuckFile])
+def list_stuck(request: Request, live: LiveState) -> Response:
+    """List the spool files that cannot be read, with the reason; other files are read."""
+    tail = request.app.state.tail
+    return answer(paged([file._asdict() for file in tail.stuck] if tail else [], None))
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
@@ -163,3 +254,6 @@ def _micros(parameter: str, text: str | None) -> int | None:
     except (ValueError, OverflowError):
         expected = "a time such as 2026-11-21T08:30:00Z"
         raise ConfigError(f"{parameter}: received {text!r}, expected {expected}") from None
+
+
+router.routes += [*_queried.routes, *_tagged.routes]

@@ -1,23 +1,26 @@
-"""Convert jobs, runs and datasets to the models of Marquez's API."""
+"""Conversion of jobs, runs and datasets to the models of Marquez's API."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 import orjson
 
+from throughline.errors import NotFoundError
 from throughline.events import (
     Facets,
     JobRef,
     Legacy,
     parse_columns,
     parse_time,
+    run_id_of,
     shown_time,
     to_micros,
 )
+from throughline.events.column_lineage import objects
 from throughline.graph import Latest, Node
 from throughline.graph.column_graph import Column, source_of
 from throughline.graph.current import latest_of
@@ -25,30 +28,33 @@ from throughline.graph.nodes import name_of
 from throughline.http.routes import fragment
 from throughline.identity import DatasetName, is_location
 from throughline.marquez import models as marquez
-from throughline.marquez.facets import fields_of, location_of, tags_of, text_of
 from throughline.marquez.versions import (
     DatasetVersion,
     JobVersion,
     Versions,
     dataset_facets,
+    location_of,
     runs_of,
+    times_of,
     uuid_of,
 )
 from throughline.projection import Job, Run, RunKey, State, Use, outcome, start_of
 from throughline.projection.derived import began_at, descendants_of, parent_of
-from throughline.query.models import Name
+from throughline.query.models import Json, Name
+from throughline.runs.service import find_run
 
-_MOST_LATEST_RUNS = 10
 _SHOWN = {"dataSource", "documentation", "lifecycleStateChange", "schema", "tags"}
 """Facets that a node of the graph needs."""
+_MOST_LATEST_RUNS = 10
+_NO_VALUE = {"", "true", "none"}
 
 
-class Shapes:
-    """The converters of one answer, with caches."""
+class Converter:
+    """Converts jobs, runs and datasets of one state to models, with caches."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._shown_runs: dict[RunKey, marquez.Run] = {}
+        self._runs: dict[RunKey, marquez.Run] = {}
         self._nodes: dict[Node, orjson.Fragment] = {}
         self.versions = Versions(state)
 
@@ -67,21 +73,27 @@ class Shapes:
             "facets": job.facets.plain(),
             "currentVersion": version.id if version else None,
             "labels": [str(kind[key]) for key in ("jobType", "integration") if kind.get(key)],
-            "tags": tags_of(job.facets.get("tags")).get(None, []),
+            "tags": _tags_by_field(job.facets.get("tags"))[None],
         }
 
-    def job_node(self, job: Job) -> orjson.Fragment:
-        """Return a job as a node of the graph."""
-        node = Node.of_job(job.ref)
+    def node(self, node: Node) -> orjson.Fragment:
+        """Return the data of a node of the graph, encoded."""
         if node not in self._nodes:
-            runs = runs_of(self._state, job)
-            current = runs[0].key.run_id if runs else None
-            self._nodes[node] = fragment({**self._job(job, runs), "currentRunUuid": current})
+            data: marquez.JobNode | marquez.DatasetNode
+            if node.type == "job":
+                job = self._state.jobs[node.job_ref]
+                runs = runs_of(self._state, job)
+                current = runs[0].key.run_id if runs else None
+                data = {**self._job(job, runs), "currentRunUuid": current}
+            else:
+                name = node.dataset_name
+                data = self._dataset(name, dataset_facets(self._state, name, _SHOWN))
+            self._nodes[node] = fragment(data)
         return self._nodes[node]
 
     def _job(self, job: Job, newest_first: list[Run]) -> marquez.JobInfo:
         latest = newest_first[0] if newest_first else None
-        above = parent_job(self._state, latest) if latest else None
+        parent = parent_job(self._state, latest) if latest else None
         edges = self._graph.edges_of(job.ref)
         created, updated = self._times(job, newest_first)
         processing = str(job.facets.get("jobType").get("processingType")).upper()
@@ -89,84 +101,81 @@ class Shapes:
             "id": name_of(job.ref),
             "type": "STREAM" if processing == "STREAMING" else "BATCH",
             "name": job.ref.name,
-            "simpleName": job.ref.name.removeprefix(f"{above.name}.") if above else job.ref.name,
-            "parentJobName": above.name if above else None,
-            "parentJobUuid": uuid_of("job", *above) if above else None,
+            "simpleName": job.ref.name.removeprefix(f"{parent.name}.") if parent else job.ref.name,
+            "parentJobName": parent.name if parent else None,
+            "parentJobUuid": uuid_of("job", *parent) if parent else None,
             "createdAt": shown_time(created),
             "updatedAt": shown_time(updated),
             "namespace": job.ref.namespace,
-            "inputs": _named(edges.reads),
-            "outputs": _named(edges.writes),
+            "inputs": _names(edges.reads),
+            "outputs": _names(edges.writes),
             "location": location_of(job.facets),
-            "description": text_of(job.facets.get("documentation"), "description"),
+            "description": _text(job.facets.get("documentation"), "description"),
             "latestRun": self.run(latest) if latest else None,
         }
 
     def _times(self, job: Job, newest_first: list[Run]) -> tuple[int | None, int | None]:
-        """When a job was first and last heard of; of a silent one its runs tell."""
-        first, last = job.first, job.last
-        if first is None and newest_first:
-            first = self._begun(newest_first[-1])
-            heard = map(self._heard, newest_first)
-            last = max((time for time in heard if time is not None), default=None)
-        return first, last
+        """Return the first and last mention of a job; without events, those of its runs."""
+        if job.first is not None or not newest_first:
+            return job.first, job.last
+        mentions = [time for run in newest_first if (time := self._last_mention(run)) is not None]
+        return self._first_mention(newest_first[-1]), max(mentions, default=None)
 
-    def _begun(self, run: Run) -> int | None:
-        """Return when a run was first mentioned; a silent one by those below it or naming it."""
+    def _first_mention(self, run: Run) -> int | None:
+        """Return the first mention of a run; without events, by runs below it or naming it."""
         if run.first is not None:
             return run.first
         begun = began_at(self._state, run)
-        times = (each.first for each in self._naming(run)) if begun is None else (begun,)
+        times = [other.first for other in self._naming(run)] if begun is None else [begun]
         return min((time for time in times if time is not None), default=None)
 
-    def _heard(self, run: Run) -> int | None:
-        """Return when a run was last mentioned; a silent one by those below it or naming it."""
+    def _last_mention(self, run: Run) -> int | None:
+        """Return the last mention of a run; without events, by runs below it or naming it."""
         below = [run, *descendants_of(self._state, run)] if run.last is None else [run]
         for runs in (below, self._naming(run)):
-            if times := [each.last for each in runs if each.last is not None]:
+            if times := [other.last for other in runs if other.last is not None]:
                 return max(times)
         return None
 
     def _naming(self, run: Run) -> list[Run]:
         """Return the runs that name a run as above them, even if its id means another one."""
         found = {run.key: run}
-        open_ = [run]
-        while open_:
-            new = (open_.pop().children or set()) - found.keys()
-            open_ += [found.setdefault(key, self._state.runs[key]) for key in sorted(new)]
+        waiting = [run]
+        while waiting:
+            new = (waiting.pop().children or set()) - found.keys()
+            waiting += [found.setdefault(key, self._state.runs[key]) for key in sorted(new)]
         return list(found.values())
 
     def job_version(self, job: Job, version: JobVersion) -> marquez.JobVersion:
-        """One way in which a job ran, with the newest run that did it."""
+        """Return a version of a job with its newest run."""
         return {
             "id": {**name_of(job.ref), "version": version.id},
             "name": job.ref.name,
-            "createdAt": shown_time(version.made),
+            "createdAt": shown_time(version.created),
             "version": version.id,
             "namespace": job.ref.namespace,
             "location": version.location,
-            "inputs": _named(version.reads),
-            "outputs": _named(version.writes),
+            "inputs": _names(version.reads),
+            "outputs": _names(version.writes),
             "latestRun": self.run(version.run) if version.run else None,
         }
 
     def run(self, run: Run) -> marquez.Run:
-        """A run."""
-        shown = self._shown_runs.get(run.key)
-        if shown is None:
-            shown = self._shown_runs[run.key] = self._run(run)
-        return shown
+        """Return a run."""
+        if run.key not in self._runs:
+            self._runs[run.key] = self._run(run)
+        return self._runs[run.key]
 
     def _run(self, run: Run) -> marquez.Run:
         condition, ended = outcome(self._state, run)
         started = start_of(run) if run.is_running else None
-        nominal = run.facets.get("nominalTime")
         is_timed = started is not None and ended is not None
+        nominal = run.facets.get("nominalTime")
         version = self.versions.of_run(run)
         return {
             "id": run.key.run_id,
-            "createdAt": shown_time(self._begun(run)),
-            "updatedAt": shown_time(self._heard(run)),
+            "createdAt": shown_time(self._first_mention(run)),
+            "updatedAt": shown_time(self._last_mention(run)),
             "nominalStartTime": _time(nominal.get("nominalStartTime")),
             "nominalEndTime": _time(nominal.get("nominalEndTime")),
             "state": condition,
@@ -176,22 +185,20 @@ class Shapes:
             "args": _args(run),
             "jobVersion": {**name_of(run.key.job), "version": version.id} if version else None,
             "inputDatasetVersions": [
-                self._met(name, self.versions.read(run, name, use)[0], use)
+                self._used(name, self.versions.read(run, name, use)[0], use)
                 for name, use in sorted(run.inputs.items())
             ],
             "outputDatasetVersions": [
-                self._met(name, self.versions.written(run, name, use), use)
+                self._used(name, self.versions.written(run, name, use), use)
                 for name, use in sorted(run.outputs.items())
             ],
             "facets": run.facets.plain(),
         }
 
-    def _met(self, name: DatasetName, version: str, use: Use) -> marquez.RunDatasetVersion:
+    def _used(self, name: DatasetName, version: str, use: Use) -> marquez.RunDatasetVersion:
+        primary = self._state.identity.primary(name)
         return {
-            "datasetVersionId": {
-                **name_of(self._state.identity.primary(name)),
-                "version": version,
-            },
+            "datasetVersionId": {**name_of(primary), "version": version},
             "datasetVersion": use.version[1] if use.version else None,
             "facets": use.facets.plain(),
         }
@@ -215,21 +222,12 @@ class Shapes:
             "deleted": _change(facets) == "DROP",
         }
 
-    def dataset_node(self, name: DatasetName) -> orjson.Fragment:
-        """Return a dataset as a node of the graph."""
-        node = Node.of_dataset(name)
-        if node not in self._nodes:
-            shape = self._dataset(name, dataset_facets(self._state, name, _SHOWN))
-            self._nodes[node] = fragment(shape)
-        return self._nodes[node]
-
     def _dataset(self, name: DatasetName, facets: Facets) -> marquez.DatasetNode:
-        names = self._state.identity.names(name)
-        records = [self._state.datasets[each] for each in names if each in self._state.datasets]
+        first, last = times_of(self._state, name)
         return {
-            **_identified(names),
-            "createdAt": shown_time(min((r.first for r in records), default=None)),
-            "updatedAt": shown_time(max((r.last for r in records), default=None)),
+            **self._identified(name),
+            "createdAt": shown_time(first),
+            "updatedAt": shown_time(last),
             **_described(facets),
             "lastModifiedAt": None,
             "lastLifecycleState": _change(facets),
@@ -239,34 +237,40 @@ class Shapes:
         self, name: DatasetName, version: DatasetVersion
     ) -> marquez.MarquezDatasetVersion:
         """Return a version of a dataset."""
-        fields = [
-            (each.get("name"), each.get("type"))
-            for each in fields_of(version.known.get("schema", {}))
-        ]
+        listed = objects(version.facets.get("schema", {}).get("fields"))
+        fields = [(field.get("name"), field.get("type")) for field in listed]
         return {
-            **_identified(self._state.identity.names(name)),
-            "createdAt": shown_time(version.made),
+            **self._identified(name),
+            "createdAt": shown_time(version.created),
             "version": version.id,
             "datasetVersion": version.label,
-            **_described(version.known),
-            "lifecycleState": _change(version.said),
+            **_described(version.facets),
+            "lifecycleState": _change(version.reported),
             "currentSchemaVersion": uuid_of("schema", *sorted(map(str, fields))),
             "createdByRun": self.run(version.run) if version.run else None,
-            "facets": version.said,
+            "facets": version.reported,
+        }
+
+    def _identified(self, name: DatasetName) -> marquez.DatasetId:
+        names = self._state.identity.names(name)
+        return {
+            "id": name_of(names[0]),
+            "type": "DB_TABLE",
+            "name": names[0].name,
+            "physicalName": (names[-1] if is_location(names[-1]) else names[0]).name,
+            "namespace": names[0].namespace,
         }
 
 
-def namespace_shape(state: State, name: str) -> marquez.Namespace:
-    """Return a namespace."""
-    first, last = state.namespaces[name]
-    return {
-        "name": name,
-        "createdAt": shown_time(first),
-        "updatedAt": shown_time(last),
-        "ownerName": "anonymous",
-        "description": None,
-        "isHidden": False,
-    }
+def run_of(state: State, run_id: str) -> Run:
+    """Return the run with an id.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    if run_id_of(run_id) not in state.runs_by_id:
+        raise NotFoundError(f"Run '{run_id}' not found.")
+    return find_run(state, run_id)
 
 
 def parent_job(state: State, run: Run) -> JobRef | None:
@@ -275,36 +279,40 @@ def parent_job(state: State, run: Run) -> JobRef | None:
     return parent.key.job if parent and parent.key.job != run.key.job else None
 
 
-def source_name(facets: Facets) -> str:
-    """Return the source of a dataset; without one `default`, as in Marquez."""
-    return str(facets.get("dataSource", {}).get("name") or "default")
+def tagged(facet: Json) -> Iterator[tuple[str | None, str]]:
+    """Yield field and tag of a tags facet; the field is None for tags of the whole.
+
+    A tag is its key, followed by `:VALUE` unless the value only means "yes".
+    """
+    for item in objects(facet.get("tags")):
+        if item.get("key"):
+            key, value = str(item["key"]), str(item.get("value", ""))
+            tag = key if value.lower() in _NO_VALUE else f"{key}:{value}"
+            yield (str(item["field"]) if item.get("field") else None), tag
 
 
-def _identified(names: list[DatasetName]) -> marquez.DatasetId:
-    return {
-        "id": name_of(names[0]),
-        "type": "DB_TABLE",
-        "name": names[0].name,
-        "physicalName": (names[-1] if is_location(names[-1]) else names[0]).name,
-        "namespace": names[0].namespace,
-    }
+def _tags_by_field(facet: Json) -> defaultdict[str | None, list[str]]:
+    found: defaultdict[str | None, list[str]] = defaultdict(list)
+    for field, tag in sorted(set(tagged(facet)), key=lambda item: item[1]):
+        found[field].append(tag)
+    return found
 
 
 def _described(facets: Facets) -> marquez.DatasetDescription:
-    tags = tags_of(facets.get("tags", {}))
+    tags = _tags_by_field(facets.get("tags", {}))
     return {
-        "sourceName": source_name(facets),
+        "sourceName": str(facets.get("dataSource", {}).get("name") or "default"),
         "fields": [
             {
-                "name": text_of(each, "name"),
-                "type": text_of(each, "type"),
-                "tags": tags.get(str(each.get("name")), []),
-                "description": text_of(each, "description"),
+                "name": _text(field, "name"),
+                "type": _text(field, "type"),
+                "tags": tags[str(field.get("name"))],
+                "description": _text(field, "description"),
             }
-            for each in fields_of(facets.get("schema", {}))
+            for field in objects(facets.get("schema", {}).get("fields"))
         ],
-        "tags": tags.get(None, []),
-        "description": text_of(facets.get("documentation", {}), "description"),
+        "tags": tags[None],
+        "description": _text(facets.get("documentation", {}), "description"),
     }
 
 
@@ -346,6 +354,12 @@ def _args(run: Run) -> dict[str, str]:
     return {key: str(value) for key, value in found.items() if value is not None}
 
 
+def _text(facet: Json, key: str) -> str | None:
+    """Return a value of a facet, which may have any type, as text."""
+    value = facet.get(key)
+    return None if value is None else str(value)
+
+
 def _time(text: Any) -> str | None:
     try:
         return shown_time(to_micros(parse_time(text)))
@@ -353,5 +367,5 @@ def _time(text: Any) -> str | None:
         return None
 
 
-def _named(names: Iterable[DatasetName]) -> list[Name]:
+def _names(names: Iterable[DatasetName]) -> list[Name]:
     return [name_of(name) for name in sorted(names)]
