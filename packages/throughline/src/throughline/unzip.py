@@ -6,12 +6,13 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from gzip import BadGzipFile
 from io import BufferedIOBase
 from pathlib import Path
 
-from throughline.errors import BodyError, ConfigError
+from throughline.errors import BodyError
 
-__all__ = ["PORTION", "Unzip", "open_unzipped"]
+__all__ = ["PORTION", "BadGzipFile", "Unzip", "open_unzipped"]
 
 PORTION = 1024 * 1024
 """Largest number of bytes that are decompressed at once."""
@@ -77,10 +78,10 @@ def open_unzipped(path: Path) -> Iterator[BufferedIOBase]:
     """Open a file for reading, `*.gz` decompressed.
 
     Raises:
-        ConfigError: while reading, the gzip file turns out to be incomplete or damaged.
+        BadGzipFile: while reading, the file turns out to be incomplete or damaged; an OSError.
     """
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         try:
             yield file
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ConfigError(f"{path}: incomplete or damaged gzip file: {error}") from None
+        except (EOFError, zlib.error) as error:
+            raise BadGzipFile(str(error)) from None

@@ -11,7 +11,7 @@ from throughline.collect.lines import Lines, sort_lines
 from throughline.collect.logs import MARKER, events_in
 from throughline.errors import ConfigError, EventError
 from throughline.events import load
-from throughline.unzip import open_unzipped
+from throughline.unzip import BadGzipFile, open_unzipped
 
 _LINES_AT_ONCE = 1_000
 _SUFFIXES = (".json", ".jsonl", ".log")
@@ -29,10 +29,13 @@ def read_files(paths: Iterable[str]) -> Iterator[tuple[str, Lines]]:
             continue
         for file in _files(Path(path)):
             suffix = _without_gz(file).suffix
-            with open_unzipped(file) as lines:
-                is_document = suffix not in (".jsonl", ".log")
-                documents = _documents(lines.read()) if is_document else (lines, suffix == ".log")
-                yield from _read(str(file), *documents)
+            try:
+                with open_unzipped(file) as lines:
+                    is_whole = suffix not in (".jsonl", ".log")
+                    documents = _documents(lines.read()) if is_whole else (lines, suffix == ".log")
+                    yield from _read(str(file), *documents)
+            except BadGzipFile as error:
+                raise ConfigError(f"{file}: incomplete or damaged gzip file: {error}") from None
 
 
 def _without_gz(path: Path) -> Path:

@@ -113,7 +113,7 @@ def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, 
                 if number % _LINES_AT_ONCE == 0:
                     yield lines, (end, _digest(head, end))
                     lines = Lines()
-    except (OSError, ConfigError) as error:  # a removed file, a truncated gzip file
+    except OSError as error:  # a removed file, a truncated gzip file
         lines.rejected_lines.append(
             RejectedLine(str(path), f"cannot be read to the end: {error}", "")
         )
