@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from throughline.collect.lines import split_torn
 from throughline.collect.spool import SpoolTail, stuck_files
-from throughline.collect.torn import split_torn
 from throughline.errors import UnstorableError
 from throughline.log import EventLog
 from throughline.projection.live import Live

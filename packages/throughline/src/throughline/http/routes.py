@@ -90,16 +90,20 @@ class Tagged(Queried):
         """Return a handler that adds the tag to responses."""
         handle = super().get_route_handler()
 
-        async def tagged(request: Request) -> Response:
-            response = await handle(request)
-            tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
-            headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-            if _has(request, tag):
-                return Response(status_code=304, headers=headers)
-            response.headers.update(headers)
-            return response
+        async def handle_tagged(request: Request) -> Response:
+            return tagged(request, await handle(request), "private, no-cache")
 
-        return tagged
+        return handle_tagged
+
+
+def tagged(request: Request, response: Response, cache_control: str) -> Response:
+    """Add an ETag and Cache-Control to a response; return a 304 if the client has it."""
+    tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": cache_control}
+    if response.status_code == 200 and _has(request, tag):
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return response
 
 
 def _has(request: Request, tag: str) -> bool:

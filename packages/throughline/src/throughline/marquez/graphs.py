@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query, Response
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.events import EVERY_ROW, JobRef, Legacy
+from throughline.events import EVERY_ROW, Legacy
 from throughline.events.column_lineage import objects
 from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
 from throughline.graph.column_graph import Column, ColumnGraph
@@ -37,6 +37,7 @@ from throughline.projection import Run, RunKey, State
 
 router = APIRouter(prefix="/api/v1", route_class=Tagged)
 
+Item = TypeVar("Item")
 _converter_of = once_an_event(Converter)
 
 NodeId = Annotated[
@@ -168,7 +169,6 @@ class _Columns:
         self._state = state
         self._versions = Versions(state)
         self._datasets: dict[DatasetName, tuple[str, dict[str, str]]] = {}
-        self._ids: dict[Column, str] = {}
 
     def node(
         self,
@@ -178,7 +178,7 @@ class _Columns:
         outputs: list[Column],
     ) -> marquez.MarquezColumnNode:
         """Return a column as a node of the graph."""
-        own = self._id(column)
+        own = _field_id(column)
         types = self._of_dataset(column.dataset)[1]
         data: marquez.ColumnData = {
             **self._field(column, sources[inputs[0]] if inputs else Legacy()),
@@ -189,8 +189,8 @@ class _Columns:
             "id": own,
             "type": "DATASET_FIELD",
             "data": data,
-            "inEdges": [{"origin": own, "destination": self._id(source)} for source in inputs],
-            "outEdges": [{"origin": own, "destination": self._id(target)} for target in outputs],
+            "inEdges": [{"origin": own, "destination": _field_id(source)} for source in inputs],
+            "outEdges": [{"origin": own, "destination": _field_id(target)} for target in outputs],
         }
 
     def _field(self, column: Column, legacy: Legacy) -> marquez.VersionedField:
@@ -203,12 +203,6 @@ class _Columns:
             "transformationType": legacy.type,
         }
 
-    def _id(self, column: Column) -> str:
-        if column not in self._ids:
-            namespace, name = column.dataset
-            self._ids[column] = f"datasetField:{namespace}:{name}:{column.field}"
-        return self._ids[column]
-
     def _of_dataset(self, name: DatasetName) -> tuple[str, dict[str, str]]:
         """Return the version of a dataset, and the types of its columns."""
         if name not in self._datasets:
@@ -217,6 +211,10 @@ class _Columns:
             types = {str(field.get("name")): str(field.get("type") or "") for field in fields}
             self._datasets[name] = self._versions.current(name), types
         return self._datasets[name]
+
+
+def _field_id(column: Column) -> str:
+    return f"datasetField:{column.dataset.namespace}:{column.dataset.name}:{column.field}"
 
 
 def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
@@ -240,6 +238,7 @@ def _columns(state: State, graph: ColumnGraph, node: str) -> set[Column]:
 
 def _sources(graph: ColumnGraph, column: Column) -> dict[Column, Legacy]:
     """Return the columns that one depends on; like Marquez, without those that affect every row."""
+    deadline.check()
     edges = graph.edges_into(column.dataset).get(column.field, ())
     return {edge.source: edge.legacy for edge in edges}
 
@@ -257,13 +256,11 @@ def _around(
     return found | _within(partial(_targets, graph), starts, depth - 1) if downstream else found
 
 
-def _within(
-    nearest: Callable[[Column], Iterable[Column]], starts: set[Column], depth: int
-) -> set[Column]:
+def _within(nearest: Callable[[Item], Iterable[Item]], starts: set[Item], depth: int) -> set[Item]:
+    """Return what is at most `depth` steps from the starts."""
     found, newest = set(starts), starts
     for _ in range(depth):
-        deadline.check()
-        newest = {other for column in newest for other in nearest(column)} - found
+        newest = {other for item in newest for other in nearest(item)} - found
         if not newest:
             break
         found |= newest
@@ -293,47 +290,28 @@ def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
 
 
 def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
-    jobs = _jobs_around(graph, root, depth)
-    names = {name for ref in jobs for name in _datasets_of(graph, ref)}
-    return {*map(Node.of_job, jobs), *map(Node.of_dataset, names)}
+    """Return the jobs connected to the root by at most `depth` datasets, and their datasets."""
+    steps = 2 * depth + (1 if root.type == "job" else 2)
+    return _within(lambda node: set().union(*_ends(graph, node)), {root}, steps)
 
 
-def _jobs_around(graph: Latest, root: Node, depth: int) -> set[JobRef]:
-    found = {root.job_ref} if root.type == "job" else _jobs_of(graph, root.dataset_name)
-    newest = set(found)
-    for _ in range(depth):
-        names = {name for ref in newest for name in _datasets_of(graph, ref)}
-        newest = {ref for name in names for ref in _jobs_of(graph, name)} - found
-        if not newest:
-            break
-        found |= newest
-    return found
-
-
-def _datasets_of(graph: Latest, ref: JobRef) -> set[DatasetName]:
+def _ends(graph: Latest | LevelGraph, node: Node) -> tuple[set[Node], set[Node]]:
+    """Return the nodes directly before a node and those directly after it."""
     deadline.check()
-    edges = graph.edges_of(ref)
-    return edges.reads | edges.writes
-
-
-def _jobs_of(graph: Latest, name: DatasetName) -> set[JobRef]:
-    return graph.readers_of(name) | graph.writers_of(name)
+    if node.type == "job":
+        edges = graph.edges_of(node.job_ref)
+        return set(map(Node.of_dataset, edges.reads)), set(map(Node.of_dataset, edges.writes))
+    writers, readers = graph.writers_of(node.dataset_name), graph.readers_of(node.dataset_name)
+    return set(map(Node.of_job, writers)), set(map(Node.of_job, readers))
 
 
 def _shown(
     convert: Converter, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
 ) -> Mapping[str, object]:
-    if node.type == "job":
-        edges = graph.edges_of(node.job_ref)
-        above = set(map(Node.of_dataset, edges.reads))
-        below = set(map(Node.of_dataset, edges.writes))
-    else:
-        above = set(map(Node.of_job, graph.writers_of(node.dataset_name)))
-        below = set(map(Node.of_job, graph.readers_of(node.dataset_name)))
     own = node_id(node)
     before, after = (
         [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
-        for others, way in ((above, "up"), (below, "down"))
+        for others, way in zip(_ends(graph, node), ("up", "down"), strict=True)
     )
     return {
         "id": own,

@@ -204,7 +204,7 @@ def list_stuck(request: Request, live: LiveState) -> Response:
     return answer(paged([file._asdict() for file in tail.stuck] if tail else [], None))
 
 
-def _loaded(text: str) -> dict[str, Any] | None:
+def _loaded(text: str) -> Json | None:
     """Return the body of an event; None for a damaged row, which `doctor` reports."""
     with suppress(EventError):
         body = load(text)

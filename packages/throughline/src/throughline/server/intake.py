@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
@@ -22,6 +22,7 @@ from throughline.marquez.models import (
     IntakeSummary,
 )
 from throughline.projection.live import Batch, Receipt
+from throughline.query.models import Json
 from throughline.server.bodies import SMALL, BodyReader
 
 router = APIRouter(route_class=Plain)
@@ -29,7 +30,7 @@ router = APIRouter(route_class=Plain)
 _MOST_VALUES = 4_000_000
 """Largest number of values in a body; the smallest take 70 bytes for 3 bytes of JSON."""
 
-_EVENT = {
+_EVENT: Json = {
     "eventType": "COMPLETE",
     "eventTime": "2025-11-21T08:30:00Z",
     "producer": "https://example.org/shop/1.0",
@@ -42,7 +43,7 @@ _EVENT = {
 _EVENTS = {"type": "array", "items": {"type": "object"}}
 
 
-def _documented(schema: dict[str, Any], example: Any) -> dict[str, Any]:
+def _documented(schema: Json, example: Json | list[Json]) -> Json:
     content = {"application/json": {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
 

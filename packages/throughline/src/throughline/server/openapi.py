@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -12,6 +11,7 @@ from pydantic import TypeAdapter
 
 from throughline.http.models import Error
 from throughline.http.routes import Tagged, answer
+from throughline.query.models import Json
 
 router = APIRouter()
 
@@ -68,7 +68,7 @@ def get_document(request: Request) -> Response:
     return answer(state.document)
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def document(app: FastAPI) -> Json:
     """Return the OpenAPI 3.1 document of an application."""
     description = "`/api/v1` is Marquez's API and receives events; `/api/v2` extends it."
     routes = [route for route in app.routes if isinstance(route, APIRoute)]
@@ -90,7 +90,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     return whole
 
 
-def _complete(operation: dict[str, Any], route: APIRoute) -> None:
+def _complete(operation: Json, route: APIRoute) -> None:
     """Add descriptions of parameters, ETags and every error of a route."""
     responses, parameters = operation["responses"], operation.setdefault("parameters", [])
     for parameter in parameters:
@@ -108,7 +108,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
         responses["304"] = {"description": "The client has this response.", "headers": _ETAG}
 
 
-def _errors(operation: dict[str, Any], route: APIRoute) -> set[int]:
+def _errors(operation: Json, route: APIRoute) -> set[int]:
     names = {parameter["name"] for parameter in operation["parameters"]}
     codes = set(_ALWAYS)
     if "requestBody" in operation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from html import escape
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
 from throughline.errors import NotFoundError
+from throughline.http.routes import tagged
 
 router = APIRouter()
 
@@ -60,11 +60,7 @@ def _page(request: Request, status: int) -> Response:
     html = html.replace(_PRESENT, present.encode())
     if "authorization" in request.headers:  # the browser was asked for a key
         html = html.replace(_KEY, b'name="key" content="needed"')
-    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if status == 200 and tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return HTMLResponse(html, status, headers=headers)
+    return tagged(request, HTMLResponse(html, status), "no-cache")
 
 
 @router.get("/assets/{name}", include_in_schema=False)

@@ -10,7 +10,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -64,33 +66,35 @@ def run_server(settings: Settings) -> None:
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
-    live.start()
     workers: list[Forwarder | Watch] = [Forwarder(*item, live) for item in backends.items()]
     if rules:
         workers.append(Watch(rules, live))
+    snapshotter = Snapshotter(settings.database, live.restored)
+    with _running(live, tail, workers, snapshotter):
+        server = Server(make_app(live, options, tail))
+        _stop_on_signals(server)
+        _announce(settings, event_log, listener)
+        server.run(sockets=[listener])
+    gc.freeze()  # collections at exit would take seconds
+
+
+@contextmanager
+def _running(
+    live: Live,
+    tail: SpoolTail | None,
+    workers: Sequence[Forwarder | Watch],
+    snapshotter: Snapshotter,
+) -> Iterator[None]:
+    """Run the writer, the workers and the follower; then stop them and close the log."""
+    live.start()
     for worker in workers:
         worker.start()
     stopping = threading.Event()
-    snapshotter = Snapshotter(settings.database, live.restored)
     arguments = (live, tail, snapshotter, stopping)
     follower = threading.Thread(target=_follow, args=arguments, daemon=True)
     follower.start()
-    server = Server(make_app(live, options, tail))
-
-    def stop(*_: object) -> None:
-        server.should_exit = True
-
-    # uvicorn listens to signals only once it runs, and raises what it caught once more at its end.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    log_to_stderr()
-    log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
-    spool = f", spool folder {settings.spool}" if settings.spool else ""
-    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}{spool}")
     try:
-        server.run(sockets=[listener])
+        yield
     finally:
         stopping.set()
         follower.join()
@@ -98,9 +102,26 @@ def run_server(settings: Settings) -> None:
         live.stop()
         with ThreadPoolExecutor(len(workers) + 1) as pool:  # a peer may hang
             list(pool.map(lambda worker: worker.stop(), workers))
-        event_log.close()
+        live.log.close()
         log.info("throughline stopped")
-        gc.freeze()  # collections at exit would take seconds
+
+
+def _stop_on_signals(server: Server) -> None:
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn listens to signals only once it runs, and raises what it caught once more at its end.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+
+
+def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    log_to_stderr()
+    log.info("throughline %s starts, log %s", version("throughline"), event_log.shown_url)
+    spool = f", spool folder {settings.spool}" if settings.spool else ""
+    print_line(f"throughline listens on http://{shown}:{port}, log {event_log.shown_url}{spool}")
 
 
 class Server(uvicorn.Server):
