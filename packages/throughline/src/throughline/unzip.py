@@ -21,7 +21,7 @@ _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
 
 _MOST_MEMBERS = 1_000
-"""Largest number of gzip streams after one another: each costs time, also an empty one."""
+"""Largest number of consecutive gzip streams: even an empty one costs time."""
 
 
 class Unzip:

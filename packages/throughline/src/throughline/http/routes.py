@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Coroutine
 from hashlib import blake2b
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 import orjson
-from fastapi import Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,6 +29,7 @@ from throughline.http.admission import Queried
 from throughline.projection.live import Live
 from throughline.query.parameters import MOST_STEPS
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 _MOST_LEVELS = 250  # orjson writes 254
 _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _TAG = re.compile(r'"[^"]*"')
@@ -129,6 +131,30 @@ Cursor = Annotated[
 LARGEST = 2**63 - 1  # integer of a database
 Offset = Annotated[int, Query(ge=0, le=LARGEST)]
 Depth = Annotated[int, Query(ge=0, le=MOST_STEPS, description="Maximum number of edges to follow.")]
+
+
+def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
+    """Register a function of the state and of parameters as a GET endpoint.
+
+    Its return type is the model of the response.
+    """
+
+    def register(function: Function) -> Function:
+        def endpoint(live: Live, **values: Any) -> Response:
+            with live.reading() as state:
+                return answer(function(state, **values))
+
+        signature = inspect.signature(function, eval_str=True)
+        live, *parameters = signature.parameters.values()
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [parameter.replace(kind=keyword) for parameter in parameters]
+        live = live.replace(name="live", kind=keyword, annotation=LiveState)
+        endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
+        endpoint.__name__, endpoint.__doc__ = function.__name__, function.__doc__
+        router.get(path, response_model=signature.return_annotation)(endpoint)
+        return function
+
+    return register
 
 
 def answer(payload: Any, status: int = 200) -> Response:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from heapq import nlargest, nsmallest
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from throughline import deadline
 from throughline.errors import ConfigError, NotFoundError
 from throughline.events import JobRef, shown_time
 from throughline.graph import Node, node_id
 from throughline.http.admission import Queried
-from throughline.http.routes import Limit, LiveState, Offset, answer
+from throughline.http.routes import Limit, Offset, get
 from throughline.identity import DatasetName, canonical_name
 from throughline.marquez import graphs, stats
 from throughline.marquez import models as marquez
@@ -30,194 +30,179 @@ _DATASET = _NAMESPACE + "/datasets/{dataset:segment}"
 _SOURCE_TYPES = {"POSTGRES": "POSTGRESQL"}
 
 
-@router.get("/namespaces", response_model=marquez.Namespaces)
-def list_namespaces(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+@get(router, "/namespaces")
+def list_namespaces(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Namespaces:
     """Return the namespaces of jobs and datasets, by name."""
-    with live.reading() as state:
-        names = sorted(state.namespaces)[offset : offset + limit]
-        return answer({"namespaces": [_namespace(state, name) for name in names]})
+    names = sorted(state.namespaces)[offset : offset + limit]
+    return {"namespaces": [_namespace(state, name) for name in names]}
 
 
-@router.get(_NAMESPACE, response_model=marquez.Namespace)
-def get_namespace(live: LiveState, namespace: str) -> Response:
+@get(router, _NAMESPACE)
+def get_namespace(state: State, namespace: str) -> marquez.Namespace:
     """Return a namespace."""
-    with live.reading() as state:
-        return answer(_namespace(state, namespace))
+    return _namespace(state, namespace)
 
 
-@router.get("/jobs", response_model=marquez.Jobs)
+@get(router, "/jobs")
 def list_jobs(
-    live: LiveState,
+    state: State,
     limit: Limit = 100,
     offset: Offset = 0,
     states: Annotated[
         list[str] | None,
         Query(alias="lastRunStates", description="States of newest runs; any number."),
     ] = None,
-) -> Response:
+) -> marquez.Jobs:
     """Return the jobs of all namespaces, last updated first."""
-    with live.reading() as state:
-        jobs = list(state.jobs.values())
-        if states:
-            wanted = {_run_state(text) for text in states}
-            jobs = [job for job in jobs if _last_state(state, job) in wanted]
-        return answer(_jobs(state, jobs, limit, offset))
+    jobs = list(state.jobs.values())
+    if states:
+        wanted = {_run_state(text) for text in states}
+        jobs = [job for job in jobs if _last_state(state, job) in wanted]
+    return _jobs(state, jobs, limit, offset)
 
 
-@router.get(_NAMESPACE + "/jobs", response_model=marquez.Jobs)
+@get(router, _NAMESPACE + "/jobs")
 def list_jobs_of_namespace(
-    live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+    state: State, namespace: str, limit: Limit = 100, offset: Offset = 0
+) -> marquez.Jobs:
     """Return the jobs of a namespace, last updated first."""
-    with live.reading() as state:
-        jobs = [job for ref, job in state.jobs.items() if ref.namespace == namespace]
-        return answer(_jobs(state, jobs, limit, offset))
+    jobs = [job for ref, job in state.jobs.items() if ref.namespace == namespace]
+    return _jobs(state, jobs, limit, offset)
 
 
-@router.get(_JOB, response_model=marquez.Job)
-def get_job(live: LiveState, namespace: str, job: str) -> Response:
+@get(router, _JOB)
+def get_job(state: State, namespace: str, job: str) -> marquez.Job:
     """Return a job."""
-    with live.reading() as state:
-        return answer(Converter(state).job(_find_job(state, namespace, job)))
+    return Converter(state).job(_find_job(state, namespace, job))
 
 
-@router.get(_JOB + "/runs", response_model=marquez.Runs)
+@get(router, _JOB + "/runs")
 def list_runs(
-    live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+    state: State, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+) -> marquez.Runs:
     """Return the runs of a job, newest first."""
-    with live.reading() as state:
-        runs = runs_of(state, _find_job(state, namespace, job))
-        convert = Converter(state)
-        page = [convert.run(run) for run in runs[offset : offset + limit]]
-        return answer({"runs": page, "totalCount": len(runs)})
+    runs = runs_of(state, _find_job(state, namespace, job))
+    convert = Converter(state)
+    page = [convert.run(run) for run in runs[offset : offset + limit]]
+    return {"runs": page, "totalCount": len(runs)}
 
 
-@router.get(_JOB + "/versions", response_model=marquez.JobVersions)
+@get(router, _JOB + "/versions")
 def list_job_versions(
-    live: LiveState, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+    state: State, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+) -> marquez.JobVersions:
     """Return the versions of a job, newest first: its distinct code, inputs and outputs."""
-    with live.reading() as state:
-        found = _find_job(state, namespace, job)
-        convert = Converter(state)
-        versions = convert.versions.of_job(found)
-        page = [convert.job_version(found, item) for item in versions[offset : offset + limit]]
-        return answer({"versions": page, "totalCount": len(versions)})
+    found = _find_job(state, namespace, job)
+    convert = Converter(state)
+    versions = convert.versions.of_job(found)
+    page = [convert.job_version(found, item) for item in versions[offset : offset + limit]]
+    return {"versions": page, "totalCount": len(versions)}
 
 
-@router.get(_JOB + "/versions/{version:segment}", response_model=marquez.JobVersion)
-def get_job_version(live: LiveState, namespace: str, job: str, version: str) -> Response:
+@get(router, _JOB + "/versions/{version:segment}")
+def get_job_version(state: State, namespace: str, job: str, version: str) -> marquez.JobVersion:
     """Return one version of a job."""
-    with live.reading() as state:
-        found = _find_job(state, namespace, job)
-        convert = Converter(state)
-        for candidate in convert.versions.of_job(found):
-            if candidate.id == version:
-                return answer(convert.job_version(found, candidate))
+    found = _find_job(state, namespace, job)
+    convert = Converter(state)
+    for candidate in convert.versions.of_job(found):
+        if candidate.id == version:
+            return convert.job_version(found, candidate)
     raise NotFoundError(f"Job version '{version}' not found.")
 
 
-@router.get("/jobs/runs/{run_id:segment}", response_model=marquez.Run)
-def get_run(live: LiveState, run_id: str) -> Response:
+@get(router, "/jobs/runs/{run_id:segment}")
+def get_run(state: State, run_id: str) -> marquez.Run:
     """Return a run."""
-    with live.reading() as state:
-        return answer(Converter(state).run(run_of(state, run_id)))
+    return Converter(state).run(run_of(state, run_id))
 
 
-@router.get("/jobs/runs/{run_id:segment}/facets", response_model=marquez.RunFacets)
+@get(router, "/jobs/runs/{run_id:segment}/facets")
 def get_run_facets(
-    live: LiveState,
+    state: State,
     run_id: str,
     kind: Annotated[str, Query(alias="type", description="run, or job.")],
-) -> Response:
+) -> marquez.RunFacets:
     """Return the facets of a run, or of its job."""
-    with live.reading() as state:
-        run = run_of(state, run_id)
-        if kind.lower() not in ("run", "job"):
-            raise ConfigError(f"type: received {kind!r}, expected run or job")
-        book = run.facets if kind.lower() == "run" else state.jobs[run.key.job].facets
-        return answer({"runId": run.key.run_id, "facets": book.plain()})
+    run = run_of(state, run_id)
+    if kind.lower() not in ("run", "job"):
+        raise ConfigError(f"type: received {kind!r}, expected run or job")
+    book = run.facets if kind.lower() == "run" else state.jobs[run.key.job].facets
+    return {"runId": run.key.run_id, "facets": book.plain()}
 
 
-@router.get(_NAMESPACE + "/datasets", response_model=marquez.Datasets)
+@get(router, _NAMESPACE + "/datasets")
 def list_datasets(
-    live: LiveState, namespace: str, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+    state: State, namespace: str, limit: Limit = 100, offset: Offset = 0
+) -> marquez.Datasets:
     """Return the datasets of a namespace, by name."""
-    with live.reading() as state:
-        _check_namespace(state, namespace)
-        names = [name for name in state.identity if name.namespace == namespace]
-        convert = Converter(state)
-        page = [convert.dataset(name) for name in nsmallest(offset + limit, names)[offset:]]
-        return answer({"totalCount": len(names), "datasets": page})
+    _check_namespace(state, namespace)
+    names = [name for name in state.identity if name.namespace == namespace]
+    convert = Converter(state)
+    page = [convert.dataset(name) for name in nsmallest(offset + limit, names)[offset:]]
+    return {"totalCount": len(names), "datasets": page}
 
 
-@router.get(_DATASET, response_model=marquez.Dataset)
-def get_dataset(live: LiveState, namespace: str, dataset: str) -> Response:
+@get(router, _DATASET)
+def get_dataset(state: State, namespace: str, dataset: str) -> marquez.Dataset:
     """Return a dataset by any of its names."""
-    with live.reading() as state:
-        return answer(Converter(state).dataset(_find_dataset(state, namespace, dataset)))
+    return Converter(state).dataset(_find_dataset(state, namespace, dataset))
 
 
-@router.get(_DATASET + "/versions", response_model=marquez.MarquezDatasetVersions)
+@get(router, _DATASET + "/versions")
 def list_dataset_versions(
-    live: LiveState, namespace: str, dataset: str, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+    state: State, namespace: str, dataset: str, limit: Limit = 100, offset: Offset = 0
+) -> marquez.MarquezDatasetVersions:
     """Return the versions of a dataset, newest first."""
-    with live.reading() as state:
-        name = _find_dataset(state, namespace, dataset)
-        convert = Converter(state)
-        versions = convert.versions.of_dataset(name)
-        page = [convert.dataset_version(name, item) for item in versions[offset : offset + limit]]
-        return answer({"versions": page, "totalCount": len(versions)})
+    name = _find_dataset(state, namespace, dataset)
+    convert = Converter(state)
+    versions = convert.versions.of_dataset(name)
+    page = [convert.dataset_version(name, item) for item in versions[offset : offset + limit]]
+    return {"versions": page, "totalCount": len(versions)}
 
 
-@router.get(_DATASET + "/versions/{version:segment}", response_model=marquez.MarquezDatasetVersion)
-def get_dataset_version(live: LiveState, namespace: str, dataset: str, version: str) -> Response:
+@get(router, _DATASET + "/versions/{version:segment}")
+def get_dataset_version(
+    state: State, namespace: str, dataset: str, version: str
+) -> marquez.MarquezDatasetVersion:
     """Return one version of a dataset, by its id or the version in its version facet."""
-    with live.reading() as state:
-        name = _find_dataset(state, namespace, dataset)
-        convert = Converter(state)
-        versions = convert.versions
-        for candidate in (*versions.of_dataset(name), versions.initial(name)):
-            if version in (candidate.id, candidate.label):
-                return answer(convert.dataset_version(name, candidate))
+    name = _find_dataset(state, namespace, dataset)
+    convert = Converter(state)
+    versions = convert.versions
+    for candidate in (*versions.of_dataset(name), versions.initial(name)):
+        if version in (candidate.id, candidate.label):
+            return convert.dataset_version(name, candidate)
     raise NotFoundError(f"Dataset version '{version}' not found.")
 
 
-@router.get("/sources", response_model=marquez.Sources)
-def list_sources(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+@get(router, "/sources")
+def list_sources(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Sources:
     """Return the sources of dataSource facets, by name."""
-    with live.reading() as state:
-        found = sorted(stats.sources_of(state).items())[offset : offset + limit]
-    return answer({"sources": [_source(name, source) for name, source in found]})
+    found = sorted(stats.sources_of(state).items())[offset : offset + limit]
+    return {"sources": [_source(name, source) for name, source in found]}
 
 
-@router.get("/sources/{source:segment}", response_model=marquez.Source)
-def get_source(live: LiveState, source: str) -> Response:
+@get(router, "/sources/{source:segment}")
+def get_source(state: State, source: str) -> marquez.Source:
     """Return a source."""
-    with live.reading() as state:
-        found = stats.sources_of(state)
+    found = stats.sources_of(state)
     if source not in found:
         raise NotFoundError(f"Source '{source}' not found.")
-    return answer(_source(source, found[source]))
+    return _source(source, found[source])
 
 
-@router.get("/tags", response_model=marquez.Tags)
-def list_tags(live: LiveState, limit: Limit = 100, offset: Offset = 0) -> Response:
+@get(router, "/tags")
+def list_tags(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Tags:
     """Return the tags of jobs, datasets and fields, by name."""
-    with live.reading() as state:
-        books = [job.facets for job in state.jobs.values()]
-        books += [record.facets for record in state.datasets.values()]
-        found = {tag for book in deadline.watched(books) for _, tag in tagged(book.get("tags"))}
+    books = [job.facets for job in state.jobs.values()]
+    books += [record.facets for record in state.datasets.values()]
+    found = {tag for book in deadline.watched(books) for _, tag in tagged(book.get("tags"))}
     names = sorted(found)[offset : offset + limit]
-    return answer({"tags": [{"name": name, "description": None} for name in names]})
+    return {"tags": [{"name": name, "description": None} for name in names]}
 
 
-@router.get("/search", response_model=marquez.SearchResults)
+@get(router, "/search")
 def search(
-    live: LiveState,
+    state: State,
     q: Annotated[str, Query(min_length=1, description="A part of a name.")],
     kind: Annotated[
         Literal["JOB", "DATASET"] | None,
@@ -228,20 +213,19 @@ def search(
     ] = "NAME",
     limit: Limit = 10,
     namespace: Annotated[str | None, Query(description="Only results of this namespace.")] = None,
-) -> Response:
+) -> marquez.SearchResults:
     """Return jobs and datasets with `q` in a name."""
-    with live.reading() as state:
-        found = [
-            (node, last)
-            for node, last in _matches(state, q.lower())
-            if kind in (None, node.type.upper()) and namespace in (None, node.namespace)
-        ]
+    found = [
+        (node, last)
+        for node, last in _matches(state, q.lower())
+        if kind in (None, node.type.upper()) and namespace in (None, node.namespace)
+    ]
     if sort.upper() == "NAME":
         found.sort(key=lambda hit: (hit[0].name, hit[0]))
     else:
         found.sort(key=lambda hit: (-hit[1], hit[0]))
     results = [_search_result(node, last) for node, last in found[:limit]]
-    return answer({"totalCount": len(found), "results": results})
+    return {"totalCount": len(found), "results": results}
 
 
 def _namespace(state: State, name: str) -> marquez.Namespace:

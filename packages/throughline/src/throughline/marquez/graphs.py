@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from throughline import deadline
 from throughline.errors import NotFoundError
@@ -26,7 +26,7 @@ from throughline.graph.current import (
 from throughline.graph.levels import Level
 from throughline.graph.nodes import find_field, name_of
 from throughline.graph.walk import reach, walked_from
-from throughline.http.routes import Depth, LiveState, Tagged, answer
+from throughline.http.routes import Depth, Tagged, get
 from throughline.identity import DatasetName
 from throughline.lineage.columns import check_column
 from throughline.lineage.neighbourhood import at_level
@@ -46,37 +46,36 @@ NodeId = Annotated[
 ]
 
 
-@router.get("/lineage", response_model=marquez.Graph)
+@get(router, "/lineage")
 def get_lineage(
-    live: LiveState,
+    state: State,
     node: NodeId,
     depth: Depth = 20,
     level: Annotated[
         str | None, Query(description="pipeline, task or query; without it as in Marquez.")
     ] = None,
-) -> Response:
+) -> marquez.Graph:
     """Return the jobs connected to the node by at most `depth` datasets, and their datasets.
 
     `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
     at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
     """
-    with live.reading() as state:
-        root = _root(state, node)
-        graph: Latest | LevelGraph
-        if level:
-            graph = graph_of(state, level_of(level))
-            nodes = _nodes_at(state, root, depth, level_of(level))
-        else:
-            graph = latest_of(state)
-            nodes = _nodes_around(graph, root, depth)
-        convert = _converter_of(state)
-        shown = deadline.watched(sorted(nodes | {root}))
-        return answer({"graph": [_shown(convert, graph, other, nodes) for other in shown]})
+    root = _root(state, node)
+    graph: Latest | LevelGraph
+    if level:
+        graph = graph_of(state, level_of(level))
+        nodes = _nodes_at(state, root, depth, level_of(level))
+    else:
+        graph = latest_of(state)
+        nodes = _nodes_around(graph, root, depth)
+    convert = _converter_of(state)
+    shown = deadline.watched(sorted(nodes | {root}))
+    return {"graph": [_shown(convert, graph, other, nodes) for other in shown]}
 
 
-@router.get("/column-lineage", response_model=marquez.ColumnGraph)
+@get(router, "/column-lineage")
 def get_column_lineage(
-    live: LiveState,
+    state: State,
     node: Annotated[
         str,
         Query(alias="nodeId", description="The same, or `datasetField:NAMESPACE:NAME:FIELD`."),
@@ -85,53 +84,51 @@ def get_column_lineage(
     with_downstream: Annotated[
         bool, Query(alias="withDownstream", description="Include downstream columns.")
     ] = False,
-) -> Response:
+) -> marquez.ColumnGraph:
     """Return the upstream columns of a dataset, a field or a job's outputs.
 
     `inEdges` lead from a column to its sources, as in Marquez.
     """
-    with live.reading() as state:
-        graph = column_graph_of(state)
-        found = _around(graph, _columns(state, graph, node), depth, downstream=with_downstream)
-        ordered = {column: place for place, column in enumerate(sorted(found))}
-        sources = {column: _sources(graph, column) for column in ordered}
-        inputs = {
-            column: sorted(ordered.keys() & sources[column].keys(), key=ordered.__getitem__)
-            for column in ordered
-        }
-        outputs: dict[Column, list[Column]] = defaultdict(list)
-        for column in ordered:
-            for source in inputs[column]:
-                outputs[source].append(column)
-        columns = _Columns(state)
-        nodes = [
-            columns.node(column, sources[column], inputs[column], outputs[column])
-            for column in ordered
-            if inputs[column] or outputs[column]
-        ]
-        return answer({"graph": nodes})
+    graph = column_graph_of(state)
+    found = _around(graph, _columns(state, graph, node), depth, downstream=with_downstream)
+    ordered = {column: place for place, column in enumerate(sorted(found))}
+    sources = {column: _sources(graph, column) for column in ordered}
+    inputs = {
+        column: sorted(ordered.keys() & sources[column].keys(), key=ordered.__getitem__)
+        for column in ordered
+    }
+    outputs: dict[Column, list[Column]] = defaultdict(list)
+    for column in ordered:
+        for source in inputs[column]:
+            outputs[source].append(column)
+    columns = _Columns(state)
+    nodes = [
+        columns.node(column, sources[column], inputs[column], outputs[column])
+        for column in ordered
+        if inputs[column] or outputs[column]
+    ]
+    return {"graph": nodes}
 
 
-@router.get("/runlineage/upstream", response_model=marquez.UpstreamRuns)
+@get(router, "/runlineage/upstream")
 def get_upstream_runs(
-    live: LiveState,
+    state: State,
     run_id: Annotated[str, Query(alias="runId", description="The id of a run.")],
     depth: Depth = 20,
-) -> Response:
+) -> marquez.UpstreamRuns:
     """Return a run and the runs that wrote the versions it read, nearest first."""
-    with live.reading() as state:
-        start = run_of(state, run_id)
-        convert = Converter(state)
-        visited, level, shown = {start.key}, [start], []
-        for left in range(depth, -1, -1):
-            above: dict[RunKey, Run] = {}
-            for run in level:
-                line, writers = _upstream_run(state, convert, run)
-                shown.append(line)
-                above |= {writer.key: writer for writer in writers if writer.key not in visited}
-            visited |= above.keys()
-            level = list(above.values()) if left else []
-        return answer({"runs": shown})
+    start = run_of(state, run_id)
+    convert = Converter(state)
+    visited, level, shown = {start.key}, [start], []
+    for left in range(depth, -1, -1):
+        above: dict[RunKey, Run] = {}
+        for run in level:
+            line, writers = _upstream_run(state, convert, run)
+            shown.append(line)
+            above |= {writer.key: writer for writer in writers if writer.key not in visited}
+        visited |= above.keys()
+        level = list(above.values()) if left else []
+    return {"runs": shown}
 
 
 def _upstream_run(
@@ -280,11 +277,11 @@ def _root(state: State, node: str) -> Node:
 
 def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
     """Return the nodes of the upstream and downstream trees of a node."""
-    known, found = generations_of(state), set[Node]()
+    generations, found = generations_of(state), set[Node]()
     steps = 2 * depth  # a job and a dataset
     for way in ("up", "down"):
-        graph = walked_from(known, root, way, level)
-        for start in at_level(known, graph, root, level):
+        graph = walked_from(generations, root, way, level)
+        for start in at_level(generations, graph, root, level):
             found |= reach(graph, start, way, steps).keys()
     return found
 
@@ -307,7 +304,7 @@ def _ends(graph: Latest | LevelGraph, node: Node) -> tuple[set[Node], set[Node]]
 
 def _shown(
     convert: Converter, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
-) -> Mapping[str, object]:
+) -> marquez.MarquezGraphNode:
     own = node_id(node)
     before, after = (
         [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
@@ -315,7 +312,7 @@ def _shown(
     )
     return {
         "id": own,
-        "type": node.type.upper(),
+        "type": "JOB" if node.type == "job" else "DATASET",
         "data": convert.node(node),
         "inEdges": [{"origin": other, "destination": own} for other in before],
         "outEdges": [{"origin": own, "destination": other} for other in after],

@@ -76,8 +76,8 @@ class Converter:
             "tags": _tags_by_field(job.facets.get("tags"))[None],
         }
 
-    def node(self, node: Node) -> orjson.Fragment:
-        """Return the data of a node of the graph, encoded."""
+    def node(self, node: Node) -> Any:
+        """Return the data of a node of the graph as an encoded part of a response."""
         if node not in self._nodes:
             data: marquez.JobNode | marquez.DatasetNode
             if node.type == "job":

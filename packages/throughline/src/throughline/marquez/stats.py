@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from throughline import deadline
 from throughline.errors import ConfigError
 from throughline.events import EventType, shown_time, to_micros
 from throughline.http.admission import Queried
-from throughline.http.routes import LiveState, answer
+from throughline.http.routes import get
 from throughline.marquez import models as marquez
 from throughline.marquez.versions import times_of
 from throughline.projection import Stamp, State
@@ -28,8 +28,6 @@ Period = Annotated[
 ]
 Timezone = Annotated[str, Query(description="Time zone of the days, such as Europe/Paris.")]
 
-_ENDS = {EventType.FAIL: "fail", EventType.COMPLETE: "complete", EventType.ABORT: "abort"}
-
 
 @dataclass(slots=True)
 class Source:
@@ -41,38 +39,51 @@ class Source:
     url: str
 
 
-@router.get("/lineage-events", response_model=list[marquez.EventCounts])
-def get_event_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
+@get(router, "/lineage-events")
+def get_event_stats(
+    state: State, period: Period, timezone: Timezone = "UTC"
+) -> list[marquez.EventCounts]:
     """Count the runs that started, completed, failed and were aborted; duplicates count once."""
-    times: dict[str, list[int]] = {"fail": [], "start": [], "complete": [], "abort": []}
-    with live.reading() as state:
-        for run in deadline.watched(state.runs.values()):
-            if run.started is not None:
-                times["start"].append(run.started)
-            if run.end is not None:
-                times[_ENDS[run.end[1]]].append(run.end[0].time)
-    return _counted(times, period, timezone)
+    times: dict[EventType, list[int]] = {type_: [] for type_ in EventType}
+    for run in deadline.watched(state.runs.values()):
+        if run.started is not None:
+            times[EventType.START].append(run.started)
+        if run.end is not None:
+            times[run.end[1]].append(run.end[0].time)
+    for found in times.values():
+        found.sort()
+    return [
+        {
+            **_interval(start, end),
+            "fail": _number(times[EventType.FAIL], start, end),
+            "start": _number(times[EventType.START], start, end),
+            "complete": _number(times[EventType.COMPLETE], start, end),
+            "abort": _number(times[EventType.ABORT], start, end),
+        }
+        for start, end in intervals(datetime.now(UTC), period, timezone)
+    ]
 
 
-@router.get("/jobs", response_model=list[marquez.Count])
-def get_job_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
+@get(router, "/jobs")
+def get_job_stats(state: State, period: Period, timezone: Timezone = "UTC") -> list[marquez.Count]:
     """Return the number of jobs at the end of each interval."""
-    with live.reading() as state:
-        return _growth((job.first for job in state.jobs.values()), period, timezone)
+    return _growth((job.first for job in state.jobs.values()), period, timezone)
 
 
-@router.get("/datasets", response_model=list[marquez.Count])
-def get_dataset_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
+@get(router, "/datasets")
+def get_dataset_stats(
+    state: State, period: Period, timezone: Timezone = "UTC"
+) -> list[marquez.Count]:
     """Return the number of datasets at the end of each interval."""
-    with live.reading() as state:
-        return _growth((times_of(state, name)[0] for name in state.identity), period, timezone)
+    return _growth((times_of(state, name)[0] for name in state.identity), period, timezone)
 
 
-@router.get("/sources", response_model=list[marquez.Count])
-def get_source_stats(live: LiveState, period: Period, timezone: Timezone = "UTC") -> Response:
+@get(router, "/sources")
+def get_source_stats(
+    state: State, period: Period, timezone: Timezone = "UTC"
+) -> list[marquez.Count]:
     """Return the number of sources at the end of each interval."""
-    with live.reading() as state:
-        return _growth((source.first for source in sources_of(state).values()), period, timezone)
+    return _growth((source.first for source in sources_of(state).values()), period, timezone)
 
 
 def sources_of(state: State) -> dict[str, Source]:
@@ -111,26 +122,18 @@ def _zone(name: str) -> ZoneInfo:
         raise ConfigError(f"timezone: received {name!r}, expected one like Europe/Paris") from None
 
 
-def _counted(
-    times: Mapping[str, Iterable[int]], period: str, timezone: str, *, is_total: bool = False
-) -> Response:
-    """Count the times in each interval, with `is_total` also those before it."""
-    by_name = {name: sorted(found) for name, found in times.items()}
-    return answer(
-        [
-            {
-                "startInterval": shown_time(start),
-                "endInterval": shown_time(end),
-                **{
-                    name: bisect_left(found, end) - (0 if is_total else bisect_left(found, start))
-                    for name, found in by_name.items()
-                },
-            }
-            for start, end in intervals(datetime.now(UTC), period, timezone)
-        ]
-    )
+def _growth(firsts: Iterable[int | None], period: str, timezone: str) -> list[marquez.Count]:
+    times = sorted(first for first in deadline.watched(firsts) if first is not None)
+    return [
+        {**_interval(start, end), "count": bisect_left(times, end)}
+        for start, end in intervals(datetime.now(UTC), period, timezone)
+    ]
 
 
-def _growth(firsts: Iterable[int | None], period: str, timezone: str) -> Response:
-    known = [first for first in deadline.watched(firsts) if first is not None]
-    return _counted({"count": known}, period, timezone, is_total=True)
+def _interval(start: int, end: int) -> marquez.Interval:
+    return {"startInterval": shown_time(start), "endInterval": shown_time(end)}
+
+
+def _number(times: list[int], start: int, end: int) -> int:
+    """Return the number of sorted times in an interval."""
+    return bisect_left(times, end) - bisect_left(times, start)

@@ -33,9 +33,10 @@ from throughline.http.routes import (
     PageLimit,
     Tagged,
     answer,
+    get,
 )
 from throughline.marquez import models as marquez
-from throughline.projection import RunKey
+from throughline.projection import RunKey, State
 from throughline.query.models import Json, Page
 from throughline.query.pages import cursor_of, paged, place_of
 from throughline.query.registry import ApiQuery, ask, load_queries
@@ -154,11 +155,10 @@ for _query in load_queries().values():
     _tagged.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
 
 
-@_tagged.get("/api/v2/runs/{run_id:segment}", response_model=RunAnswer)
-def get_run(live: LiveState, run_id: str) -> Response:
+@get(_tagged, "/api/v2/runs/{run_id:segment}")
+def get_run(state: State, run_id: str) -> RunAnswer:
     """Return a run with parameters, code and dataset versions, and its descendants likewise."""
-    with live.reading() as state:
-        return answer(run_answer(generations_of(state), run_id))
+    return run_answer(generations_of(state), run_id)
 
 
 @router.get("/healthz", response_model=Healthz)

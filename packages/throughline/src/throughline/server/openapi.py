@@ -21,12 +21,9 @@ _ERRORS = {
     401: "An API key is needed.",
     403: "The key lacks the scope, or a page of another origin sent the request.",
     404: "Nothing has that name.",
-    405: "The route does not have this method.",
     408: "The body did not arrive in time.",
-    409: "The request conflicts with the current state.",
     413: "The body is too large.",
     421: "The Host header names another host; a server without keys only accepts its own.",
-    422: "An event was rejected.",
     503: "The server is overloaded, or the store does not respond; retry later.",
 }
 _ALWAYS = {401, 403, 421, 503}
