@@ -6,15 +6,26 @@ import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from typing import TypedDict
 
 _SECONDS = 2.0
 
 
-def git_location(file: Path) -> dict[str, str] | None:
-    """Return the git location of a file: repository, commit and path; None outside of git.
+class GitLocation(TypedDict):
+    """The fields of a sourceCodeLocation facet; `version` is the commit.
 
-    `version` is the commit. It ends with `-dirty` if tracked files have changed.
+    It ends with `-dirty` if tracked files have changed.
     """
+
+    type: str
+    url: str
+    repoUrl: str
+    path: str
+    version: str
+
+
+def git_location(file: Path) -> GitLocation | None:
+    """Return the git location of a file; None outside of git."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(file.absolute().parent), *arguments]
