@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -113,21 +112,20 @@ class State:
 
     def write(self) -> None:
         """Write the file atomically."""
-        content = {"cursor": self.cursor, "recent": list(self.recent)}
+        content = orjson.dumps({"cursor": self.cursor, "recent": list(self.recent)})
+        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
-                try:
-                    file.write(orjson.dumps(content))
-                    file.flush()
-                    os.fsync(file.fileno())
-                    os.replace(file.name, self.path)
-                except BaseException:
-                    with suppress(FileNotFoundError):
-                        os.unlink(file.name)
-                    raise
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
         except OSError as error:
             raise LogError(f"{self.path}: cannot be written: {error.strerror}") from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 class Harvest:

@@ -1,11 +1,11 @@
-"""The events of a command's run; each contains everything declared."""
+"""The run of a command as OpenLineage has it, with everything declared."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from openlineage.client.event_v2 import InputDataset, OutputDataset
 from openlineage.client.facet_v2 import (
-    DatasetFacet,
-    JobFacet,
     documentation_dataset,
     documentation_job,
     ownership_dataset,
@@ -29,7 +29,12 @@ def command_run(
     engine = processing_engine_run.ProcessingEngineRunFacet(
         VERSION, "throughline", producer=PRODUCER
     )
-    job_facets = _job_facets(declared.job)
+    job_facets = _facets(
+        declared.job,
+        documentation_job.DocumentationJobFacet,
+        (ownership_job.OwnershipJobFacet, ownership_job.Owner),
+        (tags_job.TagsJobFacet, tags_job.TagsJobFacetFields),
+    )
     if location := git_location(declared.path):
         job_facets["sourceCodeLocation"] = source_code_location_job.SourceCodeLocationJobFacet(
             **location, producer=PRODUCER
@@ -38,52 +43,35 @@ def command_run(
         ref=ref,
         integration="THROUGHLINE",
         parents=parents,
-        inputs=[
-            InputDataset(item.namespace, item.name, facets=_dataset_facets(item))
-            for item in declared.inputs
-        ],
-        outputs=[
-            OutputDataset(item.namespace, item.name, facets=_dataset_facets(item))
-            for item in declared.outputs
-        ],
+        inputs=[InputDataset(**_dataset(item)) for item in declared.inputs],
+        outputs=[OutputDataset(**_dataset(item)) for item in declared.outputs],
         run_facets={"processing_engine": engine},
         job_facets=job_facets,
     )
 
 
-def _job_facets(job: Declaration) -> dict[str, JobFacet]:
-    facets: dict[str, JobFacet] = {}
-    if job.description:
-        facets["documentation"] = documentation_job.DocumentationJobFacet(
-            job.description, producer=PRODUCER
-        )
-    if job.owners:
-        owners = [ownership_job.Owner(name, "MAINTAINER") for name in job.owners]
-        facets["ownership"] = ownership_job.OwnershipJobFacet(owners, producer=PRODUCER)
-    if job.classification:
-        tags = [tags_job.TagsJobFacetFields(*tag, "USER") for tag in map(_tag, job.classification)]
-        facets["tags"] = tags_job.TagsJobFacet(tags, producer=PRODUCER)
+def _dataset(declared: Declaration) -> Any:
+    facets = _facets(
+        declared,
+        documentation_dataset.DocumentationDatasetFacet,
+        (ownership_dataset.OwnershipDatasetFacet, ownership_dataset.Owner),
+        (tags_dataset.TagsDatasetFacet, tags_dataset.TagsDatasetFacetFields),
+    )
+    return {"namespace": declared.namespace, "name": declared.name, "facets": facets}
+
+
+def _facets(declared: Declaration, documentation: Any, ownership: Any, tags: Any) -> dict[str, Any]:
+    """Return the facets of a job or dataset; the classes are those of the one or the other."""
+    facets = {}
+    if declared.description:
+        facets["documentation"] = documentation(declared.description, producer=PRODUCER)
+    if declared.owners:
+        facet, owner = ownership
+        owners = [owner(name, "MAINTAINER") for name in declared.owners]
+        facets["ownership"] = facet(owners, producer=PRODUCER)
+    if declared.classification:
+        facet, tag = tags
+        pairs = [text.partition(":")[::2] for text in declared.classification]
+        fields = [tag(key.strip(), value.strip() or "true", "USER") for key, value in pairs]
+        facets["tags"] = facet(fields, producer=PRODUCER)
     return facets
-
-
-def _dataset_facets(dataset: Declaration) -> dict[str, DatasetFacet]:
-    facets: dict[str, DatasetFacet] = {}
-    if dataset.description:
-        facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
-            dataset.description, producer=PRODUCER
-        )
-    if dataset.owners:
-        owners = [ownership_dataset.Owner(name, "MAINTAINER") for name in dataset.owners]
-        facets["ownership"] = ownership_dataset.OwnershipDatasetFacet(owners, producer=PRODUCER)
-    if dataset.classification:
-        tags = [
-            tags_dataset.TagsDatasetFacetFields(*tag, "USER")
-            for tag in map(_tag, dataset.classification)
-        ]
-        facets["tags"] = tags_dataset.TagsDatasetFacet(tags, producer=PRODUCER)
-    return facets
-
-
-def _tag(text: str) -> tuple[str, str]:
-    key, _, value = text.partition(":")
-    return key.strip(), value.strip() or "true"
