@@ -13,7 +13,7 @@ from openlineage.client.facet_v2 import source_code_location_job
 from lakehouse.descriptions import dataset_facets
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings
-from throughline.wrap.events import git_location
+from throughline.wrap.git import git_location
 
 
 class LineageOperator(BaseOperator):
