@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from throughline import deadline
 from throughline.changes.steps import Edge, Step, steps_of
 from throughline.datasets.schemas import drift
 from throughline.events import JobRef, parse_time, to_micros
+from throughline.events.facets import ErrorMessage
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
@@ -102,10 +103,9 @@ def _of_failures(state: State, runs: Iterable[Run]) -> Iterator[Change]:
         if condition_of(state, run) not in _BAD:
             continue
         ended = outcome(state, run).ended or run.last or began_at(state, run) or 0
-        facets = (
-            member.facets.get("errorMessage") for member in (run, *descendants_of(state, run))
-        )
-        message = next((str(facet["message"]) for facet in facets if facet.get("message")), None)
+        members = (run, *descendants_of(state, run))
+        messages = (member.facets.parsed(ErrorMessage).message for member in members)
+        message = next(filter(None, messages), None)
         yield Change(
             "failed",
             Node.of_job(run.key.job),
@@ -149,7 +149,7 @@ class _GraphHistory:
         self._state, self._graph, self._scope, self._level = state, graph, scope, level
         self._count: Counter[Edge] = Counter()
         self._first: dict[JobRef, RunKey] = {}
-        self._code: dict[JobRef, tuple[Any, Any]] = {}
+        self._code: dict[JobRef, str] = {}
         self._reported: set[DatasetName] = set()
 
     def take(self, step: Step) -> Iterator[Change]:
@@ -210,16 +210,11 @@ class _GraphHistory:
         )
 
     def _code_of(self, ref: JobRef, run: Run, times: tuple[int, int]) -> Iterator[Change]:
-        version = code_of(run).get("version")
-        source = run.code.get("sourceCode").get("sourceCode")
-        if version is None and source is None:
-            return
-        before = self._code.get(ref)
-        self._code[ref] = (version, source)
-        if before is not None and before != (version, source):
-            is_commit = before[0] != version
-            detail = [str(before[0] or "unknown"), str(version or "unknown")] if is_commit else []
-            yield Change("code", Node.of_job(ref), *times, run.key.run_id, detail)
+        version, before = code_of(run).get("version"), self._code.get(ref)
+        if version is not None:
+            self._code[ref] = version
+            if before not in (None, version):
+                yield Change("code", Node.of_job(ref), *times, run.key.run_id, [before, version])
 
     def _is_shown(self, edge: Edge) -> bool:
         if not self._scope.has(edge):

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from throughline.events import DatasetId, Entry, JobRef, source_datasets
+from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, State, start_of
-from throughline.projection.facets import derivation_of, entries_of
+from throughline.projection.facets import parsed
 
 Stated = dict[DatasetName, set[DatasetName]]
 """The reported sources of datasets."""
@@ -104,7 +104,7 @@ def run_edges(state: State, run: Run) -> Edges:
     """Return what the events of a run itself say."""
     edges = _of_names(state, run.inputs, run.outputs)
     if run.lineage:
-        entries = [entry for facets in run.lineage for entry in entries_of(facets)]
+        entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
     elif len(edges.writes) > 1:
         edges.stated = _stated_by_columns(state, run, edges)
@@ -120,7 +120,7 @@ def declared_edges(state: State, job: Job) -> Edges:
     if declared is not None:
         edges = _of_names(state, declared.inputs, declared.outputs)
         if declared.lineage:
-            _take_entries(state, edges, job.ref, entries_of(declared.lineage))
+            _take_entries(state, edges, job.ref, parsed(declared.lineage, parse_entries))
     for ref in job.stated_by or ():
         for entry in _explicit_lineage_of(state, ref):
             if entry.target == job.ref:
@@ -136,7 +136,7 @@ def derived_edges(state: State, name: DatasetName) -> Edges:
     for spelled in state.identity.names(name):
         record = state.datasets.get(spelled)
         if record is not None and record.derivation is not None:
-            entry = derivation_of(record.derivation[1], DatasetId(*spelled))
+            entry = parsed(record.derivation[1], parse_derivation)
             edges.reads |= _sources(state, entry, None) - {name}
     return edges
 
@@ -206,7 +206,7 @@ def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
     facets = set((newest.lineage if newest else None) or ())
     if job.declared is not None and job.declared.lineage:
         facets.add(job.declared.lineage)
-    return [entry for facet in facets for entry in entries_of(facet)]
+    return [entry for facet in facets for entry in parsed(facet, parse_entries)]
 
 
 def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:

@@ -13,7 +13,7 @@ from throughline.errors import NotFoundError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, dataset_ref, facets_of, fields_of, node_id
+from throughline.graph.nodes import Node, dataset_ref, fields_of, node_id
 from throughline.graph.walk import reached
 from throughline.lineage.models import ColumnNode, ColumnsAnswer
 
@@ -94,9 +94,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
         NotFoundError: the column is in neither; the message lists the columns.
     """
     name = root.dataset_name
-    named: set[str] = set()
-    for book in facets_of(generations.state, root):
-        named |= {".".join(path) for path in fields_of(book.get("schema"))}
+    named = set(fields_of(generations.state, root))
     for way in ("up", "down"):
         named |= _graph(generations, root, way).columns(name, way, indirect=True)
     if field in named:

@@ -8,12 +8,11 @@ from typing import Literal
 
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
-from throughline.graph.control import control_edges
 from throughline.graph.current import generations_of, graph_of
-from throughline.graph.edges import LevelGraph
+from throughline.graph.edges import LevelGraph, control_edges
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, facets_of, fields_of, node_id
+from throughline.graph.nodes import Node, fields_of, node_id
 from throughline.graph.walk import (
     is_parted,
     leave_out_inner,
@@ -30,7 +29,6 @@ from throughline.lineage.models import (
     JobSources,
 )
 from throughline.projection import State
-from throughline.query.models import Field
 from throughline.runs.summary import newest_run
 from throughline.search.summary import Summaries
 
@@ -88,7 +86,10 @@ def neighbourhood(
                 "up": len(next_to(node, "up")),
                 "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,
-                "fields": _fields(state, node) if with_columns else [],
+                "fields": [
+                    {"name": name, "type": field.type}
+                    for name, field in (fields_of(state, node) if with_columns else {}).items()
+                ],
             }
             for node in nodes
         ],
@@ -190,13 +191,6 @@ def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Lev
 
 def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:
     return {"from": node_id(start), "to": node_id(end), "kind": kind}
-
-
-def _fields(state: State, node: Node) -> list[Field]:
-    found: dict[str, str] = {}
-    for book in facets_of(state, node) if node.type == "dataset" else ():
-        found |= {".".join(path): type_ for path, type_ in fields_of(book.get("schema")).items()}
-    return [{"name": name, "type": type_} for name, type_ in found.items()]
 
 
 def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
-from throughline.graph.control import control_edges
+from throughline.events import JobRef
 from throughline.graph.current import generations_of, graph_of, level_of
+from throughline.graph.edges import LevelGraph, control_edges
 from throughline.graph.generations import Generation
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
@@ -14,26 +15,21 @@ from throughline.graph.nodes import (
     aliases_of,
     find_dataset,
     find_node,
+    name_of,
     node_id,
     node_ref,
     owners_of,
+    typed_name,
 )
 from throughline.identity import DatasetName
 from throughline.lineage.column_producers import describe_column
 from throughline.lineage.columns import columns
-from throughline.lineage.edge_list import (
-    data_edges,
-    data_row,
-    job_pair,
-    node_pair,
-    place_of_data,
-    place_of_pair,
-)
 from throughline.lineage.impact import column_impact, impact, path
 from throughline.lineage.models import (
     ColumnAnswer,
     ColumnsAnswer,
     DataEdgeRow,
+    DatasetWithAliases,
     GraphAnswer,
     ImpactAnswer,
     NodePairRow,
@@ -61,6 +57,10 @@ Grown = Annotated[
 
 
 Direction = Literal["up", "down", "both"]
+
+
+Side = Literal["reads", "writes"]
+DataEdge = tuple[JobRef, Side, DatasetName]
 
 
 @query("tree", Times.THEN)
@@ -245,13 +245,36 @@ def edges_answer(
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, data_edges(graph_of(state, chosen)), place_of_data, limit, cursor)
-        return paged([data_row(state, *edge) for edge in edges], more)
+        edges, more = cut(about, _data_edges(graph_of(state, chosen)), _flat, limit, cursor)
+        return paged([_data_row(state, *edge) for edge in edges], more)
     if kind == "direct":
-        links, more = cut(about, graph_of(state, chosen).links(), place_of_pair, limit, cursor)
-        return paged([node_pair(*pair) for pair in links], more)
-    waits, more = cut(about, control_edges(state, chosen), place_of_pair, limit, cursor)
-    return paged([job_pair(*pair) for pair in waits], more)
+        links, more = cut(about, graph_of(state, chosen).links(), _flat, limit, cursor)
+        nodes: list[NodePairRow] = [
+            {"upstream": typed_name(above), "downstream": typed_name(below)}
+            for above, below in links
+        ]
+        return paged(nodes, more)
+    waits, more = cut(about, control_edges(state, chosen), _flat, limit, cursor)
+    jobs: list[PairRow] = [
+        {"upstream": name_of(above), "downstream": name_of(below)} for above, below in waits
+    ]
+    return paged(jobs, more)
+
+
+def _data_edges(graph: LevelGraph) -> Iterator[DataEdge]:
+    for ref, edges in graph.jobs.items():
+        yield from ((ref, "reads", name) for name in edges.reads)
+        yield from ((ref, "writes", name) for name in edges.writes)
+
+
+def _data_row(state: State, ref: JobRef, direction: Side, name: DatasetName) -> DataEdgeRow:
+    dataset: DatasetWithAliases = {**name_of(name), "aliases": aliases_of(state, name)}
+    return {"job": name_of(ref), "dataset": dataset, "direction": direction}
+
+
+def _flat(edge: Iterable[str | tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the sort key of an edge: the names of its ends."""
+    return tuple(part for end in edge for part in ([end] if isinstance(end, str) else end))
 
 
 @query("nodes", Times.THEN)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from throughline.datasets.quality import checks_of
 from throughline.datasets.writes import writes_of
-from throughline.events import shown_time
-from throughline.events.column_lineage import objects
+from throughline.events import JobRef, shown_time
+from throughline.events.facets import Documentation, JobType, SourceCode, Sql
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import (
     Node,
@@ -18,13 +16,12 @@ from throughline.graph.nodes import (
     node_ref,
     owners_of,
     tags_of,
-    text_or_none,
 )
 from throughline.projection import State
 from throughline.query.models import Link
 from throughline.runs.links import links_of_job
 from throughline.runs.summary import code_of, newest_run, run_line
-from throughline.search.models import DescribedField, NodeAnswer, NodeSummary
+from throughline.search.models import NodeAnswer, NodeSummary
 
 
 class Summaries:
@@ -40,34 +37,40 @@ class Summaries:
 
     def in_full(self, node: Node) -> NodeAnswer:
         """Return a node with everything that was last reported about it."""
-        books = facets_of(self._state, node)
-        facets = {name: facet for book in books for name, facet in book.plain().items()}
+        facets = {
+            name: facet
+            for book in facets_of(self._state, node)
+            for name, facet in book.plain().items()
+        }
+        code = SourceCode.parse(facets.get(SourceCode.KEY, {}))
         run, links = None, list[Link]()
         if node.type == "job":
             ref = node.job_ref
             run, links = newest_run(self._state, ref), links_of_job(self._state, ref)
         return {
             **self.of(node),
-            "description": _text(facets, "documentation", "description"),
-            "sql": _text(facets, "sql", "query"),
-            "source": _text(facets, "sourceCode", "sourceCode"),
-            "language": _text(facets, "sourceCode", "language"),
+            "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,
+            "sql": Sql.parse(facets.get(Sql.KEY, {})).query,
+            "source": code.sourceCode,
+            "language": code.language,
             "code": code_of(run) if run else {},
             "links": links,
-            "fields": _fields(self._state, node),
+            "fields": [
+                {"name": name, "type": field.type, "description": field.description}
+                for name, field in fields_of(self._state, node).items()
+            ],
             "facets": facets,
         }
 
     def _of_job(self, node: Node) -> NodeSummary:
         ref = node.job_ref
-        facet = self._state.jobs[ref].facets.get("jobType") if ref in self._state.jobs else {}
         run = newest_run(self._state, ref)
         return {
             **node_ref(node),
             "owners": owners_of(self._state, node),
             "tags": sorted(tags_of(self._state, node)),
             "kind": self._generations.levels.of(ref).name.lower(),
-            "integration": str(facet.get("integration") or "") or None,
+            "integration": _integration(self._state, ref),
             "run": run_line(self._state, run) if run else None,
             "aliases": [],
             "version": None,
@@ -98,20 +101,6 @@ class Summaries:
         }
 
 
-def _fields(state: State, node: Node) -> list[DescribedField]:
-    found: dict[str, DescribedField] = {}
-    for book in facets_of(state, node) if node.type == "dataset" else ():
-        schema = book.get("schema")
-        about = {str(f.get("name")): f.get("description") for f in objects(schema.get("fields"))}
-        for path, type_ in fields_of(schema).items():
-            name = ".".join(path)
-            found[name] = {
-                "name": name,
-                "type": type_,
-                "description": text_or_none(about.get(name)),
-            }
-    return list(found.values())
-
-
-def _text(facets: dict[str, Any], facet: str, key: str) -> str | None:
-    return text_or_none(facets.get(facet, {}).get(key))
+def _integration(state: State, ref: JobRef) -> str | None:
+    job = state.jobs.get(ref)
+    return job.facets.parsed(JobType).integration if job else None
