@@ -236,10 +236,6 @@ class Generations:
         members = self._members(ref).get(unit, {})
         return self._describe(ref, unit, members) if run.key in members else None
 
-    def writing(self, name: DatasetName) -> list[Generation]:
-        """Return the generations that wrote the contents of a dataset, without `sources`."""
-        return self._writing(name, None)
-
     def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
         """Return the generations with a run that wrote a version of a dataset."""
         primary = self.state.identity.primary
@@ -256,9 +252,9 @@ class Generations:
 
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
-        found = [g for name in generation.edges.reads for g in self._writing(name, generation)]
+        found = [g for name in generation.edges.reads for g in self.writing(name, generation)]
         for name in generation.kept:
-            found += self._writing(name, generation, is_cut=True)
+            found += self.writing(name, generation, is_cut=True)
         return found
 
     def behind(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
@@ -285,11 +281,9 @@ class Generations:
                 reads, kept = edges.sources_of(name) - part.reads, kept & {name}
                 part.reads |= reads
                 part.writes.add(name)
-            open_ += (
-                (source, read) for read in reads for source in self._writing(read, generation)
-            )
+            open_ += ((source, read) for read in reads for source in self.writing(read, generation))
             for name in kept:
-                kept_by = self._writing(name, generation, is_cut=True)
+                kept_by = self.writing(name, generation, is_cut=True)
                 open_ += ((source, name) for source in kept_by)
         return found
 
@@ -304,10 +298,10 @@ class Generations:
         for generation in living:
             deadline.check()
             for name in generation.edges.reads:
-                for writer in self._writing(name, generation):
+                for writer in self.writing(name, generation):
                     flows[writer].append((generation, name, False))
             for name in generation.kept:
-                for writer in self._writing(name, generation, is_cut=True):
+                for writer in self.writing(name, generation, is_cut=True):
                     flows[writer].append((generation, name, True))
         found: Walked = {}
         open_ = [(root, source, False) for root in roots]
@@ -353,12 +347,14 @@ class Generations:
             self._using[side, name] = found
         return sorted(self._using[side, name])
 
-    def _writing(
-        self, name: DatasetName, reader: Generation | None, *, is_cut: bool = False
+    def writing(
+        self, name: DatasetName, reader: Generation | None = None, *, is_cut: bool = False
     ) -> list[Generation]:
-        """Return each job's generations that were effective for a dataset at the reader's start.
-        If a job had none by then (because of a wrong clock or an unrecorded write), its first one
-        counts, so that the walk does not end, unless `is_cut`.
+        """Return each job's generations that wrote the contents of a dataset, without `sources`.
+
+        With a reader, those that were effective at its start. If a job had none by then (because of
+        a wrong clock or an unrecorded write), its first one counts, so that the walk does not end,
+        unless `is_cut`.
         """
         found: list[Generation] = []
         for ref in self.writers(name):

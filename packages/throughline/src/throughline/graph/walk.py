@@ -72,18 +72,17 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations in the tree of a node, with the edges that belong to it."""
-    candidates = generations.present
-    if root.type == "job":
-        ref = root.job_ref
-        roots = [g for g in candidates if ref in _jobs_of(generations, g, level)]
-        roots = roots or [
-            g for g in candidates if any(_is_below(generations, r, ref) for r in g.runs)
-        ]
-        return generations.behind(roots) if way == "up" else generations.after(roots, candidates)
-    name = root.dataset_name
-    if way == "up":
-        return generations.behind(generations.writing(name), name)
-    return generations.after([g for g in candidates if name in g.edges.reads], candidates, name)
+    present, ref = generations.present, root.job_ref
+    name = root.dataset_name if root.type == "dataset" else None
+    if name is None:
+        roots = [g for g in present if ref in _jobs_of(generations, g, level)]
+        roots = roots or [g for g in present if any(_is_below(generations, r, ref) for r in g.runs)]
+    elif way == "up":
+        roots = generations.writing(name)
+    else:
+        roots = [g for g in present if name in g.edges.reads]
+    behind, after = generations.behind, generations.after
+    return behind(roots, name) if way == "up" else after(roots, present, name)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
