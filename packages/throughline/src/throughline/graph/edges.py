@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Literal, NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef
@@ -29,6 +30,16 @@ from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_si
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import parent_of
+
+Side = Literal["reads", "writes"]
+
+
+class DataEdge(NamedTuple):
+    """A read or write of a dataset by a job at a level."""
+
+    job: JobRef
+    direction: Side
+    dataset: DatasetName
 
 
 @dataclass(slots=True)
@@ -96,12 +107,17 @@ class LevelGraph:
         """Yield every direct link between jobs or datasets, in the direction of the data."""
         yield from ((above, node) for node, found in self._links["up"].items() for above in found)
 
+    def data_edges(self) -> Iterator[DataEdge]:
+        """Yield every edge between a job and a dataset."""
+        for ref, edges in self.jobs.items():
+            yield from (DataEdge(ref, "reads", name) for name in edges.reads)
+            yield from (DataEdge(ref, "writes", name) for name in edges.writes)
+
     def edges(self) -> Iterator[tuple[Node, Node]]:
         """Yield every edge, in the direction of the data."""
-        for ref, edges in self.jobs.items():
-            job = Node.of_job(ref)
-            yield from ((Node.of_dataset(name), job) for name in edges.reads)
-            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
+        for ref, direction, name in self.data_edges():
+            job, dataset = Node.of_job(ref), Node.of_dataset(name)
+            yield (dataset, job) if direction == "reads" else (job, dataset)
         yield from self.links()
 
     def _connect(self, above: Node, below: Node) -> None:

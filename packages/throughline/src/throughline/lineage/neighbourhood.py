@@ -30,7 +30,7 @@ from throughline.lineage.models import (
 )
 from throughline.projection import State
 from throughline.runs.summary import newest_run
-from throughline.search.summary import Summaries
+from throughline.search.summary import node_summary
 
 _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
@@ -73,7 +73,6 @@ def neighbourhood(
     pairs = () if over_jobs else control_edges(state, level)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
-    summaries = Summaries(generations)
     nodes = sorted(shown | control_ends)
     return {
         "node": node_id(root),
@@ -82,7 +81,7 @@ def neighbourhood(
         "reach": {"up": beyond["up"], "down": beyond["down"]},
         "nodes": [
             {
-                **summaries.of(node),
+                **node_summary(generations, node),
                 "up": len(next_to(node, "up")),
                 "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,

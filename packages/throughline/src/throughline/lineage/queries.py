@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from throughline.events import JobRef
 from throughline.graph.current import generations_of, graph_of, level_of
-from throughline.graph.edges import LevelGraph, control_edges
+from throughline.graph.edges import DataEdge, control_edges
 from throughline.graph.generations import Generation
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
@@ -57,10 +56,6 @@ Grown = Annotated[
 
 
 Direction = Literal["up", "down", "both"]
-
-
-Side = Literal["reads", "writes"]
-DataEdge = tuple[JobRef, Side, DatasetName]
 
 
 @query("tree", Times.THEN)
@@ -245,8 +240,8 @@ def edges_answer(
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, _data_edges(graph_of(state, chosen)), _flat, limit, cursor)
-        return paged([_data_row(state, *edge) for edge in edges], more)
+        edges, more = cut(about, graph_of(state, chosen).data_edges(), _flat, limit, cursor)
+        return paged([_data_row(state, edge) for edge in edges], more)
     if kind == "direct":
         links, more = cut(about, graph_of(state, chosen).links(), _flat, limit, cursor)
         nodes: list[NodePairRow] = [
@@ -261,15 +256,10 @@ def edges_answer(
     return paged(jobs, more)
 
 
-def _data_edges(graph: LevelGraph) -> Iterator[DataEdge]:
-    for ref, edges in graph.jobs.items():
-        yield from ((ref, "reads", name) for name in edges.reads)
-        yield from ((ref, "writes", name) for name in edges.writes)
-
-
-def _data_row(state: State, ref: JobRef, direction: Side, name: DatasetName) -> DataEdgeRow:
-    dataset: DatasetWithAliases = {**name_of(name), "aliases": aliases_of(state, name)}
-    return {"job": name_of(ref), "dataset": dataset, "direction": direction}
+def _data_row(state: State, edge: DataEdge) -> DataEdgeRow:
+    aliases = aliases_of(state, edge.dataset)
+    dataset: DatasetWithAliases = {**name_of(edge.dataset), "aliases": aliases}
+    return {"job": name_of(edge.job), "dataset": dataset, "direction": edge.direction}
 
 
 def _flat(edge: Iterable[str | tuple[str, ...]]) -> tuple[str, ...]:

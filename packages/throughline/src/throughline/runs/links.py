@@ -6,12 +6,10 @@ import re
 from urllib.parse import urlsplit
 
 from throughline import deadline
-from throughline.events import JobRef
 from throughline.events.facets import Airflow, AirflowDagRun, MetaflowTask
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, children_of
 from throughline.query.models import Link
-from throughline.runs.summary import newest_run
 
 # Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
 _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
@@ -29,11 +27,8 @@ def links_of_run(state: State, run: Run) -> list[Link]:
     return []
 
 
-def links_of_job(state: State, ref: JobRef) -> list[Link]:
+def links_of_job(state: State, run: Run) -> list[Link]:
     """Return the pages of a job, from its newest run."""
-    run = newest_run(state, ref)
-    if run is None:
-        return []
     if found := _OF_AIRFLOW.match(_log_of(run)):
         return [_link("Task in Airflow", found["dag"] + found["task"].split("/mapped/")[0])]
     if run.facets.get(AirflowDagRun.KEY) and (found := _parts_below(state, run)):
