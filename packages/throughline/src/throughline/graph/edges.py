@@ -29,7 +29,7 @@ from throughline.graph.nodes import Node
 from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_side, united
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, outcome, start_of
-from throughline.projection.derived import parent_of
+from throughline.projection.derived import newest_of, parent_of
 
 Side = Literal["reads", "writes"]
 
@@ -307,12 +307,10 @@ def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef
 def _reporting_runs(state: State, job: Job) -> list[Run]:
     runs = [state.runs[key] for key in job.runs]
     reporting = [run for run in runs if run.upstream or run.downstream]
-    if not reporting:
-        return []
-    newest = max(reporting, key=lambda run: (start_of(run) or 0, run.key))
-    parent = parent_of(state, newest)
-    if parent is None:
-        return [newest]
+    newest = newest_of(reporting)
+    parent = parent_of(state, newest) if newest else None
+    if newest is None or parent is None:
+        return [newest] if newest else []
     return [run for run in reporting if parent_of(state, run) is parent]
 
 
@@ -329,5 +327,4 @@ def _run_of(state: State, end: Reference) -> Run | None:
     if job is None:
         return None
     keys = [key for key in job.runs if key.run_id == end.run_id] or list(job.runs)
-    runs = [state.runs[key] for key in keys]
-    return max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+    return newest_of(state.runs[key] for key in keys)

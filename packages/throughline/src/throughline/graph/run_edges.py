@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, State, start_of
+from throughline.projection import Job, Run, State
+from throughline.projection.derived import newest_of
 from throughline.projection.facets import parsed
 
 Stated = dict[DatasetName, set[DatasetName]]
@@ -201,8 +202,7 @@ def _sources(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]
 def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
     """Return the explicit lineage of a job: that of its newest run with some, and declared."""
     job = state.jobs[ref]
-    runs = [run for run in map(state.runs.__getitem__, job.runs) if run.lineage]
-    newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+    newest = newest_of(run for run in map(state.runs.__getitem__, job.runs) if run.lineage)
     facets = set((newest.lineage if newest else None) or ())
     if job.declared is not None and job.declared.lineage:
         facets.add(job.declared.lineage)
