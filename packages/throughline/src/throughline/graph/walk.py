@@ -29,22 +29,18 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
     """Return the places one step upstream or downstream."""
     node, via = place
     found = neighbours(graph, node, direction)
-    if node.type == "job":
-        if via is not None:
-            edges = graph.edges_of(node.job_ref)
-            name = via.dataset_name
-            fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
-            kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
-            found = [neighbour for neighbour in found if neighbour in kept]
-        return [Place(neighbour) for neighbour in found]
-    return [Place(neighbour, node if is_parted(graph, neighbour) else None) for neighbour in found]
+    if via is not None:
+        edges, name = graph.edges_of(node.job_ref), via.dataset_name
+        fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
+        kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
+        found = [neighbour for neighbour in found if neighbour in kept]
+    start = node if node.type == "dataset" else None
+    return [Place(other, start if start and is_parted(graph, other) else None) for other in found]
 
 
 def is_parted(graph: LevelGraph, node: Node) -> bool:
     """Return True for a job whose outputs come from different inputs."""
-    if node.type == "dataset":
-        return False
-    return not graph.edges_of(node.job_ref).is_product
+    return node.type == "job" and not graph.edges_of(node.job_ref).is_product
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:

@@ -14,10 +14,12 @@ from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, node_id
 from throughline.graph.walk import (
+    Place,
     is_parted,
     leave_out_inner,
     neighbours,
     parts_of,
+    places_next,
     reach,
     walked_from,
 )
@@ -133,13 +135,8 @@ def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> 
 
 def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
     """Return the neighbours of a job, limited to those connected with a dataset next to it."""
-    every = neighbours(graph, job, way)
-    if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
-        return every
-    edges, name = graph.edges_of(job.job_ref), node.dataset_name
-    names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
-    fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
-    return [neighbour for neighbour in every if neighbour in fed]
+    is_next = node.type == "dataset" and node in neighbours(graph, job, _OTHER[way])
+    return [place.node for place in places_next(graph, Place(job, node if is_next else None), way)]
 
 
 def _sources(

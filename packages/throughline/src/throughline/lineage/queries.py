@@ -70,16 +70,12 @@ def tree_answer(
 
     Without a level, it shows tasks, or the level of the job if it has no edges as a task.
     """
-    found = find_node(state, node)
-    chosen = _default_level(state, found) if level is None else level_of(level)
-    return tree(generations_of(state), found, direction, depth, chosen)
-
-
-def _default_level(state: State, node: Node) -> Level:
-    ref = node.job_ref
-    if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
-        return Level.TASK
-    return generations_of(state).levels.of(ref)
+    found, generations, chosen = find_node(state, node), generations_of(state), Level.TASK
+    if level is not None:
+        chosen = level_of(level)
+    elif found.type == "job" and found.job_ref not in graph_of(state, Level.TASK).jobs:
+        chosen = generations.levels.of(found.job_ref)
+    return tree(generations, found, direction, depth, chosen)
 
 
 @query("graph", Times.THEN)
