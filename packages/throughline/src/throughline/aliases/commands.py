@@ -15,10 +15,7 @@ from throughline.console.client import Client, with_client
 from throughline.console.source import request
 
 
-def run_alias(
-    settings: Settings, one: str, other: str, *, is_removed: bool, is_local: bool
-) -> None:
-    """Join two names, or separate them if `is_removed`."""
+def _write(settings: Settings, one: str, other: str, *, is_removed: bool, is_local: bool) -> None:
     if not is_local:
         body = {"one": one, "other": other, "isRemoved": is_removed}
         request(settings, "/api/v2/aliases", json.dumps(body).encode())
@@ -50,8 +47,6 @@ def alias(
     if list_ == (one is not None) or (one is None) != (other is None):
         raise typer.BadParameter("pass two names, or --list")
     if one is not None and other is not None:
-        from throughline.aliases.commands import run_alias
-
-        settings, is_local = client.settings, client.database is not None
-        run_alias(settings, one, other, is_removed=remove, is_local=is_local)
+        is_local = client.database is not None
+        _write(client.settings, one, other, is_removed=remove, is_local=is_local)
     client.print("aliases", {}, print_aliases)

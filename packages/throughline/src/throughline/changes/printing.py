@@ -106,8 +106,7 @@ def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
         case "schema":
             return "~", f"{name}: {detail}"
         case "code":
-            versions = " → ".join(change["detail"])
-            return "~", f"{name}: code {versions or 'changed without a new commit'}"
+            return "~", f"{name}: code {' → '.join(change['detail'])}"
         case _:
             return "!", f"{name} failed" + (f": {detail}" if detail else "")
 
