@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Database, Key, Url, moment
+from throughline.console.client import Database, Key, Url, moment, settings_of
 from throughline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def _run(
         )
     if yes and dry_run:
         raise ConfigError("received --yes and --dry-run, expected only one of them")
-    settings = resolve({"url": url, "database": database, "api_key": api_key})
+    settings = settings_of(url=url, database=database, api_key=api_key)
     use_rules(settings.redact)
     is_local = database is not None
     harvester = make()
@@ -235,7 +234,7 @@ def _run(
     if dry_run:
         _show(harvest.count())
         return
-    from throughline.collect.ingest_command import opened_store
+    from throughline.collect.store import opened_store
     from throughline.console.render import print_line
 
     if yes:
@@ -261,9 +260,8 @@ def _show(summary: Summary) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from throughline.console.printable import escaped
     from throughline.console.render import new_console, print_line
-    from throughline.console.words import counted
+    from throughline.console.text import counted, escaped
 
     jobs = sorted(summary.jobs.items(), key=lambda item: (-item[1].new, -item[1].events, item[0]))
     if jobs:

@@ -14,11 +14,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from throughline.config import Settings
 from throughline.errors import LogError
 from throughline.http.routes import answer, unavailable
 from throughline.keys.store import Key, hash_of, keys_of
 from throughline.log import EventLog
+from throughline.settings import Settings
 
 _KEYS_SECONDS = 1.0
 """Seconds after which created and deleted keys take effect in every process."""

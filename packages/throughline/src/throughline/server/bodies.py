@@ -19,9 +19,9 @@ from anyio import CapacityLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from throughline.config import Settings
 from throughline.errors import BodyError, BusyError, SlowBodyError, ThroughlineError, TooLargeError
 from throughline.http.failures import failure
+from throughline.settings import Settings
 
 SMALL = 64 * 1024
 """Largest size in bytes of a body without events."""

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Key
+from throughline.console.client import Key, settings_of
 
 
 def run(
@@ -34,5 +33,5 @@ def run(
     """
     from throughline.wrap.run_command import run_as_job
 
-    settings = resolve({"spool": spool, "url": url, "api_key": api_key})
+    settings = settings_of(spool=spool, url=url, api_key=api_key)
     raise typer.Exit(run_as_job(settings, file, command, heartbeat, url=url, api_key=api_key))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urljoin
 
-from throughline.config import Settings
+from throughline.settings import Settings
 from throughline.wrap.declared import read_declared
 from throughline.wrap.parent import PARENT, parents
 from throughline.wrap.process import end_like, run_command
