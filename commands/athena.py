@@ -17,7 +17,7 @@ from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 POLL_SECONDS = 1.0
 

@@ -18,7 +18,7 @@ from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
-from throughline.console.printable import escaped
+from throughline.console.text import escaped
 
 app = typer.Typer(
     name="./run",
@@ -154,7 +154,7 @@ def airflow(backend: Backend = None) -> None:
     from commands.progress import Progress
     from commands.services import start_services
     from lakehouse.backends import is_embedded
-    from throughline.console.terminal import SafeConsole
+    from throughline.console.render import SafeConsole
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []

@@ -30,7 +30,7 @@ from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import forecast_table, newest_forecasts
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0

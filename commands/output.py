@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from throughline.console.printable import escaped
+from throughline.console.text import escaped
 
 
 def say(text: object, *, is_error: bool = False) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings, sources
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 
 def show_settings(settings: Settings, arguments: Collection[str] = ()) -> None:

@@ -29,7 +29,8 @@ from commands.docker import (
     write_secrets,
 )
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from throughline.config import SETTINGS as THROUGHLINE_SETTINGS
+from throughline.settings import Settings as ThroughlineSettings
+from throughline.settings import variable_of
 
 Json = dict[str, Any]
 
@@ -188,7 +189,7 @@ def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_kn
     of_others = {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
     on_this_machine = {"AWS_PROFILE"}  # containers get its keys instead
     assert settings - given == of_others | on_this_machine
-    known = {setting.variable for setting in THROUGHLINE_SETTINGS}
+    known = {variable_of(name) for name in ThroughlineSettings.model_fields}
     airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
     assert given - settings - AWS_CREDENTIALS - NETWORK == (given & known) - settings | airflow
     assert set(DATABASES.values()) & given

@@ -113,7 +113,7 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
     there = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.jsonl"), *there)
     assert call("tags", *there).stdout.splitlines() == [
-        "day.mail  pii=true  from raw.email",
+        "day.mail   pii=true  from raw.email",
         "raw.email  pii=true",
     ]
     assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"

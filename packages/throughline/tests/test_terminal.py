@@ -20,8 +20,7 @@ from rich.text import Text
 
 from throughline.alerts.actions import Log
 from throughline.alerts.models import Alert
-from throughline.console.render import log_to_stderr
-from throughline.console.terminal import SafeConsole, SafeFormatter
+from throughline.console.render import SafeConsole, SafeFormatter, log_to_stderr
 from throughline.delivery.store import Deliveries
 from throughline.keys import commands as keys
 from throughline.log import EventLog
@@ -198,7 +197,7 @@ def test_text_in_table_cells_is_escaped(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_new_key_is_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    keys._print_key("a\x1bb")
+    keys.print_key("a\x1bb")
     assert capsys.readouterr().out == "a\\x1bb\n"
 
 

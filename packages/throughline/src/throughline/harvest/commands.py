@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from throughline.config import resolve
-from throughline.console.client import Database, Key, Url, moment
+from throughline.console.client import Database, Key, Url, moment, settings_of
 from throughline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _command(function: Callable[..., Any]) -> Any:
 
 def _run(create: Callable[[], Harvester], options: _Options) -> None:
     """Harvest; show the summary before or after storing, and ask in between unless `yes`."""
-    from throughline.collect.ingest_command import opened_store
+    from throughline.collect.store import opened_store
     from throughline.console.render import print_line
     from throughline.harvest.printing import print_summary
     from throughline.harvest.run import Harvest, State
@@ -99,9 +98,7 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
         )
     if options.yes and options.dry_run:
         raise ConfigError("received --yes and --dry-run, expected only one of them")
-    settings = resolve(
-        {"url": options.url, "database": options.database, "api_key": options.api_key}
-    )
+    settings = settings_of(url=options.url, database=options.database, api_key=options.api_key)
     use_rules(settings.redact)
     is_local = options.database is not None
     target = settings.database if is_local else settings.url

@@ -7,9 +7,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from throughline.console.printable import escaped
 from throughline.console.render import new_console, print_line
-from throughline.console.words import counted
+from throughline.console.text import counted, escaped
 from throughline.events import from_micros
 from throughline.harvest.run import JobSummary, Summary
 

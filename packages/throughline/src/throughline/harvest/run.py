@@ -15,8 +15,8 @@ from typing import IO
 
 import orjson
 
-from throughline.collect.ingest_command import Store
 from throughline.collect.lines import Lines
+from throughline.collect.store import Store
 from throughline.errors import LogError
 from throughline.events import DatasetEvent, RunEvent, to_micros
 from throughline.harvest.harvester import Cursor, Harvester, Portion

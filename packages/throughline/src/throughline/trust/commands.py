@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Client, Database, Key, Url, with_client
+from throughline.console.client import Client, Database, Key, Url, settings_of, with_client
 from throughline.trust.printing import print_health
 
 
@@ -83,5 +82,5 @@ def doctor(
     """
     from throughline.trust.doctor_command import examine
 
-    given = {"url": url, "database": database, "api_key": api_key, "spool": spool}
-    raise typer.Exit(examine(resolve(given), is_local=database is not None, as_json=as_json))
+    settings = settings_of(url=url, database=database, api_key=api_key, spool=spool)
+    raise typer.Exit(examine(settings, is_local=database is not None, as_json=as_json))

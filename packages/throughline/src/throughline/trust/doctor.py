@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from throughline import deadline
-from throughline.console.words import duration_of
+from throughline.console.text import duration_of
 from throughline.events import shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName

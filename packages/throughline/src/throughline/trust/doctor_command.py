@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from throughline.config import Settings
 from throughline.console.render import localized, moment_of, new_console, print_json
 from throughline.console.source import every, open_source, request
-from throughline.console.words import counted, duration_of
+from throughline.console.text import counted, duration_of
 from throughline.errors import ServerError
+from throughline.settings import Settings
 
 if TYPE_CHECKING:
     from typing import NotRequired

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
-from throughline.console.words import counted
+from throughline.console.text import counted
 from throughline.datasets.quality import Check, checks_of
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column

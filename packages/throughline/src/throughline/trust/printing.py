@@ -10,7 +10,7 @@ from rich.text import Text
 
 from throughline.changes.printing import _failed_checks
 from throughline.console.render import MARKS, localized, moment_of, new_console
-from throughline.console.words import counted, duration_of
+from throughline.console.text import counted, duration_of
 from throughline.runs.printing import times_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Key
+from throughline.console.client import Key, settings_of
 
 
 def run(
@@ -39,7 +38,7 @@ def run(
     from throughline.wrap.process import end_like, run_command
     from throughline.wrap.report import Report
 
-    settings = resolve({"spool": spool, "url": url, "api_key": api_key})
+    settings = settings_of(spool=spool, url=url, api_key=api_key)
     environment = os.environ
     if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         os.execvpe(command[0], command, environment)

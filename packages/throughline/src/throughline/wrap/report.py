@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
-from throughline.config import Settings
+from throughline.settings import Settings
 from throughline.spool_file import SpoolFile
 
 _ENDPOINT = "api/v1/lineage"
