@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from throughline.alerts.rules import read_rules
-from throughline.alerts.service import alerts_answer
+from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
 from throughline.delivery.answers import delivery_status_answer

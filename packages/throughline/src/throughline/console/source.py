@@ -17,6 +17,7 @@ _LONGEST_PAUSE = 10
 _RESPONSE_SECONDS = 600.0
 _RESPONSE_BYTES = 1024**3
 _PORTION = 1024**2
+_LONGEST_QUERY = 16 * 1024  # characters in a URL; a longer query is posted
 
 Params = Mapping[str, object]
 Source = Callable[[str, Params], Any]
@@ -44,7 +45,10 @@ def _server_source(settings: Settings) -> Source:
         from urllib.parse import urlencode
 
         query = {http_name(key): value for key, value in params.items()}
-        return request(settings, f"/api/v2/{name}?{urlencode(query, doseq=True)}")
+        text = urlencode(query, doseq=True)
+        if len(text) > _LONGEST_QUERY:
+            return request(settings, f"/api/v2/{name}", json.dumps(query).encode())
+        return request(settings, f"/api/v2/{name}?{text}")
 
     return query_server
 

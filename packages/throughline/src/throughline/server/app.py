@@ -38,6 +38,7 @@ from throughline.server import query_endpoints as v2
 from throughline.server.access import Access, Guard
 from throughline.server.bodies import Bodies, BodyLimits, BodyReader
 from throughline.server.sample import PREFIX, PRESENT, Sample
+from throughline.trust import endpoints as trust
 
 _RESOURCES = (
     intake,
@@ -55,6 +56,7 @@ _RESOURCES = (
     deliver,
     alerts,
     v2,
+    trust,
     health,
     keys,
     aliases,
