@@ -15,8 +15,8 @@ import pytest
 
 from throughline.alerts.actions import Action
 from throughline.alerts.causes import FINDERS
-from throughline.alerts.rules import Kind, read_rules
 from throughline.alerts.endpoints import alerts_answer
+from throughline.alerts.rules import Kind, read_rules
 from throughline.alerts.watch import Watch
 from throughline.delivery.forwarder import Backoff
 from throughline.errors import ConfigError
@@ -266,6 +266,40 @@ def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
     assert "secret-path" not in alert["error"] + caplog.text
 
 
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")  # which apprise imports
+def test_notification_is_sent_by_apprise_and_retried_without_its_secret(
+    live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = sink.url.replace("http://", "json://") + "/secret-path"
+    action = {"type": "notify", "url": url}
+    rules = _rules(tmp_path, {"name": "x", "kind": "failed", "actions": [action]})
+    Watch(read_rules(rules), live)
+    _take(live, build, build.run("FAIL", "r", "j", "08:00:00"))
+    sink.answer = lambda _body, nth: 503 if nth < 1 else 201
+    Watch(read_rules(rules), live, _NOW).act()
+    assert alerts_answer(live.log, 10)["items"][0]["isPending"] is True
+    Watch(read_rules(rules), live, _NOW).act()
+    assert alerts_answer(live.log, 10)["items"][0]["isPending"] is False
+    (posted,) = sink.taken
+    assert (posted["title"], posted["message"].splitlines()[0]) == ("x", "j failed")
+    assert "the notification by json failed" in caplog.text
+    assert "secret-path" not in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
+def test_notification_without_apprise_or_of_an_unknown_service_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = {"type": "notify", "url": "nonsense://secret"}
+    path = _rules(tmp_path, {"name": "r", "kind": "failed", "actions": [action]})
+    with pytest.raises(ConfigError, match="url: expected the URL of a notify") as unknown:
+        read_rules(path)
+    assert "secret" not in str(unknown.value)
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(ConfigError, match=r"pip install 'throughline\[alerts\]'"):
+        read_rules(path)
+
+
 def _at(sink: Sink, value: Any) -> Any:
     return value.replace("SINK", sink.url) if isinstance(value, str) else value
 
@@ -299,7 +333,10 @@ def test_the_server_alerts_and_after_a_restart_not_again(
         ({"below": 0.5}, r"below: received 0.5 with kind failed"),
         ({"actions": ["x"]}, r"actions\[0\]: received 'x', expected a valid dictionary"),
         ({"actions": [{"type": "fax"}]}, r"actions\[0\]: .*'fax'.*'log', 'webhook', 'command'"),
-        ({"actions": [{"type": "command", "argv": []}]}, r"actions\[0\].*argv: received \[\], expected a list of at"),
+        (
+            {"actions": [{"type": "command", "argv": []}]},
+            r"argv: received \[\], expected a list of",
+        ),
         ({"actions": [{"type": "webhook"}]}, r"actions\[0\].*: expected `url`, or `url_env`"),
         ({"actions": [{"type": "webhook", "url_env": "NO"}]}, r"url_env: expected the URL"),
     ],

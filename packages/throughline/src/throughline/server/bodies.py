@@ -27,6 +27,9 @@ SMALL = 64 * 1024
 """Largest size in bytes of a body without events."""
 
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
+_LARGEST = {"/api/v2/check": 1024 * 1024}
+"""Largest sizes in bytes of other bodies, by path."""
+
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
 
@@ -57,8 +60,9 @@ class BodyLimits:
 
     def largest_of(self, path: str) -> int:
         """Return the largest size of a decompressed body sent to a path."""
-        is_events = path.rstrip("/") in _EVENT_PATHS
-        return self.largest if is_events else min(SMALL, self.largest)
+        path = path.rstrip("/")
+        largest = self.largest if path in _EVENT_PATHS else _LARGEST.get(path, SMALL)
+        return min(largest, self.largest)
 
 
 class BodyReader:

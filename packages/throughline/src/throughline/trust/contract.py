@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import model_validator
 
+from throughline import deadline
 from throughline.errors import ConfigError, NotFoundError
 from throughline.events import JobRef
 from throughline.graph.column_graph import Column, ColumnGraph
@@ -111,18 +112,18 @@ def differences(state: State, contract: Contract, captured: list[Captured]) -> I
     Raises:
         ConfigError: a text matches more than one job or dataset.
     """
-    for text, declared in contract.jobs.items():
+    for text, declared in deadline.watched(contract.jobs.items()):
         actual = _one(text, captured, [job.job for job in captured], "jobs")
         if actual is None:
             yield _missing("job", text, "is declared but was not captured")
         else:
             yield from _job_differences(state, text, declared, actual)
-    for actual in captured:
+    for actual in deadline.watched(captured):
         is_covered = any(map(actual.job.matches, contract.covers))
         if is_covered and not any(map(actual.job.matches, contract.jobs)):
             yield _unexpected("job", JobRef(*actual.job.names[0]), "is covered but not declared")
     datasets = [_names(state, name) for name in sorted(set(state.identity))]
-    for text, dataset in contract.datasets.items():
+    for text, dataset in deadline.watched(contract.datasets.items()):
         found = _one(text, datasets, datasets, "datasets")
         if found is None:
             yield _missing("dataset", text, "is declared but was not captured")
@@ -137,7 +138,7 @@ def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
     Without an old contract it has every job, otherwise the jobs that the old one lists or covers.
     """
     jobs = {}
-    for actual in captured:
+    for actual in deadline.watched(captured):
         texts = [text for text in contract.jobs if actual.job.matches(text)] if contract else []
         if contract and not texts and not any(map(actual.job.matches, contract.covers)):
             continue
