@@ -296,6 +296,21 @@ def test_open_data_contract_of_another_version_is_rejected(build: Any) -> None:
         _odcs(_day(build), _ODCS.replace("name: orders per day", "id: x"))
 
 
+def test_write_does_not_change_an_open_data_contract(
+    build: Any, tmp_path: Path, call: Call
+) -> None:
+    there = ("--database", str(tmp_path / "log.db"))
+    (tmp_path / "event.json").write_bytes(orjson.dumps(makes(build, "08", "raw", "day", {})))
+    call("ingest", str(tmp_path / "event.json"), *there)
+    file = tmp_path / "orders.odcs.yaml"
+    file.write_text(_ODCS)
+    found = call("check", str(file), *there)
+    assert (found.returncode, found.stdout.splitlines()[0]) == (1, "missing schema: 1")
+    written = call("check", str(file), "--write", *there)
+    assert (written.returncode, file.read_text()) == (2, _ODCS)
+    assert "does not change an Open Data Contract" in written.stderr
+
+
 @pytest.mark.server
 def test_a_server_checks_a_contract_too_long_for_a_url_with_a_key_that_only_reads(
     serve: Callable[..., Server], build: Any, tmp_path: Path, call: Call

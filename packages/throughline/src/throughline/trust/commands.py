@@ -45,7 +45,7 @@ def gate(
     """
     params: dict[str, object] = {"dataset": datasets}
     if policy is not None:
-        params["policy"] = _as_json(policy)
+        params["policy"] = _as_json(read_yaml(policy))
     try:
         answer = client.print("gate", params, print_gate)
     except ConfigError as error:
@@ -76,9 +76,13 @@ def check(
             f"{file}: file not found; pass the contract's path, or create it from the captured"
             " lineage with `throughline check --write`"
         )
-    params = {"contract": _as_json(file) if file.exists() else None}
+    body = read_yaml(file) if file.exists() else None
+    if write and isinstance(body, dict) and body.get("kind") == "DataContract":
+        raise ConfigError(
+            f"{file}: --write does not change an Open Data Contract"
+        )
     try:
-        answer = client.query("check", params)
+        answer = client.query("check", {"contract": _as_json(body) if file.exists() else None})
     except ConfigError as error:
         raise _of_file(file, error) from None
     if write:
@@ -92,8 +96,8 @@ def check(
         raise typer.Exit(1)
 
 
-def _as_json(file: Path) -> str:
-    return json.dumps(read_yaml(file), default=str)  # YAML also has dates
+def _as_json(body: object) -> str:
+    return json.dumps(body, default=str)  # YAML also has dates
 
 
 def _of_file(file: Path | None, error: ConfigError) -> ConfigError:
