@@ -75,7 +75,7 @@ def _violations(settings: Settings, tables: Sequence[Table]) -> list[str]:
     except (httpx.HTTPError, ValueError, KeyError) as error:
         raise _NoAnswer(f"{server.base_url}: {error}") from None
     found = [each for one in told["datasets"] for each in one["violations"]]
-    return [f"{each['rule']}: {each['message']}" for each in found]
+    return [f"{each['kind']}: {each['subject']} {each['message']}" for each in found]
 
 
 def _await_spool(server: Any) -> None:

@@ -110,7 +110,7 @@ def _leaves(top: Json) -> list[Json]:
 def test_health_misses_nothing_that_is_measured(pipeline: Pipeline) -> None:
     completeness = pipeline.get("/api/v2/health")["completeness"]
     measured = ("inputs", "outputs", "columns", "code")
-    assert {name: completeness[name]["lost"] for name in measured} == {
+    assert {name: completeness[name]["findings"] for name in measured} == {
         name: [] for name in measured
     }
     assert all(completeness[name]["runs"] > 0 for name in measured)
@@ -153,4 +153,4 @@ def test_pii_reaches_neither_the_counts_nor_the_forecasts(pipeline: Pipeline) ->
         "yellow_rides_hourly_forecast": False,
     }.items():
         (answer,) = pipeline.get("/api/v2/gate", dataset=table)["datasets"]
-        assert ("no_pii" in {each["rule"] for each in answer["violations"]}) is has_pii
+        assert ("no_pii" in {each["kind"] for each in answer["violations"]}) is has_pii

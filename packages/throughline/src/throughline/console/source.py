@@ -23,6 +23,7 @@ _LONGEST_PAUSE = 10
 _SILENCE_SECONDS = 60
 _RESPONSE_SECONDS = 600.0
 _RESPONSE_BYTES = 1024**3
+_LONGEST_QUERY = 16 * 1024  # characters in a URL; a longer query is posted
 
 Params = Mapping[str, object]
 Source = Callable[[str, Params], Any]
@@ -48,7 +49,10 @@ def every(source: Source, name: str, params: Params) -> Iterator[Any]:
 def _server_source(settings: Settings) -> Source:
     def query_server(name: str, params: Params) -> Any:
         query = {http_name(key): value for key, value in params.items()}
-        return request(settings, f"/api/v2/{name}?{urlencode(query, doseq=True)}")
+        text = urlencode(query, doseq=True)
+        if len(text) > _LONGEST_QUERY:
+            return request(settings, f"/api/v2/{name}", json.dumps(query).encode())
+        return request(settings, f"/api/v2/{name}?{text}")
 
     return query_server
 
