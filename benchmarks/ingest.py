@@ -28,7 +28,7 @@ from pathlib import Path
 
 from commands.environment import child_environ, script
 from commands.services import prepare
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from lakehouse.sources import YELLOW
 from spark_jobs.session import submit_conf
@@ -37,10 +37,12 @@ MONTH = "2025-05"
 JOBS = ("stage", "check_staging", "merge")
 
 
-def cpu_seconds(settings: Settings, job: str, slices: Sequence[Slice], lineage: bool) -> float:
+def cpu_seconds(
+    settings: Settings, job: str, partitions: Sequence[Partition], lineage: bool
+) -> float:
     """User and system seconds of one job's driver."""
     conf = [f"--conf={key}={value}" for key, value in submit_conf(settings).items()]
-    told = json.dumps([asdict(slice_) for slice_ in slices])
+    told = json.dumps([asdict(partition) for partition in partitions])
     program = [str(REPOSITORY / "spark_jobs" / "run.py"), "yellow", job, told]
     environ = child_environ(settings) | {"PYTHONPATH": str(REPOSITORY)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -65,11 +67,11 @@ def month(generated: Path, rows: int, lineage: bool) -> dict[str, float]:
             Path(work, kept.name).symlink_to(kept)
         settings = load_settings(state_dir=work, generator_rows=rows)
         prepare(settings)
-        slices = land(settings, YELLOW, [MONTH]).slices
-        found = {job: cpu_seconds(settings, job, slices, lineage) for job in JOBS}
-        found |= {f"{job} again": cpu_seconds(settings, job, slices, lineage) for job in JOBS}
+        partitions = land(settings, YELLOW, [MONTH]).partitions
+        found = {job: cpu_seconds(settings, job, partitions, lineage) for job in JOBS}
+        found |= {f"{job} again": cpu_seconds(settings, job, partitions, lineage) for job in JOBS}
         before = time.process_time()
-        if land(settings, YELLOW, [MONTH]).slices:
+        if land(settings, YELLOW, [MONTH]).partitions:
             sys.exit("the month is loaded, and would be loaded again")
         found["download again"] = time.process_time() - before
         events = sum(1 for path in Path(work, "spool").rglob("*.jsonl") for _ in path.open())

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table as IcebergTable
 
-SLICE = "slice"
-"""Snapshot property: which slice of the table (a file, a month, a window) the commit replaced."""
+PARTITION = "slice"
+"""Snapshot property: which partition of the table (a file, a month, a window) the commit replaced."""
 CONTENT_HASH = "content-hash"
-"""Snapshot property: hash of the rows that the commit put into its slice."""
+"""Snapshot property: hash of the rows that the commit put into its partition."""
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
 STAGED = "staged-sources"
-"""Snapshot property: the source file hash of each slice in the commit, as JSON."""
+"""Snapshot property: the source file hash of each partition in the commit, as JSON."""
 PASSED = "passed-checks"
-"""Table property: the snapshot that passed its checks, its slices and their sources."""
+"""Table property: the snapshot that passed its checks, its partitions and their sources."""
 QUARANTINED = "quarantined"
-"""Table property: a snapshot, and the number of quarantined rows per slice."""
+"""Table property: a snapshot, and the number of quarantined rows per partition."""
 NOTED = "slices-before-expiry"
-"""Table property: what the slices held, as of a snapshot before which others may have expired."""
+"""Table property: what the partitions held, as of a snapshot before which others may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
 """Table properties with which ten writers at once all get their turn: of Iceberg's own four tries,
 a minute apart at most, six of ten writers come out with nothing."""
@@ -41,7 +41,7 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True)
 class Contents:
-    """The rows of a slice as a bag, in which the order does not matter."""
+    """The rows of a partition as a bag, in which the order does not matter."""
 
     rows: int = 0
     distinct: int = 0
@@ -153,32 +153,32 @@ def _commit(table: IcebergTable, change: Callable[[], None]) -> None:
             return
 
 
-def loaded_content(table: IcebergTable | None, slice_: str) -> str:
-    """Hash of the rows that the slice holds; empty if it was never written, or if nobody knows
-    because its snapshot expired without `note_slices`: it is then written again.
+def loaded_content(table: IcebergTable | None, partition: str) -> str:
+    """Hash of the rows that the partition holds; empty if it was never written, or if nobody knows
+    because its snapshot expired without `note_partitions`: it is then written again.
     """
-    return _newest(table, slice_)[1].get(CONTENT_HASH, "")
+    return _newest(table, partition)[1].get(CONTENT_HASH, "")
 
 
-def loaded_sources(table: IcebergTable | None, slice_: str) -> set[str]:
-    """Hashes of the source files that are known to hold the slice's rows: those it was loaded
+def loaded_sources(table: IcebergTable | None, partition: str) -> set[str]:
+    """Hashes of the source files that are known to hold the partition's rows: those it was loaded
     from, and those that were found to hold the same rows since (`note_source`)."""
-    snapshot_id, summary = _newest(table, slice_)
+    snapshot_id, summary = _newest(table, partition)
     if table is None or snapshot_id is None:
         return set()
-    noted, _, digest = table.properties.get(f"{SOURCE_HASH}.{slice_}", "").partition(":")
+    noted, _, digest = table.properties.get(f"{SOURCE_HASH}.{partition}", "").partition(":")
     return {summary.get(SOURCE_HASH, ""), digest if noted == str(snapshot_id) else ""} - {""}
 
 
-def newest_slice(table: IcebergTable) -> str:
-    """The slice that was written last; empty if none was."""
+def newest_partition(table: IcebergTable) -> str:
+    """The partition that was written last; empty if none was."""
     snapshot = table.current_snapshot()
     found = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
-    return found.get(SLICE, "")
+    return found.get(PARTITION, "")
 
 
-def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
-    """Rows of each slice of a table that is partitioned by slice, from its metadata."""
+def rows_by_partition(table: IcebergTable | None) -> dict[str, int]:
+    """Rows of each partition of a table that is partitioned by partition, from its metadata."""
     if table is None or table.current_snapshot() is None:
         return {}
     parts = table.inspect.partitions().select(["partition", "record_count"]).to_pylist()
@@ -186,7 +186,7 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
 
 
 def staged_sources(table: IcebergTable) -> dict[str, str]:
-    """Return the source file hash of each slice currently in the table."""
+    """Return the source file hash of each partition currently in the table."""
     snapshot = table.current_snapshot()
     summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
     sources: dict[str, str] = json.loads(summary.get(STAGED, "{}"))
@@ -205,7 +205,7 @@ def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
 
 @dataclass(frozen=True)
 class Passed:
-    """Contents that passed the checks: a snapshot, its slices and their source hashes."""
+    """Contents that passed the checks: a snapshot, its partitions and their source hashes."""
 
     snapshot_id: int
     contents: Mapping[str, Contents]
@@ -221,33 +221,33 @@ def passed_contents(table: IcebergTable | None) -> Passed | None:
     return Passed(noted["snapshot"], contents, noted.get("sources", {}))
 
 
-def note_quarantined(table: IcebergTable, slices: Mapping[str, Quarantined]) -> None:
-    """Store the number of quarantined rows per slice currently in the table."""
-    counts = {name: asdict(count) for name, count in slices.items()}
+def note_quarantined(table: IcebergTable, partitions: Mapping[str, Quarantined]) -> None:
+    """Store the number of quarantined rows per partition currently in the table."""
+    counts = {name: asdict(count) for name, count in partitions.items()}
     noted = {"snapshot": table.metadata.current_snapshot_id, "slices": counts}
     _note(table, QUARANTINED, json.dumps(noted, sort_keys=True))
 
 
 def quarantined_rows(table: IcebergTable | None) -> dict[str, Quarantined]:
-    """Return the number of quarantined rows per slice currently in the table."""
+    """Return the number of quarantined rows per partition currently in the table."""
     noted = json.loads(table.properties.get(QUARANTINED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
         return {}
     return {name: Quarantined(**count) for name, count in noted["slices"].items()}
 
 
-def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:
-    """Remember that other source files hold the slice's very rows; writes no snapshot."""
-    snapshot_id, _ = _newest(table, slice_)
-    _note(table, f"{SOURCE_HASH}.{slice_}", f"{snapshot_id}:{source_hash}")
+def note_source(table: IcebergTable, partition: str, source_hash: str) -> None:
+    """Remember that other source files hold the partition's very rows; writes no snapshot."""
+    snapshot_id, _ = _newest(table, partition)
+    _note(table, f"{SOURCE_HASH}.{partition}", f"{snapshot_id}:{source_hash}")
 
 
-def note_slices(table: IcebergTable) -> None:
-    """Remember what the slices that were loaded from files hold, because it is snapshots that
+def note_partitions(table: IcebergTable) -> None:
+    """Remember what the partitions that were loaded from files hold, because it is snapshots that
     say so until they expire: to be called before that."""
     known = {
         name: (snapshot_id, {key: summary[key] for key in (CONTENT_HASH, SOURCE_HASH)})
-        for name, (snapshot_id, summary) in _slices(table).items()
+        for name, (snapshot_id, summary) in _partitions(table).items()
         if summary.get(SOURCE_HASH)
     }
     if known:
@@ -266,15 +266,15 @@ def _note(table: IcebergTable, key: str, value: str) -> None:
         _commit(table, change)
 
 
-def _newest(table: IcebergTable | None, slice_: str) -> tuple[int | None, dict[str, str]]:
-    """Id and summary of the newest snapshot that replaced the slice."""
-    return (_slices(table) if table else {}).get(slice_, (None, {}))
+def _newest(table: IcebergTable | None, partition: str) -> tuple[int | None, dict[str, str]]:
+    """Id and summary of the newest snapshot that replaced the partition."""
+    return (_partitions(table) if table else {}).get(partition, (None, {}))
 
 
-def _slices(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
-    """Id and summary of the newest snapshot that replaced each slice.
+def _partitions(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
+    """Id and summary of the newest snapshot that replaced each partition.
 
-    Told by the history back to where it was noted (`note_slices`). If a part is missing in between
+    Told by the history back to where it was noted (`note_partitions`). If a part is missing in between
     (somebody else expired it) or the table was rolled back, what was noted may not be true any
     more and does not count.
     """
@@ -287,8 +287,8 @@ def _slices(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
             return found
         snapshot = snapshots[at]
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
-        if SLICE in summary:
-            found.setdefault(summary[SLICE], (at, summary))
+        if PARTITION in summary:
+            found.setdefault(summary[PARTITION], (at, summary))
         at = snapshot.parent_snapshot_id
     if at is not None:
         for name, (snapshot_id, summary) in noted["slices"].items():

@@ -33,7 +33,7 @@ class ChecksFailed(PipelineError):
 
 
 class Conflict(PipelineError):
-    """Somebody else wrote the same slice of a table meanwhile; theirs is kept."""
+    """Somebody else wrote the same partition of a table meanwhile; theirs is kept."""
 
 
 class SetupError(PipelineError):

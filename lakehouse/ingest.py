@@ -1,4 +1,4 @@
-"""What an ingest run has to load: months to files to slices of a table."""
+"""What an ingest run has to load: months to files to partitions of a table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lakehouse.sources import Source, SourceFile
 
 
 @dataclass(frozen=True)
-class Slice:
+class Partition:
     """The rows of a table that are replaced together: those of one source file.
 
-    Weather's four files a month, one an element, make one slice, because a row holds all four.
+    Weather's four files a month, one an element, make one partition, because a row holds all four.
     """
 
     name: str
@@ -29,33 +29,33 @@ class Slice:
 
 @dataclass(frozen=True)
 class Landing:
-    """What a run found: the slices to load, every file landed, and why months are left out."""
+    """What a run found: the partitions to load, every file landed, and why months are left out."""
 
-    slices: tuple[Slice, ...]
+    partitions: tuple[Partition, ...]
     files: tuple[LandedFile, ...]
     skipped: tuple[str, ...]
 
 
 def land(settings: Settings, source: Source, months: list[str]) -> Landing:
-    """Land the files of the months and keep the slices that the raw table does not hold yet."""
+    """Land the files of the months and keep the partitions that the raw table does not hold yet."""
     raw = load_table(settings, Table(f"{source.table}_raw"))
-    slices: list[Slice] = []
+    partitions: list[Partition] = []
     files: list[LandedFile] = []
     skipped: list[str] = []
     for month in months:
         landed = _land_month(settings, source, month, skipped)
         if not landed:
             continue
-        slice_ = _slice(source, month, landed)
-        if slice_.source_hash in loaded_sources(raw, slice_.name):
-            skipped.append(f"{slice_.name} is loaded already and has not changed.")
+        partition = _partition(source, month, landed)
+        if partition.source_hash in loaded_sources(raw, partition.name):
+            skipped.append(f"{partition.name} is loaded already and has not changed.")
             continue
         if settings.spark == "emr-serverless":
             landed = [_uploaded(settings, source, file) for file in landed]
-            slice_ = _slice(source, month, landed)
+            partition = _partition(source, month, landed)
         files += landed
-        slices.append(slice_)
-    return Landing(tuple(slices), tuple(files), tuple(skipped))
+        partitions.append(partition)
+    return Landing(tuple(partitions), tuple(files), tuple(skipped))
 
 
 def _land_month(
@@ -98,6 +98,6 @@ def _uploaded(settings: Settings, source: Source, file: LandedFile) -> LandedFil
     return replace(file, path=url)
 
 
-def _slice(source: Source, month: str, files: list[LandedFile]) -> Slice:
+def _partition(source: Source, month: str, files: list[LandedFile]) -> Partition:
     digest = hashlib.sha256("".join(f.sha256 for f in files).encode()).hexdigest()
-    return Slice(source.slice_of(month), tuple(f.path for f in files), digest)
+    return Partition(source.partition_of(month), tuple(f.path for f in files), digest)

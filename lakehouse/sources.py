@@ -40,7 +40,7 @@ class SourceFile:
 class Source:
     """A source of monthly files that are loaded into ``<table>_staging`` and ``<table>_raw``.
 
-    `paths` and `slice_name` are templates of {year} and {month}: a month's files below the base
+    `paths` and `partition_name` are templates of {year} and {month}: a month's files below the base
     URL, and what the rows of all of them are called.
     """
 
@@ -48,7 +48,7 @@ class Source:
     table: str
     base_url: Callable[[Settings], str]
     paths: tuple[str, ...]
-    slice_name: str
+    partition_name: str
     preliminary: tuple[str, str] | None = None
     """The end of a path, and what stands there while the file is preliminary."""
     check: CheckFile | None = None
@@ -68,9 +68,9 @@ class Source:
         early = SourceFile(url.removesuffix(final) + preliminary, month, check=self.check)
         return SourceFile(url, month, early, self.check)
 
-    def slice_of(self, month: str) -> str:
-        """The slice that a month's files are."""
-        return _filled(self.slice_name, month)
+    def partition_of(self, month: str) -> str:
+        """The partition that a month's files are."""
+        return _filled(self.partition_name, month)
 
 
 def _filled(template: str, month: str) -> str:

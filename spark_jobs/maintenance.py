@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import list_tables, load_table, note_slices
+from lakehouse.catalog import list_tables, load_table, note_partitions
 from lakehouse.names import CATALOG
 from lakehouse.settings import Settings
 
@@ -27,7 +27,7 @@ def expire_snapshots(spark: SparkSession, settings: Settings) -> None:
         current_then = max((time for time in times if time <= end), default=None)
         if table is None or current_then is None or current_then == min(times):
             continue
-        note_slices(table)
+        note_partitions(table)
         spark.catalog.refreshTable(name.spark)
         deleted = spark.sql(
             f"CALL {CATALOG}.system.expire_snapshots(table => '{name.spark}', "

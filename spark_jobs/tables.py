@@ -12,14 +12,14 @@ from pyspark.sql import functions as F
 
 from lakehouse.catalog import (
     CONTENT_HASH,
-    SLICE,
+    PARTITION,
     SOURCE_HASH,
     WRITERS_AT_ONCE,
     Contents,
     load_table,
     loaded_content,
     loaded_sources,
-    newest_slice,
+    newest_partition,
     note_source,
 )
 from lakehouse.descriptions import describe
@@ -31,11 +31,11 @@ from spark_jobs.lineage import tell_commit
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
 
-SLICE_COLUMN = "filename"
+PARTITION_COLUMN = "filename"
 
 LOAD_COLUMNS = {
     "unique_row_id": "string",
-    SLICE_COLUMN: "string",
+    PARTITION_COLUMN: "string",
     "ingest_timestamp": "timestamp",
     "openlineage_run_id": "string",
 }
@@ -133,53 +133,53 @@ def contents(rows: DataFrame, columns: list[str], by: Column) -> dict[str, Conte
     }
 
 
-def replace_slice(
+def replace_partition(
     settings: Settings,
     rows: DataFrame,
     table: Table,
-    slice_name: str,
-    slice_: Column,
+    partition_name: str,
+    partition: Column,
     *,
     digest: str,
     source_hash: str = "",
     may_overlap: bool = False,
 ) -> bool:
-    """Replace the rows for which `slice_` holds by `rows`, in one commit; True if it wrote.
+    """Replace the rows for which `partition` holds by `rows`, in one commit; True if it wrote.
 
-    Nothing is written when the slice was last written with the same `digest` (of the `contents`
-    that the rows are made from). The commit carries the slice's name and hashes, so a crash
-    before it leaves the old rows and no trace, and a run after it knows that it is done. Of slices
+    Nothing is written when the partition was last written with the same `digest` (of the `contents`
+    that the rows are made from). The commit carries the partition's name and hashes, so a crash
+    before it leaves the old rows and no trace, and a run after it knows that it is done. Of partitions
     that may overlap only the one written last is known to hold what it was given.
 
     Raises:
-        Conflict: somebody else wrote rows of the slice since this began.
+        Conflict: somebody else wrote rows of the partition since this began.
     """
     held = load_table(settings, table)
     if (
         held is not None
-        and loaded_content(held, slice_name) == digest
-        and not (may_overlap and newest_slice(held) != slice_name)
+        and loaded_content(held, partition_name) == digest
+        and not (may_overlap and newest_partition(held) != partition_name)
     ):
-        if source_hash and source_hash not in loaded_sources(held, slice_name):
-            note_source(held, slice_name, source_hash)
+        if source_hash and source_hash not in loaded_sources(held, partition_name):
+            note_source(held, partition_name, source_hash)
         return False
     writer = (
         rows.writeTo(table.spark)
-        .option(f"snapshot-property.{SLICE}", slice_name)
+        .option(f"snapshot-property.{PARTITION}", partition_name)
         .option(f"snapshot-property.{CONTENT_HASH}", digest)
         .option(f"snapshot-property.{SOURCE_HASH}", source_hash)
     )
     before = held.metadata.current_snapshot_id if held else None
-    if before is not None:  # from here on nobody else may write into the slice
+    if before is not None:  # from here on nobody else may write into the partition
         writer = writer.option("isolation-level", "serializable")
         writer = writer.option("validate-from-snapshot-id", str(before))
     try:
-        writer.overwrite(slice_)
+        writer.overwrite(partition)
     except (PySparkException, Py4JJavaError) as error:
         if "ValidationException" not in str(error) and "CommitFailed" not in str(error):
             raise
         raise Conflict(
-            f"{slice_name} of {table.name} was written by somebody else meanwhile, and theirs is "
+            f"{partition_name} of {table.name} was written by somebody else meanwhile, and theirs is "
             "kept. Run the task again if yours should be."
         ) from error
     written = load_table(settings, table)

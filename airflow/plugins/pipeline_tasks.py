@@ -98,7 +98,7 @@ def refuse_unknown_params(context: Context) -> None:
 
 
 class DownloadOperator(LineageOperator):
-    """Land the files of the chosen months; returns the slices that are to be loaded.
+    """Land the files of the chosen months; returns the partitions that are to be loaded.
 
     Skipped, with the reasons, when nothing is published that is new or changed. Months come
     from the DAG's Param and never from the data interval: a manual run has none to lean on.
@@ -117,9 +117,9 @@ class DownloadOperator(LineageOperator):
         for reason in self.landing.skipped:
             self.log.info(reason)
         context["ti"].xcom_push(key="skipped", value=list(self.landing.skipped))
-        if not self.landing.slices:
+        if not self.landing.partitions:
             raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
-        return [asdict(slice_) for slice_ in self.landing.slices]
+        return [asdict(partition) for partition in self.landing.partitions]
 
     def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
         """Each file: from its URL to its place in the landing folder."""

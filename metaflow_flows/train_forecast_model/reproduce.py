@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakehouse.catalog import SLICE, load_table
+from lakehouse.catalog import PARTITION, load_table
 from lakehouse.errors import PipelineError
 from lakehouse.lineage_server import lineage_server
 from lakehouse.names import Table
@@ -116,7 +116,7 @@ def made_then(settings: Settings, recipe: Recipe, table: Table) -> tuple[datetim
         NotReproducible: the snapshot has expired.
     """
     held, summary = _kept(settings, recipe, table, recipe.forecasts)
-    as_of = str(summary[SLICE])
+    as_of = str(summary[PARTITION])
     rows = held.scan(row_filter=f"as_of = '{as_of}'", snapshot_id=recipe.forecasts).to_arrow()
     return datetime.fromisoformat(as_of), rows
 

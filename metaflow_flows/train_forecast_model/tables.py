@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakehouse.catalog import SLICE, WRITERS_AT_ONCE, load_table, open_catalog, rows_by_slice
+from lakehouse.catalog import (
+    PARTITION,
+    WRITERS_AT_ONCE,
+    load_table,
+    open_catalog,
+    rows_by_partition,
+)
 from lakehouse.descriptions import describe
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table
@@ -69,7 +75,7 @@ def require_loaded(settings: Settings, service: str, start: datetime, end: datet
 
 def _loaded_months(settings: Settings, service: str) -> list[str]:
     """Months of the loaded files, from the table's partitions, oldest first; at least one."""
-    files = rows_by_slice(load_table(settings, raw(service)))
+    files = rows_by_partition(load_table(settings, raw(service)))
     if not files:
         raise NoData(
             f"{raw(service).identifier} holds no trips yet; run the DAG "
@@ -169,6 +175,6 @@ def write_forecasts(
         table.overwrite(
             rows,
             overwrite_filter=f"as_of = '{as_of.isoformat()}'",
-            snapshot_properties={SLICE: as_of.isoformat()},
+            snapshot_properties={PARTITION: as_of.isoformat()},
         )
     return table

@@ -8,7 +8,7 @@ from datetime import date
 from pyspark.sql import SparkSession
 
 from lakehouse.errors import BadSourceFile
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.sources import GREEN, YELLOW, Source
 from spark_jobs.checks import not_null, ordered
 from spark_jobs.ingest import Spec
@@ -52,9 +52,9 @@ def columns(service: str) -> dict[str, str]:
     }
 
 
-def read_trips(spark: SparkSession, slice_: Slice) -> str:
+def read_trips(spark: SparkSession, partition: Partition) -> str:
     """Return a month's parquet file as it is, as a query names it."""
-    (path,) = slice_.paths
+    (path,) = partition.paths
     quoted = path.replace("`", "``")
     return f"parquet.`{quoted}`"
 
@@ -69,7 +69,7 @@ AMOUNTS = (-1_000, 10_000)
 """Dollars; refunds are negative."""
 
 
-def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
+def rules(service: str, partition: Partition) -> tuple[Rule, ...]:
     """Return the rules for the values of a month's trips.
 
     Times may be from a year before the month (late reports) to a month after it.
@@ -77,10 +77,10 @@ def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
     Raises:
         BadSourceFile: the file name is not in TLC's format.
     """
-    named = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", slice_.name)
+    named = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", partition.name)
     if named is None:
         raise BadSourceFile(
-            f"{slice_.name} is not named as TLC names its files, "
+            f"{partition.name} is not named as TLC names its files, "
             f"{service}_tripdata_YYYY-MM.parquet: rename it, then run the task again."
         )
     year, month = int(named[1]), int(named[2])
@@ -109,7 +109,7 @@ def spec(source: Source) -> Spec:
             not_null("pulocationid"),
             ordered(pickup, dropoff, tolerated=0.05),
         ),
-        rules=lambda slice_: rules(source.name, slice_),
+        rules=lambda partition: rules(source.name, partition),
     )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.tables import TableSchema, contents, ensure_table, replace_slice
+from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
@@ -38,7 +38,7 @@ def compute_actuals(
     hour = F.col("datetime_hour")
     window = f"{start.isoformat()}/{end.isoformat()}"
     found = contents(rows, list(schema.columns), by=F.lit(window))
-    return replace_slice(
+    return replace_partition(
         settings,
         rows,
         schema.table,

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.catalog import properties
 from lakehouse.errors import BadSourceFile
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
 from lakehouse.weather_file import (
@@ -71,18 +71,18 @@ FILE_SCHEMA = (
 )
 
 
-def check_files(settings: Settings, slice_: Slice) -> None:
+def check_files(settings: Settings, partition: Partition) -> None:
     """Check a month's landed files, each and against each other.
 
     Raises:
         BadSourceFile: a file is not NOAA's, or the files differ in month or counties, or repeat an
             element.
     """
-    files = [(path, _checked(settings, path)) for path in slice_.paths]
+    files = [(path, _checked(settings, path)) for path in partition.paths]
     for path, file in files:
-        if slice_.name != WEATHER.slice_of(file.month):
+        if partition.name != WEATHER.partition_of(file.month):
             raise BadSourceFile(
-                f"{path} is of {file.month}, and the load is {slice_.name}. Delete the "
+                f"{path} is of {file.month}, and the load is {partition.name}. Delete the "
                 "landed files, then run the task again."
             )
     for (path, file), (other_path, other) in pairwise(files):
@@ -107,7 +107,7 @@ def _checked(settings: Settings, path: str) -> WeatherFile:
     return check_weather_file(path, io.BytesIO(content))
 
 
-def read_weather(spark: SparkSession, slice_: Slice) -> str:
+def read_weather(spark: SparkSession, partition: Partition) -> str:
     """Return a query of a month's files, one row per county and day; a missing element is null.
 
     It is written so that Spark's listener gets the lineage right. Each file has a view of its own,
@@ -115,7 +115,7 @@ def read_weather(spark: SparkSession, slice_: Slice) -> str:
     values, because of a `stack` it reports that all columns, also the date, come from every value.
     """
     files = []
-    for path in slice_.paths:
+    for path in partition.paths:
         element = PurePosixPath(path).name.split("-")[0]
         options: Any = {"ignoreLeadingWhiteSpace": True, "mode": "FAILFAST"}
         spark.read.csv(path, schema=FILE_SCHEMA, **options).createOrReplaceTempView(element)

@@ -142,7 +142,7 @@ def test_tables_are_reported_with_their_description_and_pii(dags: dict[str, Any]
     }
 
 
-SLICES = "{{ ti.xcom_pull(task_ids='download') | tojson }}"
+PARTITIONS = "{{ ti.xcom_pull(task_ids='download') | tojson }}"
 
 
 def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
@@ -154,7 +154,7 @@ def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
         staging, raw = f"{prefix}_staging", f"{prefix}_raw"
         quarantine = [] if source == "weather" else [f"{prefix}_quarantine"]
         expected[f"ingest_{prefix}_data"] = {
-            task: {"arguments": [source, job, SLICES], "reads": reads, "writes": writes}
+            task: {"arguments": [source, job, PARTITIONS], "reads": reads, "writes": writes}
             for task, job, reads, writes in (
                 ("stage", "stage", [], [staging, *quarantine]),
                 ("check_staging", "check_staging", [staging], []),

@@ -90,7 +90,12 @@ def loaded(
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])
         for job in ("stage", "check_staging", "merge"):
-            _run(settings, YELLOW.name, job, json.dumps([asdict(each) for each in landing.slices]))
+            _run(
+                settings,
+                YELLOW.name,
+                job,
+                json.dumps([asdict(each) for each in landing.partitions]),
+            )
         yield settings
 
 
@@ -105,7 +110,7 @@ def test_pyiceberg_reads_what_spark_wrote(loaded: Settings) -> None:
 
 def test_a_month_that_is_loaded_already_is_not_loaded_again(loaded: Settings) -> None:
     landing = land(loaded, YELLOW, [MONTH])
-    assert landing.slices == ()
+    assert landing.partitions == ()
     assert "has not changed" in landing.skipped[0]
 
 
@@ -145,4 +150,4 @@ def test_expiry_keeps_what_is_pinned_and_what_is_known_as_loaded(loaded: Setting
     kept = {each.snapshot_id for each in table.metadata.snapshots}
     assert kept == {pinned, table.metadata.current_snapshot_id}
     assert table.scan(snapshot_id=pinned).to_arrow().num_rows == rows.num_rows
-    assert land(settings, YELLOW, [MONTH]).slices == ()
+    assert land(settings, YELLOW, [MONTH]).partitions == ()

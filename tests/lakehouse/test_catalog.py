@@ -11,12 +11,12 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.catalog import (
     CONTENT_HASH,
-    SLICE,
+    PARTITION,
     SOURCE_HASH,
     load_table,
     loaded_content,
     loaded_sources,
-    note_slices,
+    note_partitions,
     open_catalog,
     pin,
 )
@@ -36,10 +36,10 @@ def table(settings: Settings) -> IcebergTable:
     return catalog.create_table(TABLE.identifier, pa.schema([("id", pa.int64())]))
 
 
-def load(table: IcebergTable, slice_: str, content: str) -> int:
+def load(table: IcebergTable, partition: str, content: str) -> int:
     """A load as the jobs leave it in the history; its snapshot."""
     table.refresh()
-    properties = {SLICE: slice_, CONTENT_HASH: content, SOURCE_HASH: f"file {content}"}
+    properties = {PARTITION: partition, CONTENT_HASH: content, SOURCE_HASH: f"file {content}"}
     table.append(pa.table({"id": [1]}), snapshot_properties=properties)
     return table.metadata.current_snapshot_id or 0
 
@@ -51,12 +51,12 @@ def expire(table: IcebergTable, *snapshots: int) -> None:
 def test_what_was_loaded_is_known_after_its_snapshot_has_expired(table: IcebergTable) -> None:
     first, second = load(table, "a", "1"), load(table, "b", "2")
     third = load(table, "c", "3")
-    note_slices(table)
+    note_partitions(table)
     expire(table, first, second)
     assert [loaded_content(table, s) for s in "abcd"] == ["1", "2", "3", ""]
     assert loaded_sources(table, "a") == {"file 1"}
     load(table, "a", "4")
-    note_slices(table)
+    note_partitions(table)
     expire(table, third)
     assert [loaded_content(table, s) for s in "abc"] == ["4", "2", "3"]
 
@@ -65,19 +65,19 @@ def test_what_was_noted_does_not_count_once_somebody_else_expires_what_came_afte
     table: IcebergTable,
 ) -> None:
     load(table, "a", "1")
-    note_slices(table)
+    note_partitions(table)
     replaced = load(table, "a", "2")
     load(table, "b", "3")
     expire(table, replaced)
     assert [loaded_content(table, s) for s in "ab"] == ["", "3"]
-    note_slices(table)
+    note_partitions(table)
     assert [loaded_content(table, s) for s in "ab"] == ["", "3"]
 
 
 def test_a_rollback_takes_back_what_was_known_of_later_loads(table: IcebergTable) -> None:
     first = load(table, "a", "1")
     load(table, "a", "2")
-    note_slices(table)
+    note_partitions(table)
     table.manage_snapshots().rollback_to_snapshot(first).commit()
     assert loaded_content(table, "a") == "1"
 

@@ -138,13 +138,13 @@ def test_weather_is_preliminary_until_it_is_final(site: Site, tmp_path: Path) ->
         f"{at}/prcp-202610-cty-scaled.csv": prcp.encode(),
         f"{at}/tavg-202610-cty-prelim.csv": tavg.encode(),
     }
-    (early,) = land(settings, WEATHER, ["2026-10"]).slices
+    (early,) = land(settings, WEATHER, ["2026-10"]).partitions
     assert [path.rsplit("/", 1)[1] for path in early.paths] == [
         "prcp-202610-cty-scaled.csv",
         "tavg-202610-cty-prelim.csv",
     ]
     site.files[f"{at}/tavg-202610-cty-scaled.csv"] = tavg.replace("1.", "2.").encode()
-    (late,) = land(settings, WEATHER, ["2026-10"]).slices
+    (late,) = land(settings, WEATHER, ["2026-10"]).partitions
     assert late.paths[1].endswith("tavg-202610-cty-scaled.csv")
     assert late.name == early.name == "202610-cty.csv"
     assert late.source_hash != early.source_hash

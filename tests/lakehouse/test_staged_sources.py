@@ -21,24 +21,26 @@ from lakehouse.catalog import (
     staged_sources,
 )
 from lakehouse.errors import ChecksFailed, Conflict
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
 from spark_jobs import ingest, taxi
 
 SPEC = taxi.SPECS["yellow"]
-FIRST = Slice("a.parquet", ("/landing/a.parquet",), "first")
-SECOND = Slice("a.parquet", ("/landing/a.parquet",), "second")
+FIRST = Partition("a.parquet", ("/landing/a.parquet",), "first")
+SECOND = Partition("a.parquet", ("/landing/a.parquet",), "second")
 NO_SPARK: Any = None
 
 
-def staged(settings: Settings, slice_: Slice, rows: int) -> Any:
+def staged(settings: Settings, partition: Partition, rows: int) -> Any:
     """Return the staging table after staging rows like Spark's job `stage`."""
-    data = pa.table({"filename": [slice_.name] * rows})
+    data = pa.table({"filename": [partition.name] * rows})
     catalog = open_catalog(settings)
     catalog.create_namespace_if_not_exists(DATABASE)
     table = catalog.create_table_if_not_exists(SPEC.staging.table.identifier, data.schema)
-    table.append(data, snapshot_properties={STAGED: json.dumps({slice_.name: slice_.source_hash})})
+    table.append(
+        data, snapshot_properties={STAGED: json.dumps({partition.name: partition.source_hash})}
+    )
     return table
 
 

@@ -52,11 +52,11 @@ def columns_of(table: str, events: Iterable[dict[str, Any]], folder: Path) -> di
 
 def test_column_lineage_of_quarantine(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     start = now()
-    slice_ = landed(tmp_path, "2022-05", trips("2022-05", total_amount=[math.nan]))
-    load(spark, lake, SPEC, slice_)
+    partition = landed(tmp_path, "2022-05", trips("2022-05", total_amount=[math.nan]))
+    load(spark, lake, SPEC, partition)
     events = events_since(start, spark, lake)
     table = SPEC.quarantine
-    expected = truth(TRUTH[table.table.name], table.columns, {"trips": [slice_.name]})
+    expected = truth(TRUTH[table.table.name], table.columns, {"trips": [partition.name]})
     found = reported(columns_of(table.table.name, events, tmp_path))
     assert_same(table.table.name, found, expected)
 
@@ -66,8 +66,8 @@ def test_repeated_rows_are_chosen_by_all_columns(
 ) -> None:
     start = now()
     some = taxi_table("2022-06", 1_000).slice(0, 10)
-    slice_ = landed(tmp_path, "2022-06", pa.concat_tables([some, some]))
-    load(spark, lake, SPEC, slice_)
+    partition = landed(tmp_path, "2022-06", pa.concat_tables([some, some]))
+    load(spark, lake, SPEC, partition)
     events = events_since(start, spark, lake)
     expected = truth(TRUTH["yellow_taxi_raw"] + REPEATED, SPEC.raw.columns, {})
     found = reported(columns_of("yellow_taxi_raw", events, tmp_path))

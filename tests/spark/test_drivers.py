@@ -18,9 +18,9 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import load_table, rows_by_slice
+from lakehouse.catalog import load_table, rows_by_partition
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs import ingest, taxi
 from tests.pipeline.conftest import free_ports
@@ -31,9 +31,9 @@ SPEC = taxi.SPECS["green"]
 POINTS = 10
 
 
-def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Popen[bytes]:
+def driver(settings: Settings, job: str, partitions: list[Partition]) -> subprocess.Popen[bytes]:
     """A job as spark-submit would run it, in a process group of its own."""
-    log = settings.state_dir / "logs" / f"{job}-{slices[0].name}.log"
+    log = settings.state_dir / "logs" / f"{job}-{partitions[0].name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         return subprocess.Popen(
@@ -42,7 +42,7 @@ def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Pope
                 "spark_jobs/run.py",
                 "green",
                 job,
-                json.dumps(list(map(asdict, slices))),
+                json.dumps(list(map(asdict, partitions))),
             ],
             cwd=REPOSITORY,
             env=os.environ
@@ -57,31 +57,31 @@ def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Pope
         )
 
 
-def month_file(folder: Path, number: int, rows: int) -> Slice:
+def month_file(folder: Path, number: int, rows: int) -> Partition:
     month = f"2010-{number:02d}"
     path = folder / f"green_tripdata_{month}.parquet"
     pq.write_table(taxi_table(month, rows, "green"), path)
-    return Slice(path.name, (str(path),), f"{rows} rows")
+    return Partition(path.name, (str(path),), f"{rows} rows")
 
 
-def held(settings: Settings, slice_: Slice) -> int:
-    """Rows of the slice, read in full, not from metadata only."""
+def held(settings: Settings, partition: Partition) -> int:
+    """Rows of the partition, read in full, not from metadata only."""
     table = load_table(settings, SPEC.raw.table)
     if table is None:
         return 0
-    rows = table.scan(row_filter=f"filename = '{slice_.name}'").to_arrow().num_rows
-    assert rows_by_slice(table).get(slice_.name, 0) == rows
+    rows = table.scan(row_filter=f"filename = '{partition.name}'").to_arrow().num_rows
+    assert rows_by_partition(table).get(partition.name, 0) == rows
     return rows
 
 
 def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    def passed(rows: int) -> Slice:
-        slice_ = month_file(tmp_path, 1, rows)
+    def passed(rows: int) -> Partition:
+        partition = month_file(tmp_path, 1, rows)
         for job in (ingest.stage, ingest.check_staging):
-            job(spark, lake, SPEC, [slice_])
-        return slice_
+            job(spark, lake, SPEC, [partition])
+        return partition
 
     sizes = [1_000, 1_400]
     started = time.monotonic()
@@ -91,15 +91,15 @@ def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
     for point in range(POINTS):
         before = held(lake, month_file(tmp_path, 1, sizes[0]))
         after = next(size for size in sizes if size != before)
-        slice_ = passed(after)
-        process = driver(lake, "merge", [slice_])
+        partition = passed(after)
+        process = driver(lake, "merge", [partition])
         time.sleep(whole * (point + 1) / POINTS)  # the moment to kill it at
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        seen.add(held(lake, slice_) == after)
-        assert held(lake, slice_) in (before, after)
-        ingest.merge(spark, lake, SPEC, [slice_])
-        assert held(lake, slice_) == after
+        seen.add(held(lake, partition) == after)
+        assert held(lake, partition) in (before, after)
+        ingest.merge(spark, lake, SPEC, [partition])
+        assert held(lake, partition) == after
     assert False in seen  # some were killed before they had committed
 
 
@@ -158,9 +158,9 @@ def test_on_a_cluster_of_two_workers_several_writers_at_once_lose_nothing(
     tmp_path: Path,
 ) -> None:
     settings = make_settings("cluster", spark_master=cluster, lineage_backend="file")
-    slices = [month_file(tmp_path, number, 1_000 + number) for number in (2, 3, 4)]
+    partitions = [month_file(tmp_path, number, 1_000 + number) for number in (2, 3, 4)]
     for job in ("stage", "check_staging"):
-        assert driver(settings, job, slices).wait(300) == 0
-    writers = [driver(settings, "merge", [slice_]) for slice_ in slices]
+        assert driver(settings, job, partitions).wait(300) == 0
+    writers = [driver(settings, "merge", [partition]) for partition in partitions]
     assert [writer.wait(300) for writer in writers] == [0, 0, 0]
-    assert [held(settings, slice_) for slice_ in slices] == [1_002, 1_003, 1_004]
+    assert [held(settings, partition) for partition in partitions] == [1_002, 1_003, 1_004]

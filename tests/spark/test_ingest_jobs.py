@@ -20,14 +20,14 @@ from lakehouse.catalog import Contents, load_table, loaded_sources
 from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
 from lakehouse.faults import FAULTS, Fault
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
 from packages.throughline.tests.datahub_server import endpoint_error
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.lineage import PRODUCER
-from spark_jobs.tables import contents, replace_slice
+from spark_jobs.tables import contents, replace_partition
 from spark_jobs.taxi.actuals import actuals, compute_actuals
 
 pytestmark = pytest.mark.spark
@@ -36,7 +36,7 @@ YELLOW_SPEC, GREEN_SPEC = taxi.SPECS["yellow"], taxi.SPECS["green"]
 RAW = YELLOW_SPEC.raw.table
 
 
-def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+def trips_file(folder: Path, name: str, trips: pa.Table) -> Partition:
     """Return a landed file of these trips, with their times moved to the file's month."""
     times = [column for column in trips.column_names if column.endswith("_datetime")]
     earliest = pc.min(trips[times[0]]).as_py() or datetime(2025, 5, 1)
@@ -47,16 +47,16 @@ def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
     return unchanged_file(folder, name, trips)
 
 
-def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Partition:
     """Return a landed file of these trips."""
     path = folder / name
     pq.write_table(trips, path)
-    return Slice(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
+    return Partition(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
 
 
-def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *slices: Slice) -> None:
+def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *partitions: Partition) -> None:
     for job in (ingest.stage, ingest.check_staging, ingest.merge):
-        job(spark, lake, spec, list(slices))
+        job(spark, lake, spec, list(partitions))
 
 
 def rows(lake: Settings, table: Table, filename: str) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def snapshots(lake: Settings, table: Table) -> int:
 
 def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared: Path) -> None:
     path = shared / "data/taxi/trip-data/yellow_tripdata_2019-03.parquet"
-    load(spark, lake, YELLOW_SPEC, Slice(path.name, (str(path),), "x"))
+    load(spark, lake, YELLOW_SPEC, Partition(path.name, (str(path),), "x"))
     trips = pq.read_table(path)
     loaded = rows(lake, RAW, path.name)
     distinct = trips.group_by(trips.column_names).aggregate([]).num_rows
@@ -86,13 +86,15 @@ def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared:
 def test_loading_the_same_twice_writes_nothing(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000))
-    load(spark, lake, YELLOW_SPEC, slice_)
+    partition = trips_file(
+        tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000)
+    )
+    load(spark, lake, YELLOW_SPEC, partition)
     before = snapshots(lake, RAW)
-    load(spark, lake, YELLOW_SPEC, replace(slice_, source_hash="other bytes, same rows"))
+    load(spark, lake, YELLOW_SPEC, replace(partition, source_hash="other bytes, same rows"))
     assert snapshots(lake, RAW) == before
-    known = loaded_sources(load_table(lake, RAW), slice_.name)
-    assert known == {slice_.source_hash, "other bytes, same rows"}
+    known = loaded_sources(load_table(lake, RAW), partition.name)
+    assert known == {partition.source_hash, "other bytes, same rows"}
 
 
 def test_a_corrected_file_replaces_its_own_rows_and_no_others(
@@ -113,9 +115,9 @@ def test_exact_duplicates_collapse_within_a_file_and_near_ones_do_not(
     trips = taxi_table("2025-05", 1_000).slice(0, 10)
     null = trips.slice(0, 1).set_column(3, "passenger_count", pa.nulls(1, pa.int64()))
     both = pa.concat_tables([trips, trips, null])
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
-    load(spark, lake, YELLOW_SPEC, slice_)
-    assert len(rows(lake, RAW, slice_.name)) == 11
+    partition = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
+    load(spark, lake, YELLOW_SPEC, partition)
+    assert len(rows(lake, RAW, partition.name)) == 11
 
 
 def test_contents_know_the_rows_but_not_their_order(spark: SparkSession) -> None:
@@ -139,11 +141,11 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
 ) -> None:
     trips = taxi_table("2025-05", 1_000)
     nowhere = trips.set_column(7, "PULocationID", pa.nulls(1_000, pa.int32()))
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
+    partition = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
     before = snapshots(lake, RAW)
-    ingest.stage(spark, lake, YELLOW_SPEC, [slice_])
+    ingest.stage(spark, lake, YELLOW_SPEC, [partition])
     with pytest.raises(ChecksFailed, match=r"2014-01\.parquet: not_null pulocationid: 1,000 of"):
-        ingest.check_staging(spark, lake, YELLOW_SPEC, [slice_])
+        ingest.check_staging(spark, lake, YELLOW_SPEC, [partition])
     assert snapshots(lake, RAW) == before
     assertions = [
         assertion
@@ -187,16 +189,16 @@ def test_columns_that_nobody_knows_are_left_out_and_told_to_lineage(
     trips = taxi_table("2025-05", 1_000)
     trips = trips.append_column("robot", pa.array([True] * 1_000))
     old = trips.drop_columns(["Airport_fee", "cbd_congestion_fee"])
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2017-01.parquet", old)
-    load(spark, lake, YELLOW_SPEC, slice_)
-    (row, *_) = rows(lake, RAW, slice_.name)
+    partition = trips_file(tmp_path, "yellow_tripdata_2017-01.parquet", old)
+    load(spark, lake, YELLOW_SPEC, partition)
+    (row, *_) = rows(lake, RAW, partition.name)
     assert "robot" not in row
     assert row["airport_fee"] is None
     told = [
         assertion["actual"]
         for event in spooled(lake)
         for dataset in event.get("inputs", [])
-        if dataset["name"] == slice_.paths[0] and event["eventType"] == "COMPLETE"
+        if dataset["name"] == partition.paths[0] and event["eventType"] == "COMPLETE"
         for assertion in dataset.get("inputFacets", {})
         .get("dataQualityAssertions", {})
         .get("assertions", [])
@@ -251,7 +253,7 @@ def test_a_file_that_is_not_the_publishers_is_refused_by_name_and_staging_stays(
     pq.write_table(taxi_table("2025-05", 1_000), path)
     FAULTS[fault](path)
     with pytest.raises(BadSourceFile, match=told) as caught:
-        ingest.stage(spark, lake, YELLOW_SPEC, [good, Slice(path.name, (str(path),), "x")])
+        ingest.stage(spark, lake, YELLOW_SPEC, [good, Partition(path.name, (str(path),), "x")])
     assert path.name in str(caught.value)
     assert "run the task again" in str(caught.value)
     assert snapshots(lake, YELLOW_SPEC.staging.table) == before
@@ -273,10 +275,10 @@ def test_of_two_writers_of_one_file_the_second_is_told_and_the_first_is_kept(
     slow = held.limit(10).withColumn("filename", when_the_other_has_committed("filename"))
     mine = F.col("filename") == name
     with ThreadPoolExecutor(1) as pool:
-        second = pool.submit(replace_slice, lake, slow, RAW, name, mine, digest="second")
+        second = pool.submit(replace_partition, lake, slow, RAW, name, mine, digest="second")
         while second.running() and not spark.sparkContext.statusTracker().getActiveStageIds():
             time.sleep(0.05)  # between two looks at Spark
-        assert replace_slice(lake, held.limit(20), RAW, name, mine, digest="first")
+        assert replace_partition(lake, held.limit(20), RAW, name, mine, digest="first")
         go.touch()
         with pytest.raises(Conflict, match=f"{name} of yellow_taxi_raw was written by somebody"):
             second.result()
@@ -292,7 +294,7 @@ def test_a_real_green_month_arrives_whole_though_its_types_change(
 ) -> None:
     for month in ("2023-01", "2023-02"):
         path = shared / f"data/taxi/trip-data/green_tripdata_{month}.parquet"
-        load(spark, lake, GREEN_SPEC, Slice(path.name, (str(path),), month))
+        load(spark, lake, GREEN_SPEC, Partition(path.name, (str(path),), month))
         trips = pq.read_table(path)
         loaded = rows(lake, GREEN_SPEC.raw.table, path.name)
         kept_out = rows(lake, GREEN_SPEC.quarantine.table, path.name)
@@ -367,11 +369,11 @@ def test_weather_has_one_row_a_county_and_day(
 ) -> None:
     mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
     landing = land(mirror, WEATHER, ["2023-01"])
-    load(spark, lake, weather.SPEC, *landing.slices)
+    load(spark, lake, weather.SPEC, *landing.partitions)
     table = weather.SPEC.raw.table
     loaded = {
         (row["county_code"], row["date"].isoformat()): row
-        for row in rows(lake, table, landing.slices[0].name)
+        for row in rows(lake, table, landing.partitions[0].name)
     }
     source = (shared / "data/weather/averages/2023/prcp-202301-cty-scaled.csv").read_text()
     counties = [line.split(",") for line in source.splitlines()]
@@ -436,8 +438,8 @@ def test_hours_that_another_window_has_written_since_are_written_again(
 
 def test_only_what_is_new_is_handed_on_to_be_loaded(spark: SparkSession, lake: Settings) -> None:
     first = land(lake, YELLOW, ["2024-03"])
-    assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
-    load(spark, lake, YELLOW_SPEC, *first.slices)
+    assert [s.name for s in first.partitions] == ["yellow_tripdata_2024-03.parquet"]
+    load(spark, lake, YELLOW_SPEC, *first.partitions)
     second = land(lake, YELLOW, ["2024-03"])
-    assert second.slices == ()
+    assert second.partitions == ()
     assert "loaded already" in second.skipped[0]

@@ -17,9 +17,9 @@ from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_slice
+from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_partition
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import REPOSITORY, Settings
 from lakehouse.sources import GREEN
@@ -40,15 +40,15 @@ def at_once(lake: Settings) -> Settings:
     return lake.model_copy(update={"keep_snapshots_days": 0})
 
 
-def load(spark: SparkSession, lake: Settings, *slices: Slice) -> None:
+def load(spark: SparkSession, lake: Settings, *partitions: Partition) -> None:
     for job in (ingest.stage, ingest.check_staging, ingest.merge):
-        job(spark, lake, SPEC, list(slices))
+        job(spark, lake, SPEC, list(partitions))
 
 
-def month_file(folder: Path, name: str, rows: int) -> Slice:
+def month_file(folder: Path, name: str, rows: int) -> Partition:
     path = folder / f"green_tripdata_{name}.parquet"
     pq.write_table(taxi_table(name, rows, "green"), path)
-    return Slice(path.name, (str(path),), f"{rows} rows")
+    return Partition(path.name, (str(path),), f"{rows} rows")
 
 
 def held(lake: Settings, table: Table = RAW) -> IcebergTable:
@@ -57,18 +57,18 @@ def held(lake: Settings, table: Table = RAW) -> IcebergTable:
     return found
 
 
-def on_disk(table: IcebergTable, slice_: str) -> set[Path]:
-    """The slice's data files; of other slices, a driver that was killed may have left some."""
-    folder = Path(urlsplit(table.location()).path, "data", f"filename={slice_}")
+def on_disk(table: IcebergTable, partition: str) -> set[Path]:
+    """The partition's data files; of other partitions, a driver that was killed may have left some."""
+    folder = Path(urlsplit(table.location()).path, "data", f"filename={partition}")
     return set(folder.glob("*.parquet"))
 
 
-def named(table: IcebergTable, slice_: str) -> set[Path]:
-    """The slice's data files that a snapshot names."""
+def named(table: IcebergTable, partition: str) -> set[Path]:
+    """The partition's data files that a snapshot names."""
     paths = [
         Path(urlsplit(path).path) for path in table.inspect.all_files()["file_path"].to_pylist()
     ]
-    return {path for path in paths if path.parent.name == f"filename={slice_}"}
+    return {path for path in paths if path.parent.name == f"filename={partition}"}
 
 
 def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
@@ -76,20 +76,20 @@ def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
 ) -> None:
     months = ["2024-01", "2024-02"]
     for month in months:
-        load(spark, lake, *land(lake, GREEN, [month]).slices)
+        load(spark, lake, *land(lake, GREEN, [month]).partitions)
     expire_snapshots(spark, at_once)
     left = held(lake).metadata
     assert [each.snapshot_id for each in left.snapshots] == [left.current_snapshot_id]
     again = land(lake, GREEN, months)
-    assert again.slices == ()
+    assert again.partitions == ()
     paths = [lake.landing_dir / "green" / f"green_tripdata_{month}.parquet" for month in months]
-    load(spark, lake, *(Slice(path.name, (str(path),), "from elsewhere") for path in paths))
+    load(spark, lake, *(Partition(path.name, (str(path),), "from elsewhere") for path in paths))
     assert held(lake).metadata.current_snapshot_id == left.current_snapshot_id
-    load(spark, lake, *land(lake, GREEN, ["2024-03"]).slices)
-    counted = rows_by_slice(held(lake))
+    load(spark, lake, *land(lake, GREEN, ["2024-03"]).partitions)
+    counted = rows_by_partition(held(lake))
     assert [counted[f"green_tripdata_2024-0{n}.parquet"] > 1_000 for n in (1, 2, 3)] == [True] * 3
     expire_snapshots(spark, at_once)
-    assert land(lake, GREEN, [*months, "2024-03"]).slices == ()
+    assert land(lake, GREEN, [*months, "2024-03"]).partitions == ()
 
 
 def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
@@ -105,7 +105,7 @@ def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
         "older_than => timestamp '9999-01-01', retain_last => 1)"
     )
     load(spark, lake, month_file(tmp_path, "2011-01", 1_000))
-    assert rows_by_slice(held(lake))[first.name] == 1_000
+    assert rows_by_partition(held(lake))[first.name] == 1_000
 
 
 def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
@@ -116,22 +116,22 @@ def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
         load(spark, lake, month_file(tmp_path, "2012-01", size))
         if size == sizes[0]:
             pinned = pin(lake, RAW, "run/1")
-    slice_ = "green_tripdata_2012-01.parquet"
-    row_filter = f"filename = '{slice_}'"
+    partition = "green_tripdata_2012-01.parquet"
+    row_filter = f"filename = '{partition}'"
     expire_snapshots(spark, at_once)
     table = held(lake)
     assert len(table.metadata.snapshots) == 2  # the pinned and the current one
     assert table.scan(row_filter, snapshot_id=pinned).to_arrow().num_rows == sizes[0]
-    assert named(table, slice_) == on_disk(table, slice_)
-    assert len(named(table, slice_)) == 2
+    assert named(table, partition) == on_disk(table, partition)
+    assert len(named(table, partition)) == 2
     assert pinned is not None
     table.manage_snapshots().create_tag(pinned, "run/1", max_ref_age_ms=1).commit()
     expire_snapshots(spark, at_once)
     table = held(lake)
     assert set(table.refs()) == {"main"}
     assert table.snapshot_by_id(pinned) is None
-    assert named(table, slice_) == on_disk(table, slice_)
-    assert len(named(table, slice_)) == 1
+    assert named(table, partition) == on_disk(table, partition)
+    assert len(named(table, partition)) == 1
     assert table.scan(row_filter).to_arrow().num_rows == sizes[-1]
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from commands.services import lineage_caught_up, lineage_ready, start_throughline
 from lakehouse.catalog import load_table
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
 from lakehouse.sources import WEATHER
@@ -71,12 +71,12 @@ def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows:
     """Publish May once more with so many trips and other weather, and train; the run."""
     path = folder / "green_tripdata_2025-05.parquet"
     pq.write_table(taxi_table("2025-05", rows, "green"), path)
-    loads = [(taxi.SPECS["green"], Slice(path.name, (str(path),), f"{rows} trips"))]
-    for published in land(settings, WEATHER, ["2025-05"]).slices:
+    loads = [(taxi.SPECS["green"], Partition(path.name, (str(path),), f"{rows} trips"))]
+    for published in land(settings, WEATHER, ["2025-05"]).partitions:
         loads.append((weather.SPEC, _warmer(published, folder, rows)))
-    for spec, slice_ in loads:
+    for spec, partition in loads:
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
-            job(spark, settings, spec, [slice_])
+            job(spark, settings, spec, [partition])
     busy = Counter(taxi_table("2025-05", 2_000, "green")["PULocationID"].to_pylist()).most_common(2)
     zones = ",".join(str(zone) for zone, _ in busy)
     parameters = ("--as_of_datetime", "2025-06-01T00:00", "--locations", zones)
@@ -86,13 +86,13 @@ def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows:
     return run
 
 
-def _warmer(published: Slice, folder: Path, rows: int) -> Slice:
+def _warmer(published: Partition, folder: Path, rows: int) -> Partition:
     """The weather with a digit of its own."""
     paths = []
     for path in published.paths:
         paths.append(str(folder / Path(path).name))
         Path(paths[-1]).write_text(re.sub(r"\.\d", f".{rows // 1_000}", Path(path).read_text()))
-    return Slice(published.name, tuple(paths), f"{rows}")
+    return Partition(published.name, tuple(paths), f"{rows}")
 
 
 def test_a_run_is_done_again_byte_for_byte_though_all_it_read_was_replaced_and_expired(

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakehouse.catalog import load_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
@@ -26,13 +26,13 @@ def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
     path = shared / "data/taxi/trip-data/green_tripdata_2023-01.parquet"
     mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
     loads = [
-        (taxi.SPECS["green"], [Slice(path.name, (str(path),), "2023-01")]),
-        (weather.SPEC, list(land(mirror, WEATHER, ["2023-01"]).slices)),
+        (taxi.SPECS["green"], [Partition(path.name, (str(path),), "2023-01")]),
+        (weather.SPEC, list(land(mirror, WEATHER, ["2023-01"]).partitions)),
     ]
-    for spec, slices in loads:
+    for spec, partitions in loads:
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
-            if slices:
-                job(spark, lake, spec, slices)
+            if partitions:
+                job(spark, lake, spec, partitions)
     start = now()
     parameters = ("--service", "green", "--as_of_datetime", "2023-02-01T00:00")
     done = train(lake, *parameters, "--model", "weather", "--locations", "74,75,41")

@@ -25,15 +25,15 @@ def test_driver_stages_a_month_without_a_spool_folder(
     settings = make_settings("without-spool", lineage_backend="file")
     settings.spool_dir.parent.mkdir(parents=True, exist_ok=True)
     settings.spool_dir.write_text("a file in the way")
-    slice_ = month_file(tmp_path, 1, 1_000)
-    process = driver(settings, "stage", [slice_])
-    log = settings.state_dir / "logs" / f"stage-{slice_.name}.log"
+    partition = month_file(tmp_path, 1, 1_000)
+    process = driver(settings, "stage", [partition])
+    log = settings.state_dir / "logs" / f"stage-{partition.name}.log"
     assert process.wait(300) == 0, log.read_text()
     assert "warning: no lineage of this application" in log.read_text()
     staging = load_table(settings, SPEC.staging.table)
     assert staging is not None
     assert staging.scan().to_arrow().num_rows == 1_000
-    assert staged_sources(staging) == {slice_.name: slice_.source_hash}
+    assert staged_sources(staging) == {partition.name: partition.source_hash}
     assert settings.spool_dir.read_text() == "a file in the way"
 
 
