@@ -1,4 +1,4 @@
-"""What an ingest run has to load: months to files to partitions of a table."""
+"""Download the files of months and find the partitions that an ingest run has to load."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lakehouse.sources import Source, SourceFile
 
 @dataclass(frozen=True)
 class Partition:
-    """The rows of a table that are replaced together: those of one source file.
+    """A partition of a table: the rows from one source file, which a load replaces together.
 
-    Weather's four files a month, one an element, make one partition, because a row holds all four.
+    Weather's four files per month form one partition, because each row combines four elements.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Landing:
-    """What a run found: the partitions to load, every file landed, and why months are left out."""
+    """The partitions to load, all landed files, and the reasons why months were skipped."""
 
     partitions: tuple[Partition, ...]
     files: tuple[LandedFile, ...]
@@ -37,7 +37,7 @@ class Landing:
 
 
 def land(settings: Settings, source: Source, months: list[str]) -> Landing:
-    """Land the files of the months and keep the partitions that the raw table does not hold yet."""
+    """Download the months' files; return the partitions that are not in the raw table yet."""
     raw = load_table(settings, Table(f"{source.table}_raw"))
     partitions: list[Partition] = []
     files: list[LandedFile] = []
@@ -48,7 +48,7 @@ def land(settings: Settings, source: Source, months: list[str]) -> Landing:
             continue
         partition = _partition(source, month, landed)
         if partition.source_hash in loaded_sources(raw, partition.name):
-            skipped.append(f"{partition.name} is loaded already and has not changed.")
+            skipped.append(f"{partition.name} is already loaded and has not changed.")
             continue
         if settings.spark == "emr-serverless":
             landed = [_uploaded(settings, source, file) for file in landed]
@@ -75,7 +75,7 @@ def _land_month(
 
 
 def _fetch(file: SourceFile, landing: Path) -> LandedFile:
-    """The file, or the preliminary one while it is not published."""
+    """Download the file, or the preliminary one while it is not published."""
     try:
         return fetch(file, landing)
     except NotPublished as reason:
@@ -87,7 +87,7 @@ def _fetch(file: SourceFile, landing: Path) -> LandedFile:
 
 
 def _uploaded(settings: Settings, source: Source, file: LandedFile) -> LandedFile:
-    """The file in the bucket, because EMR's jobs read nothing of this machine."""
+    """Upload the file to the bucket, because EMR jobs cannot read this machine's files."""
     from pyiceberg.io import load_file_io
 
     url = f"s3://{settings.bucket}/landing/{source.name}/{Path(file.path).name}"

@@ -1,4 +1,4 @@
-"""Stage, check, merge: the three jobs of every source, which differ in nothing but its spec."""
+"""The jobs stage, check_staging and merge, which each source configures with a `Spec`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
 from spark_jobs.checks import Check, report, run_checks
 from spark_jobs.conform import Drift, conform
-from spark_jobs.lineage import lineage_parent, tell_checks
+from spark_jobs.lineage import lineage_parent, report_checks
 from spark_jobs.quarantine import (
     QUARANTINE_COLUMNS,
     Rule,
@@ -54,15 +54,15 @@ from spark_jobs.tables import (
 
 @dataclass(frozen=True)
 class Spec:
-    """What a source's jobs need to know of it."""
+    """Definition of a source: its schema, reader and checks."""
 
     table: str
     columns: dict[str, str]
-    """Column name to Spark SQL type: the one typed schema of staging."""
+    """Spark SQL type by column name: the schema of staging."""
     required: frozenset[str]
-    """Columns without which a file is not one of this source."""
+    """Columns that a file must have."""
     read: Callable[[SparkSession, Partition], str]
-    """The partition's files as they are, as a query names them: a relation or a subquery."""
+    """Returns the SQL relation or subquery that reads a partition's files unchanged."""
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Partition], None] | None = None
     """Check of a partition's landed files before Spark reads them; raises BadSourceFile."""
@@ -77,26 +77,26 @@ class Spec:
 
     @property
     def raw(self) -> TableSchema:
-        """`<table>_raw`: every loaded file, a partition each."""
+        """`<table>_raw`: the rows of all loaded files, one partition per file."""
         columns = self.columns | LOAD_COLUMNS
         return TableSchema(
-            Table(f"{self.table}_raw"), columns, (PARTITION_COLUMN,), one_partition_a_load=True
+            Table(f"{self.table}_raw"), columns, (PARTITION_COLUMN,), one_partition_per_load=True
         )
 
     @property
     def quarantine(self) -> TableSchema:
-        """`<table>_quarantine`: the rows with impossible values, a partition per file."""
+        """`<table>_quarantine`: the rows with impossible values, one partition per file."""
         columns = self.columns | QUARANTINE_COLUMNS
         table = Table(f"{self.table}_quarantine")
-        return TableSchema(table, columns, (PARTITION_COLUMN,), one_partition_a_load=True)
+        return TableSchema(table, columns, (PARTITION_COLUMN,), one_partition_per_load=True)
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[Partition]) -> None:
     """Load landed files into staging, which then contains only these partitions.
 
     Raises:
-        BadSourceFile: a file cannot be read, fails its source's check or has another schema;
-            staging stays as it was.
+        BadSourceFile: a file cannot be read, fails its source's check or has another schema.
+            Staging is unchanged.
     """
     ensure_table(spark, settings, spec.staging)
     rows: DataFrame | None = None
@@ -104,7 +104,7 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
     for partition in partitions:
         if spec.check_files:
             spec.check_files(settings, partition)
-        with _named(partition):
+        with _naming_files(partition):
             query, drift = _typed(spark, spec, partition)
         _report(spark, settings, partition, drift)
         if spec.rules:
@@ -115,7 +115,7 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             typed = spark.sql(query)
         rows = typed if rows is None else rows.unionByName(typed)
     if rows is not None:
-        with _named(*partitions):
+        with _naming_files(*partitions):
             sources = json.dumps(
                 {partition.name: partition.source_hash for partition in partitions}
             )
@@ -126,7 +126,7 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
 
 
 def _typed(spark: SparkSession, spec: Spec, partition: Partition) -> tuple[str, Drift]:
-    """Return the query of a partition's files with typed columns, and how the files differ."""
+    """Return the query for a partition's files with typed columns, and the files' differences."""
     files = spec.read(spark, partition)
     schema = spark.sql(f"SELECT * FROM {files}").schema
     select, drift = conform(schema, spec.columns, spec.required, partition.name)
@@ -135,8 +135,8 @@ def _typed(spark: SparkSession, spec: Spec, partition: Partition) -> tuple[str, 
 
 
 @contextmanager
-def _named(*partitions: Partition) -> Iterator[None]:
-    """Spark's word on a file that it cannot read, as an error that names the file."""
+def _naming_files(*partitions: Partition) -> Iterator[None]:
+    """Re-raise Spark read errors as BadSourceFile, naming the files."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -144,33 +144,34 @@ def _named(*partitions: Partition) -> Iterator[None]:
         causes = [line for line in str(error).splitlines() if "Exception: " in line]
         cause = (causes or [str(error)])[-1].split("Exception: ", 1)[-1]
         raise BadSourceFile(
-            f"{paths} cannot be read: {cause}. Delete what was landed, look at what the publisher "
-            "has, then run the task again."
+            f"Spark cannot read {paths}: {cause}. Check the file at its publisher, delete the "
+            "landed file, then run the task again."
         ) from error
 
 
 def _report(spark: SparkSession, settings: Settings, partition: Partition, drift: Drift) -> None:
-    """Columns that a file lacks are usual for its year; those that nobody knows are told."""
+    """Log the columns that a file lacks, and report unknown columns to lineage."""
     if drift.missing:
-        print(f"{drift.file} has no {', '.join(drift.missing)}: null")  # noqa: T201 - task log
+        print(f"{drift.file} lacks {', '.join(drift.missing)}: null")  # noqa: T201 - task log
     if not drift.unknown:
         return
     names = ", ".join(drift.unknown)
-    print(f"warning: {drift.file} has columns left out: {names}")  # noqa: T201 - task log
-    known: dict[str, Any] = {"assertion": "known_columns", "success": False, "severity": "warn"}
-    known |= {"expected": "no column that the table has not", "actual": names}
+    print(f"warning: {drift.file}: unknown columns ignored: {names}")  # noqa: T201 - task log
+    failed: dict[str, Any] = {"assertion": "known_columns", "success": False, "severity": "warn"}
+    failed |= {"expected": "only columns of the table", "actual": names}
     for path in partition.paths:
-        tell_checks(spark, settings, file_dataset(path), [known])
+        report_checks(spark, settings, file_dataset(path), [failed])
 
 
 def _require_sources(spec: Spec, staged: Mapping[str, str], partitions: list[Partition]) -> None:
     """Raise Conflict unless staging was loaded from this run's files."""
     for partition in partitions:
-        if (found := staged.get(partition.name, "")) != partition.source_hash:
+        if (staged_source := staged.get(partition.name, "")) != partition.source_hash:
             raise Conflict(
-                f"{spec.staging.table.name} holds {partition.name} of the source "
-                f"{found[:12] or 'unknown'}, and this run loads {partition.source_hash[:12]}: another "
-                "run staged its files meanwhile. Nothing was published; run stage again."
+                f"{spec.staging.table.name} contains {partition.name} with the source hash "
+                f"{staged_source[:12] or 'unknown'}, but this run loads "
+                f"{partition.source_hash[:12]}: another run staged its files in the meantime. "
+                "Nothing was published. Run stage again."
             )
 
 
@@ -181,22 +182,22 @@ def check_staging(
 
     Raises:
         ChecksFailed: a critical check failed.
-            Conflict: staging contains files that another run staged.
+        Conflict: staging contains files that another run staged.
     """
     raw = rows_by_partition(load_table(settings, spec.raw.table))
-    held = {partition.name: raw.get(partition.name, 0) for partition in partitions}
+    previous_rows = {partition.name: raw.get(partition.name, 0) for partition in partitions}
     passed = load_table(settings, spec.staging.table)
     if passed is not None:
         _require_sources(spec, staged_sources(passed), partitions)
     staged = spark.sql(f"SELECT * FROM {table_at(spec.staging.table, passed)}")
-    found = contents(staged, list(spec.columns), by=F.col(PARTITION_COLUMN))
-    results = run_checks(staged, PARTITION_COLUMN, spec.checks, found, held)
+    checked_contents = contents(staged, list(spec.columns), by=F.col(PARTITION_COLUMN))
+    results = run_checks(staged, PARTITION_COLUMN, spec.checks, checked_contents, previous_rows)
     if spec.rules:
-        kept_out = quarantined_rows(passed)
-        results += quarantine_results(settings, kept_out, spec.staging.table, partitions)
+        quarantined = quarantined_rows(passed)
+        results += quarantine_results(settings, quarantined, spec.staging.table, partitions)
     report(spark, settings, spec.staging.table, results)
     if passed is not None:
-        note_passed(passed, found)
+        note_passed(passed, checked_contents)
 
 
 def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[Partition]) -> None:
@@ -204,23 +205,22 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
 
     Raises:
         ChecksFailed: staging changed since it passed the checks.
-            Conflict: staging contains files that another run staged, or another run loaded the same
-                file meanwhile.
+        Conflict: another run staged files, or loaded the same file, in the meantime.
     """
     staging = load_table(settings, spec.staging.table)
     passed = passed_contents(staging)
     if passed is None or not {partition.name for partition in partitions} <= passed.contents.keys():
         raise ChecksFailed(
-            f"{spec.staging.table.name} is not what passed its checks: it was written since, or "
-            "never passed. Nothing was published; run check_staging again."
+            f"{spec.staging.table.name} has not passed its checks, or was written since. Nothing "
+            "was published. Run check_staging again."
         )
     _require_sources(spec, passed.sources, partitions)
     ensure_table(spark, settings, spec.raw)
-    checked = table_at(spec.staging.table, staging)
+    staging_version = table_at(spec.staging.table, staging)
     for partition in partitions:
-        made_of = passed.contents[partition.name]
-        rows = spark.sql(_published(spark, spec, checked, partition))
-        if made_of.distinct < made_of.rows:
+        checked_content = passed.contents[partition.name]
+        rows = spark.sql(_published(spark, spec, staging_version, partition))
+        if checked_content.distinct < checked_content.rows:
             rows = first_of_each(rows, "unique_row_id")
         replace_partition(
             settings,
@@ -228,13 +228,13 @@ def merge(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             spec.raw.table,
             partition.name,
             F.col(PARTITION_COLUMN) == partition.name,
-            digest=made_of.digest,
+            digest=checked_content.digest,
             source_hash=partition.source_hash,
         )
 
 
 def _published(spark: SparkSession, spec: Spec, checked: str, partition: Partition) -> str:
-    """Return the query of a partition's rows in the shape of raw."""
+    """Return the query for a partition's rows with the columns of raw."""
     columns = list(spec.columns)
     run_id = lineage_parent(spark).get("parentRunId")
     return (

@@ -22,7 +22,7 @@ from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
 from spark_jobs.checks import Check, Result
 from spark_jobs.conform import RECEIVED
-from spark_jobs.lineage import lineage_parent, tell_checks
+from spark_jobs.lineage import lineage_parent, report_checks
 from spark_jobs.tables import PARTITION_COLUMN, TableSchema, ensure_table
 
 IMPOSSIBLE = "is_impossible"
@@ -38,7 +38,7 @@ QUARANTINE_COLUMNS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for the values of a row; `broken` is an SQL condition, where null means not broken."""
+    """A rule for the values of a row; `broken` is an SQL condition, and null means not broken."""
 
     assertion: str
     column: str
@@ -76,7 +76,7 @@ def unchanged(column: str, type_: str) -> Rule:
 
 @dataclass(frozen=True)
 class Sifted:
-    """A partition's rows, with the rules applied."""
+    """A partition's rows after the rules were applied."""
 
     partition: Partition
     rules: tuple[Rule, ...]
@@ -116,19 +116,19 @@ def write_quarantine(
 ) -> None:
     """Replace the partitions' rows in the quarantine table; call it after staging is written."""
     ensure_table(spark, settings, schema)
-    found = {file.partition.name: _counts(file) for file in sifted}
-    held = rows_by_partition(load_table(settings, schema.table))
-    if held.keys() & found.keys() or any(count.broken for count in found.values()):
+    counts = {file.partition.name: _counts(file) for file in sifted}
+    stored_rows = rows_by_partition(load_table(settings, schema.table))
+    if stored_rows.keys() & counts.keys() or any(count.broken for count in counts.values()):
         by_rule = {file.partition.name: Observation() for file in sifted}
         bad = [_quarantined(spark, schema, file, by_rule[file.partition.name]) for file in sifted]
         rows = reduce(DataFrame.unionByName, bad)
-        rows.writeTo(schema.table.spark).overwrite(F.col(PARTITION_COLUMN).isin(list(found)))
+        rows.writeTo(schema.table.spark).overwrite(F.col(PARTITION_COLUMN).isin(list(counts)))
         for file in sifted:
-            if found[file.partition.name].broken:
-                _report(spark, settings, file, by_rule[file.partition.name].get, found)
+            if counts[file.partition.name].broken:
+                _report(spark, settings, file, by_rule[file.partition.name].get, counts)
     written = load_table(settings, staging)
     if written is not None:
-        note_quarantined(written, found)
+        note_quarantined(written, counts)
 
 
 def _counts(file: Sifted) -> Quarantined:
@@ -153,10 +153,10 @@ def _report(
     settings: Settings,
     file: Sifted,
     by_rule: Mapping[str, Any],
-    found: dict[str, Quarantined],
+    counts: dict[str, Quarantined],
 ) -> None:
     """Report the number of rows that break each rule, to the log and to lineage."""
-    count = found[file.partition.name]
+    count = counts[file.partition.name]
     assertions: list[dict[str, Any]] = []
     for number, rule in enumerate(file.rules):
         if broken := by_rule.get(f"r{number}", 0):
@@ -166,7 +166,7 @@ def _report(
             assertions.append(failed)
     print(f"warning: {file.partition.name}: quarantined {count}")  # noqa: T201 - task log
     for path in file.partition.paths:
-        tell_checks(spark, settings, file_dataset(path), assertions)
+        report_checks(spark, settings, file_dataset(path), assertions)
 
 
 def quarantine_results(
@@ -182,8 +182,8 @@ def quarantine_results(
     """
     if not {partition.name for partition in partitions} <= quarantined.keys():
         raise ChecksFailed(
-            f"{table.name} was written, but not everything after it. Nothing was published; "
-            "run stage again."
+            f"{table.name} was written, but `stage` did not finish. Nothing was published. "
+            "Run stage again."
         )
     share = settings.max_quarantined_share
     check = Check("quarantined_rows", "", None, share)

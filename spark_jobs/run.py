@@ -1,6 +1,6 @@
-"""The one program that spark-submit starts: ``run.py SOURCE JOB PARTITIONS``, or ``run.py tables JOB``.
+"""Entry point for spark-submit: ``run.py SOURCE JOB PARTITIONS`` or ``run.py tables JOB``.
 
-PARTITIONS is the JSON list that the download task returned; a job of `tables` is one on all of them.
+PARTITIONS is the JSON list that the download task returned. A job of `tables` processes all tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE_JOBS = {"expire_snapshots": expire_snapshots}
 
 
 def main(argv: list[str]) -> None:
-    """Parse, open the session, run the job, stop."""
+    """Parse the arguments and run the job in a Spark session."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", choices=[*SPECS, "tables"])
     parser.add_argument("job", choices=[*JOBS, *TABLE_JOBS])
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    """The program: its arguments, and an error meant for people without a traceback."""
+    """Run the program; print the pipeline's own errors without a traceback."""
     try:
         main(sys.argv[1:])
     except PipelineError as error:

@@ -12,7 +12,7 @@ import pytest
 from lakehouse.catalog import load_table, staged_sources
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
-from spark_jobs.lineage import tell_checks, tell_commit
+from spark_jobs.lineage import report_checks, report_commit
 
 from .test_drivers import SPEC, driver, month_file
 
@@ -52,7 +52,7 @@ def test_failed_report_is_a_warning(
     settings = make_settings("broken-lineage").model_copy(update={"lineage_backend": backend})
     spark: Any = _Broken()
     checks = [{"assertion": "not_null", "success": True, "column": None}]
-    tell_checks(spark, settings, file_dataset("/landing/a.parquet"), checks)
+    report_checks(spark, settings, file_dataset("/landing/a.parquet"), checks)
     snapshot: Any = SimpleNamespace(summary=None)
-    tell_commit(spark, settings, Table("t"), snapshot)
+    report_commit(spark, settings, Table("t"), snapshot)
     assert capsys.readouterr().out.count("warning: lineage was not reported in full") == 2
