@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from commands.demo import comes_up_again
+from commands.demo import restart_commands
 from commands.processes import Service, stopping
 from commands.services import delivers, lineage_delivered, lineage_ready, start_throughline
 from lakehouse.settings import Settings, load_settings
@@ -42,8 +42,8 @@ def test_a_backend_that_comes_later_is_told_all_and_the_demo_knows(tmp_path: Pat
     settings.spool_dir.mkdir(parents=True)
     (settings.spool_dir / "one.jsonl").write_text(json.dumps(EVENT) + "\n")
     services: list[Service] = []
-    assert f"`LINEAGE_BACKEND={url} ./run lineage serve`" in comes_up_again(settings)
-    assert "`./run lineage serve`" in comes_up_again(elsewhere)
+    assert f"`LINEAGE_BACKEND={url} ./run lineage serve`" in restart_commands(settings)
+    assert "`./run lineage serve`" in restart_commands(elsewhere)
     assert not delivers(settings)
     with stopping(services):
         server = _serve(settings, services)

@@ -13,7 +13,7 @@ from commands.infra import create_infra, destroy_infra, infra_status
 from infra.aws import Aws
 from infra.errors import InfraError
 from infra.parts import DATAZONE, EMR_SERVERLESS, LAKEHOUSE, PARTS
-from infra.stack import find_stack, held_parameters, outputs
+from infra.stack import find_stack, outputs, stack_parameters
 from lakehouse.errors import SettingsError
 from lakehouse.settings import Settings, load_settings
 from tests.infra import stand_in_resources
@@ -24,7 +24,7 @@ BOTH = "datazone,emr-serverless"
 
 
 def _create(settings: Settings, *given: str, with_: str = BOTH) -> None:
-    create_infra(settings, dry_run=False, yes=True, with_=with_, given=list(given))
+    create_infra(settings, dry_run=False, yes=True, with_=with_, parameter_options=list(given))
 
 
 def _as_printed(settings: Settings, said: str) -> Settings:
@@ -61,7 +61,7 @@ def test_what_is_printed_are_settings_that_are_complete(
 def test_a_parameter_goes_to_its_template_and_stays(aws: Aws, settings: Settings) -> None:
     _create(settings, "EnvironmentId=abc123")
     _create(settings)
-    assert held_parameters(find_stack(aws, DATAZONE.stack))["EnvironmentId"] == "abc123"
+    assert stack_parameters(find_stack(aws, DATAZONE.stack))["EnvironmentId"] == "abc123"
     sources = [d for d in stand_in_resources.DATAZONE.values() if "EnvironmentIdentifier" in d]
     assert [each["EnvironmentIdentifier"] for each in sources] == ["abc123"]
     filters = sources[0]["Configuration"]["GlueRunConfiguration"]["RelationalFilterConfigurations"]

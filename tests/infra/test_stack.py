@@ -132,7 +132,7 @@ def test_who_may_assume_the_role_can_be_named_and_stays_through_an_update(
 ) -> None:
     someone = "arn:aws:iam::222222222222:role/airflow"
     outputs = apply_stack(
-        aws, Talk().dialogue, given={"TrustedPrincipal": someone}, part=earlier_template
+        aws, Talk().dialogue, overrides={"TrustedPrincipal": someone}, part=earlier_template
     )
     assert outputs is not None
     assert _role(settings, outputs)[0]["Statement"][0]["Principal"] == {"AWS": someone}

@@ -58,7 +58,7 @@ def held(lake: Settings, table: Table = RAW) -> IcebergTable:
 
 
 def on_disk(table: IcebergTable, partition: str) -> set[Path]:
-    """The partition's data files; of other partitions, a driver that was killed may have left some."""
+    """Return the partition's data files; a killed driver may have left files in others."""
     folder = Path(urlsplit(table.location()).path, "data", f"filename={partition}")
     return set(folder.glob("*.parquet"))
 
