@@ -54,13 +54,13 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
     """
     target = landing / file.filename
     landing.mkdir(parents=True, exist_ok=True)
-    landed = _remembered(target, file.url)
+    earlier = _remembered(target, file.url)
     part = target.with_name(target.name + ".part")
     try:
-        etag = _persist(file.url, landed, part)
+        etag = _persist(file.url, earlier, part)
     except urllib.error.HTTPError as error:
-        if error.code == 304 and landed:
-            return landed
+        if error.code == 304 and earlier:
+            return earlier
         if error.code in MISSING:
             raise NotPublished(f"{file.url} is not published (HTTP {error.code}).") from None
         _forget(part)
@@ -69,8 +69,8 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
         if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
             raise NotPublished(f"{file.url} does not exist.") from None
         raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
-    if etag is None and landed:
-        return landed
+    if etag is None and earlier:
+        return earlier
     _refuse_other_things(part, file)
     with part.open("rb") as landed_bytes:
         digest = hashlib.file_digest(landed_bytes, "sha256").hexdigest()

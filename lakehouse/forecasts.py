@@ -27,8 +27,8 @@ def newest_forecasts(settings: Settings, service: str = "yellow") -> list[dict[s
     table = load_table(settings, forecast_table(service))
     if table is None:
         return []
-    rows = table.scan().to_arrow().to_pylist()
-    newest = max((row["as_of"] for row in rows), default=None)
+    stored = table.scan().to_arrow().to_pylist()
+    newest = max((row["as_of"] for row in stored), default=None)
     rows = [
         {
             "datetime_hour": datetime(row["year"], row["month"], row["day"], row["hour"]),
@@ -37,7 +37,7 @@ def newest_forecasts(settings: Settings, service: str = "yellow") -> list[dict[s
             "as_of": row["as_of"],
             "model_version": row["model_version"],
         }
-        for row in rows
+        for row in stored
         if row["as_of"] == newest
     ]
     rides: Counter[int] = Counter()

@@ -62,23 +62,23 @@ def test_merge_rejects_files_staged_and_checked_by_another_run(
     settings = make_settings("staged")
     staged(settings, FIRST, 3)
     table = staged(settings, SECOND, 2)
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
-    held = {"a.parquet": Contents(2, 2, "digest")}
-    note_passed(table, held)
+    contents = {"a.parquet": Contents(2, 2, "digest")}
+    note_passed(table, contents)
     table.refresh()
     assert staged_sources(table) == {"a.parquet": "second"}
-    passed = Passed(table.metadata.current_snapshot_id, held, {"a.parquet": "second"})
+    passed = Passed(table.metadata.current_snapshot_id, contents, {"a.parquet": "second"})
     assert passed_contents(table) == passed
     with pytest.raises(Conflict, match=r"of the source second, and this run loads first.*stage"):
         ingest.merge(NO_SPARK, settings, SPEC, [FIRST])
     staged(settings, FIRST, 3)
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
 
 
 def test_staging_without_sources_is_rejected(make_settings: Callable[..., Settings]) -> None:
-    """An earlier version of the job `stage` stored no sources."""
+    """Use a table from an earlier version of the job `stage`, which stored no sources."""
     settings = make_settings("staged")
     table = staged(settings, FIRST, 1)
     table.append(pa.table({"filename": [FIRST.name]}))

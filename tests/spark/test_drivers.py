@@ -1,4 +1,4 @@
-"""Drivers as processes of their own: killed at any moment, several at once, on a cluster."""
+"""Drivers in separate processes: killed at any time, in parallel, on a cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POINTS = 10
 
 
 def driver(settings: Settings, job: str, partitions: list[Partition]) -> subprocess.Popen[bytes]:
-    """A job as spark-submit would run it, in a process group of its own."""
+    """Start a job with spark-submit in its own process group."""
     log = settings.state_dir / "logs" / f"{job}-{partitions[0].name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
@@ -65,7 +65,7 @@ def month_file(folder: Path, number: int, rows: int) -> Partition:
 
 
 def held(settings: Settings, partition: Partition) -> int:
-    """Rows of the partition, read in full, not from metadata only."""
+    """Return the number of rows in the partition, counted and compared with the metadata."""
     table = load_table(settings, SPEC.raw.table)
     if table is None:
         return 0
@@ -74,7 +74,7 @@ def held(settings: Settings, partition: Partition) -> int:
     return rows
 
 
-def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
+def test_killed_driver_leaves_old_or_new_rows(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     def passed(rows: int) -> Partition:
@@ -87,25 +87,25 @@ def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
     started = time.monotonic()
     assert driver(lake, "merge", [passed(sizes[0])]).wait(300) == 0
     whole = time.monotonic() - started
-    seen = set()
+    outcomes = set()
     for point in range(POINTS):
         before = held(lake, month_file(tmp_path, 1, sizes[0]))
         after = next(size for size in sizes if size != before)
         partition = passed(after)
         process = driver(lake, "merge", [partition])
-        time.sleep(whole * (point + 1) / POINTS)  # the moment to kill it at
+        time.sleep(whole * (point + 1) / POINTS)  # the time of the kill
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        seen.add(held(lake, partition) == after)
+        outcomes.add(held(lake, partition) == after)
         assert held(lake, partition) in (before, after)
         ingest.merge(spark, lake, SPEC, [partition])
         assert held(lake, partition) == after
-    assert False in seen  # some were killed before they had committed
+    assert False in outcomes  # some were killed before their commit
 
 
 @pytest.fixture
 def cluster() -> Iterator[str]:
-    """The URL of a real standalone cluster: a master and two workers, processes of this machine."""
+    """Start a standalone cluster, a master and two workers on this machine; return its URL."""
     home = Path(pyspark.__file__).parent
     port = free_ports(2)
     master = f"spark://127.0.0.1:{port}"
@@ -144,7 +144,7 @@ def cluster() -> Iterator[str]:
         deadline = time.monotonic() + 120
         while alive() < 2:
             assert time.monotonic() < deadline, "the cluster did not come up"
-            time.sleep(0.2)  # between two looks at the master
+            time.sleep(0.2)
         yield master
     finally:
         for process in processes:
@@ -152,7 +152,7 @@ def cluster() -> Iterator[str]:
             process.wait()
 
 
-def test_on_a_cluster_of_two_workers_several_writers_at_once_lose_nothing(
+def test_concurrent_writers_on_a_cluster_lose_nothing(
     cluster: str,
     make_settings: Callable[..., Settings],
     tmp_path: Path,

@@ -60,9 +60,9 @@ def test_impossible_values_go_to_quarantine_with_the_reason(
     )
     partition = landed(tmp_path, "2022-01", bad)
     load(spark, lake, SPEC, partition)
-    kept_out = rows(lake, QUARANTINE, partition.name)
+    quarantined = rows(lake, QUARANTINE, partition.name)
     time = "{}: received 2099-01-01 0{}:00:00, allowed 2021-01-01 to before 2022-03-01"
-    assert sorted(row["reason"] for row in kept_out) == sorted(
+    assert sorted(row["reason"] for row in quarantined) == sorted(
         [
             "total_amount: received NaN, allowed -1,000 to 10,000",
             "total_amount: received Infinity, allowed -1,000 to 10,000",
@@ -80,8 +80,8 @@ def test_impossible_values_go_to_quarantine_with_the_reason(
             "pulocationid: received 999, allowed 1 to 265",
         ]
     )
-    assert len(rows(lake, SPEC.raw.table, partition.name)) == ROWS - len(kept_out)
-    assert {row["openlineage_run_id"] for row in kept_out} == {
+    assert len(rows(lake, SPEC.raw.table, partition.name)) == ROWS - len(quarantined)
+    assert {row["openlineage_run_id"] for row in quarantined} == {
         "01890a5d-ac96-774b-bcce-b302099a8057"
     }
     counted = {
@@ -102,9 +102,9 @@ def assertions(lake: Settings, dataset: str) -> list[dict[str, Any]]:
     return [
         assertion
         for event in spooled(lake)
-        for found in event.get("inputs", [])
-        if found["name"] == dataset and event["eventType"] == "COMPLETE"
-        for assertion in found.get("inputFacets", {})
+        for source in event.get("inputs", [])
+        if source["name"] == dataset and event["eventType"] == "COMPLETE"
+        for assertion in source.get("inputFacets", {})
         .get("dataQualityAssertions", {})
         .get("assertions", [])
     ]
@@ -123,7 +123,7 @@ def test_file_above_the_quarantined_share_is_rejected(
         f"{bad.name}: quarantined_rows: 21 of 2,000 rows (1.05%) with impossible values by column: "
         "total_amount 21; allowed are 1.00% (MAX_QUARANTINED_SHARE)" in str(caught.value)
     )
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(spark, lake, SPEC, [bad])
     assert snapshots(lake, SPEC.raw.table) == raw
     (counted,) = (
@@ -159,7 +159,7 @@ def test_staging_without_its_counts_is_not_published(
     sources = json.dumps({partition.name: partition.source_hash})
     writer = fewer.writeTo(SPEC.staging.table.spark)
     writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
-    with pytest.raises(ChecksFailed, match="run stage again"):
+    with pytest.raises(ChecksFailed, match="Run stage again"):
         ingest.check_staging(spark, lake, SPEC, [partition])
 
 

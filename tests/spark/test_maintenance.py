@@ -1,4 +1,4 @@
-"""Old snapshots go: what is left, what is known of them, and what a tag keeps."""
+"""Expiry of old snapshots: remaining snapshots, stored contents and tags."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RAW = SPEC.raw.table
 
 @pytest.fixture
 def at_once(lake: Settings) -> Settings:
-    """Settings by which a snapshot goes as soon as it is replaced."""
+    """Return settings with which a snapshot expires as soon as it is replaced."""
     return lake.model_copy(update={"keep_snapshots_days": 0})
 
 
@@ -64,14 +64,14 @@ def on_disk(table: IcebergTable, partition: str) -> set[Path]:
 
 
 def named(table: IcebergTable, partition: str) -> set[Path]:
-    """The partition's data files that a snapshot names."""
+    """Return the partition's data files that are in a snapshot."""
     paths = [
         Path(urlsplit(path).path) for path in table.inspect.all_files()["file_path"].to_pylist()
     ]
     return {path for path in paths if path.parent.name == f"filename={partition}"}
 
 
-def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
+def test_loaded_months_are_known_after_expiry(
     spark: SparkSession, lake: Settings, at_once: Settings
 ) -> None:
     months = ["2024-01", "2024-02"]
@@ -79,7 +79,7 @@ def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
         load(spark, lake, *land(lake, GREEN, [month]).partitions)
     expire_snapshots(spark, at_once)
     left = held(lake).metadata
-    assert [each.snapshot_id for each in left.snapshots] == [left.current_snapshot_id]
+    assert [snapshot.snapshot_id for snapshot in left.snapshots] == [left.current_snapshot_id]
     again = land(lake, GREEN, months)
     assert again.partitions == ()
     paths = [lake.landing_dir / "green" / f"green_tripdata_{month}.parquet" for month in months]
@@ -92,7 +92,7 @@ def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
     assert land(lake, GREEN, [*months, "2024-03"]).partitions == ()
 
 
-def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
+def test_month_expired_by_another_program_is_loaded_again(
     spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
 ) -> None:
     first = month_file(tmp_path, "2011-01", 1_000)
@@ -108,7 +108,7 @@ def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
     assert rows_by_partition(held(lake))[first.name] == 1_000
 
 
-def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
+def test_tagged_snapshot_is_readable_until_its_tag_expires(
     spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
 ) -> None:
     sizes = (1_000, 1_100, 1_200)
@@ -135,21 +135,19 @@ def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
     assert table.scan(row_filter).to_arrow().num_rows == sizes[-1]
 
 
-def test_every_moment_of_the_last_days_stays_readable(
-    spark: SparkSession, lake: Settings, tmp_path: Path
-) -> None:
+def test_recent_versions_stay_readable(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     for size in (1_000, 1_100, 1_200):
         load(spark, lake, month_file(tmp_path, "2013-01", size))
-    ids = [each.snapshot_id for each in held(lake).metadata.snapshots][-3:]
+    ids = [snapshot.snapshot_id for snapshot in held(lake).metadata.snapshots][-3:]
     make_older(held(lake), ids[0], days=10)
     make_older(held(lake), ids[1], days=30)
     expire_snapshots(spark, lake)
-    left = [each.snapshot_id for each in held(lake).metadata.snapshots]
-    assert left[-2:] == ids[1:]  # a week ago the one of 30 days ago was current
+    left = [snapshot.snapshot_id for snapshot in held(lake).metadata.snapshots]
+    assert left[-2:] == ids[1:]  # a week ago, the snapshot of 30 days ago was current
     assert ids[0] not in left
 
 
-def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
+def test_republished_partition_has_one_data_file(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     start, end = datetime(2013, 5, 1), datetime(2013, 5, 11)
@@ -166,7 +164,7 @@ def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
         assert set(partitions["file_count"].to_pylist()) == {1}, table
 
 
-def test_the_job_changes_no_version_and_tells_lineage_nothing(
+def test_expiry_changes_no_version_and_reports_no_lineage(
     make_settings: Callable[..., Settings],
 ) -> None:
     settings = make_settings("maintained", keep_snapshots_days=0)
@@ -183,6 +181,8 @@ def test_the_job_changes_no_version_and_tells_lineage_nothing(
         check=True,
     )
     left = held(settings).metadata
-    assert [each.snapshot_id for each in left.snapshots] == [table.metadata.current_snapshot_id]
+    assert [snapshot.snapshot_id for snapshot in left.snapshots] == [
+        table.metadata.current_snapshot_id
+    ]
     assert held(settings).scan().to_arrow().num_rows == 3
     assert not list(settings.spool_dir.rglob("*.jsonl"))

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.spark
 
 def weather_files(folder: Path, month: str, **changed: str) -> Partition:
     """Return a generated month as landed; `changed` replaces the text of an element's file."""
-    made = WEATHER.files(load_settings(state_dir=folder), month)
+    files = WEATHER.files(load_settings(state_dir=folder), month)
     folder.mkdir(exist_ok=True)
-    for file in made:
+    for file in files:
         text = changed.get(file.filename.split("-")[0], weather_csv(file))
         (folder / file.filename).write_text(text)
-    paths = tuple(str(folder / file.filename) for file in made)
+    paths = tuple(str(folder / file.filename) for file in files)
     return Partition(WEATHER.partition_of(month), paths, "hash")
 
 
@@ -46,7 +46,7 @@ def test_invalid_weather_is_rejected_and_the_last_load_stays(
             "<html>Sign in</html>": "line 1: received '<html>Sign in</html>'",
             "": "is empty",
             '{"error": 503}\n': "line 1: received 1 fields",
-            text[: len(text) // 2]: "the file is cut off",
+            text[: len(text) // 2]: "the file is truncated",
             january: "line 1: received month '01', expected '02'",
             text.replace(",", ";"): "line 1: received 1 fields",
             one_more: "has 6 counties and .* 5; only one of them has 30007",

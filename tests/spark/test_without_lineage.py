@@ -55,4 +55,4 @@ def test_failed_report_is_a_warning(
     report_checks(spark, settings, file_dataset("/landing/a.parquet"), checks)
     snapshot: Any = SimpleNamespace(summary=None)
     report_commit(spark, settings, Table("t"), snapshot)
-    assert capsys.readouterr().out.count("warning: lineage was not reported in full") == 2
+    assert capsys.readouterr().out.count("warning: lineage is incomplete") == 2
