@@ -12,6 +12,7 @@ from throughline.events import JobRef
 from throughline.events.facets import DatasetType, Ownership, Schema, SchemaField, Symlinks, Tags
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
+from throughline.projection.derived import records_of
 from throughline.projection.facets import FacetBook
 from throughline.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
@@ -83,8 +84,7 @@ def facets_of(state: State, node: Node) -> list[FacetBook]:
     if node.type == "job":
         job = state.jobs.get(node.job_ref)
         return [job.facets] if job else []
-    names = state.identity.names(node.dataset_name)
-    return [record.facets for name in names if (record := state.datasets.get(name))]
+    return [record.facets for record in records_of(state, node.dataset_name)]
 
 
 def owners_of(state: State, node: Node) -> list[str]:
