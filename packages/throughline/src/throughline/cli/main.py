@@ -8,8 +8,7 @@ from throughline.aliases.commands import alias
 from throughline.changes.commands import diff, drift, history, timeline
 from throughline.collect.commands import ingest
 from throughline.console.groups import COLLECT, COMPARE, OPERATE, QUERY, TRUST, Commands, Version
-from throughline.delivery.backends_command import app as backends
-from throughline.delivery.commands import deliver
+from throughline.delivery.commands import backends, deliver
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys

@@ -7,20 +7,20 @@ backend retains facts of its kind and the fact is in a payload, or if it is emit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from throughline.delivery.backend import Delivery
-from throughline.delivery.datasets import Body, Name
+from throughline.delivery.body import Body, Name, facet_of, is_run, uuid_of
 from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
-from throughline.delivery.rewrite.rewriting import Retained, is_run, same_name, uuid_of
 from throughline.errors import DeliveryError
 from throughline.events import EVERY_ROW, parse_columns, with_parent
+from throughline.events.column_lineage import objects
 from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
@@ -54,7 +54,7 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
 
         reported: Facts = defaultdict(set)
         for _, body in log.read():
-            _add(reported, _facts(orjson.loads(body), primary, same_name))
+            _add(reported, _facts(orjson.loads(body), primary))
         arrived = {
             backend: _arrived(live, rewriting, identity, reported)
             for backend, rewriting in REWRITINGS.items()
@@ -89,7 +89,8 @@ def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Fac
         return tuple(renamed(part) for part in fact)
 
     return {
-        kind: {renamed(fact) for fact in facts} & retained[kind] for kind, facts in reported.items()
+        kind: {renamed(fact) for fact in facts} & retained.get(kind, set())
+        for kind, facts in reported.items()
     }
 
 
@@ -102,30 +103,8 @@ def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
         except DeliveryError:
             continue
         for body, context in sent:
-            if rewriting.emitted_facts is None or is_run(body):
-                read = rewriting.readable(body) if rewriting.readable else body
-                facts = _facts(read, rewriting.dataset_name, same_name)
-                _add(found, _select(facts, rewriting.retained))
-            if rewriting.emitted_facts is not None:
-                for kind, fact in rewriting.emitted_facts(body, context):
-                    found[kind].add(fact)
-    return found
-
-
-def _select(facts: Facts, retained: Retained) -> Facts:
-    is_retained = {
-        "runs": retained.runs,
-        "data edges": True,
-        "column edges": True,
-        "hierarchy": retained.hierarchy,
-        "control edges": retained.control,
-        "models": retained.models,
-    }
-    return {
-        kind: values
-        for kind, values in facts.items()
-        if is_retained.get(kind, retained.facets is None or kind in retained.facets)
-    }
+            _add(found, _facts(rewriting.readable(body, context), rewriting.dataset_name))
+    return {kind: facts for kind, facts in found.items() if kind not in rewriting.lost}
 
 
 def _add(facts: Facts, added: Facts) -> None:
@@ -133,57 +112,47 @@ def _add(facts: Facts, added: Facts) -> None:
         facts[kind] |= values
 
 
-def _facts(body: Body, dataset_name: Name, job_name: Name) -> Facts:
+def _facts(body: Body, dataset_name: Name) -> Facts:
     """Return the facts of one event."""
     facts: Facts = defaultdict(set)
-    job = ("job", *job_name(body["job"]["namespace"], body["job"]["name"])) if "job" in body else ()
+    job = ("job", body["job"]["namespace"], body["job"]["name"]) if "job" in body else ()
     if is_run(body):
         run = ("run", uuid_of(body["run"]["runId"]))
         facts["runs"].add(run)
         run_facets = with_parent(body["run"].get("facets") or {})
         _add_facets(facts, "run", run, run_facets)
-        if parent := _run_of(run_facets.get("parent")):
-            facts["hierarchy"].add((run, parent))
-        for dependency in (run_facets.get("jobDependencies") or {}).get("upstream") or ():
-            other = dependency["job"]
-            upstream = ("job", *job_name(other["namespace"], other["name"]))
-            facts["control edges"].add((upstream, job))
+        parent_run = (run_facets.get("parent") or {}).get("run") or {}
+        if parent_id := parent_run.get("runId"):
+            facts["hierarchy"].add((run, ("run", uuid_of(str(parent_id)))))
+        for dependency in objects((run_facets.get("jobDependencies") or {}).get("upstream")):
+            other = dependency.get("job") or {}
+            if "namespace" in other and "name" in other:
+                facts["control edges"].add((("job", other["namespace"], other["name"]), job))
     if job:
         _add_facets(facts, "job", job, body["job"].get("facets") or {})
-    for side in ("inputs", "outputs", "dataset"):
-        value = body.get(side) or []
-        for dataset in value if isinstance(value, list) else [value]:
-            _add_dataset(facts, job, side, dataset, dataset_name)
+    for side in ("inputs", "outputs"):
+        for dataset in body.get(side) or ():
+            name = _add_dataset(facts, job, dataset, dataset_name)
+            facts["data edges"].add((job, side, name))
+    if "dataset" in body:
+        _add_dataset(facts, job, body["dataset"], dataset_name)
     return facts
 
 
-def _add_dataset(facts: Facts, job: Any, side: str, dataset: Body, dataset_name: Name) -> None:
+def _add_dataset(facts: Facts, job: Any, dataset: Body, dataset_name: Name) -> Any:
+    """Add the facts of a dataset and return its name."""
     name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
-    if side != "dataset":
-        facts["data edges"].add((job, side, name))
-    facets = dataset.get("facets") or {}
-    for added in (facets, dataset.get("inputFacets"), dataset.get("outputFacets")):
-        _add_facets(facts, "dataset", name, added or {})
-    if (facets.get("datasetType") or {}).get("datasetType") == "MODEL":
+    for place in ("facets", "inputFacets", "outputFacets"):
+        _add_facets(facts, "dataset", name, dataset.get(place) or {})
+    if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":
         facts["models"].add(name)
-    for column in _columns(dataset, dataset_name):
-        facts["column edges"].add((job, *column))
+    for link in parse_columns(facet_of(dataset, "columnLineage")).links:
+        if link.target != EVERY_ROW:
+            source = ("dataset", *dataset_name(link.namespace, link.name), link.field)
+            facts["column edges"].add((job, (*name, link.target), source))
+    return name
 
 
 def _add_facets(facts: Facts, kind: str, owner: Any, facets: Body) -> None:
     for name in facets:
         facts[f"{kind} {name}"].add(owner)
-
-
-def _columns(dataset: Body, dataset_name: Name) -> Iterator[tuple[Any, Any]]:
-    own = dataset_name(dataset["namespace"], dataset["name"])
-    facet = (dataset.get("facets") or {}).get("columnLineage") or {}
-    for link in parse_columns(facet).links:
-        if link.target != EVERY_ROW:
-            source = dataset_name(link.namespace, link.name)
-            yield ("dataset", *own, link.target), ("dataset", *source, link.field)
-
-
-def _run_of(parent: Any) -> Any:
-    run_id = ((parent or {}).get("run") or {}).get("runId")
-    return ("run", uuid_of(str(run_id))) if run_id else None
