@@ -1,13 +1,13 @@
 """Compare which facts of a set of events arrive at each kind of backend.
 
-Each fact is counted once: a run, an edge, a facet of one run, job or dataset. It arrives if the
-backend retains facts of its kind and the fact is in a payload, or if it is emitted separately.
+Each fact is counted once: a run, an edge, a facet of one run, job or dataset. It arrives if it is
+in the part of a payload that the backend shows.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
 
-Facts = dict[str, set[Any]]
-"""The facts of each kind, as hashable values."""
+_Fact = tuple[str, Any]
+"""A kind, and a fact of it as a hashable value."""
 
 _KINDS = ("runs", "data edges", "column edges", "hierarchy", "control edges", "models")
 
@@ -52,29 +52,25 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
         def primary(namespace: str, name: str) -> tuple[str, str]:
             return identity.primary(canonical_name(namespace, name))
 
-        reported: Facts = defaultdict(set)
-        for _, body in log.read():
-            _add(reported, _facts(orjson.loads(body), primary))
+        reported = {fact for _, body in log.read() for fact in _facts(orjson.loads(body), primary)}
         arrived = {
-            backend: _arrived(live, rewriting, identity, reported)
+            backend: Counter(kind for kind, _ in _arrived(live, rewriting, identity, reported))
             for backend, rewriting in REWRITINGS.items()
         }
     finally:
         log.close()
+    numbers = Counter(kind for kind, _ in reported)
     return [
-        Loss(
-            kind,
-            len(reported[kind]),
-            {backend: len(facts[kind]) for backend, facts in arrived.items()},
-        )
-        for kind in (*_KINDS, *sorted(reported.keys() - set(_KINDS)))
-        if reported[kind]
+        Loss(kind, numbers[kind], {backend: counts[kind] for backend, counts in arrived.items()})
+        for kind in (*_KINDS, *sorted(numbers.keys() - set(_KINDS)))
+        if numbers[kind]
     ]
 
 
-def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Facts) -> Facts:
-    """Return the reported facts that a backend retains, under the backend's names."""
-    retained = _retained_facts(live, rewriting)
+def _arrived(
+    live: Live, rewriting: Rewriting, identity: Identity, reported: set[_Fact]
+) -> set[_Fact]:
+    """Return the reported facts that a backend shows, under the backend's names."""
 
     def dataset_name(*name: str) -> tuple[str, str]:
         return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
@@ -88,14 +84,11 @@ def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Fac
             return (fact[0], *name(fact[1], fact[2]), *columns)
         return tuple(renamed(part) for part in fact)
 
-    return {
-        kind: {renamed(fact) for fact in facts} & retained.get(kind, set())
-        for kind, facts in reported.items()
-    }
+    shown = set(_shown_facts(live, rewriting))
+    return {(kind, renamed(fact)) for kind, fact in reported} & shown
 
 
-def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
-    found: Facts = defaultdict(set)
+def _shown_facts(live: Live, rewriting: Rewriting) -> Iterator[_Fact]:
     cache: NewestRuns = {}
     for seq, raw in live.log.read():
         try:
@@ -103,56 +96,46 @@ def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
         except DeliveryError:
             continue
         for body, context in sent:
-            _add(found, _facts(rewriting.readable(body, context), rewriting.dataset_name))
-    return {kind: facts for kind, facts in found.items() if kind not in rewriting.lost}
+            for kind, fact in _facts(rewriting.readable(body, context), rewriting.dataset_name):
+                if kind not in rewriting.lost:
+                    yield kind, fact
 
 
-def _add(facts: Facts, added: Facts) -> None:
-    for kind, values in added.items():
-        facts[kind] |= values
-
-
-def _facts(body: Body, dataset_name: Name) -> Facts:
-    """Return the facts of one event."""
-    facts: Facts = defaultdict(set)
+def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
+    """Yield the facts of one event."""
     job = ("job", body["job"]["namespace"], body["job"]["name"]) if "job" in body else ()
     if is_run(body):
         run = ("run", uuid_of(body["run"]["runId"]))
-        facts["runs"].add(run)
+        yield "runs", run
         run_facets = with_parent(body["run"].get("facets") or {})
-        _add_facets(facts, "run", run, run_facets)
+        yield from ((f"run {name}", run) for name in run_facets)
         parent_run = (run_facets.get("parent") or {}).get("run") or {}
         if parent_id := parent_run.get("runId"):
-            facts["hierarchy"].add((run, ("run", uuid_of(str(parent_id)))))
+            yield "hierarchy", (run, ("run", uuid_of(str(parent_id))))
         for dependency in objects((run_facets.get("jobDependencies") or {}).get("upstream")):
             other = dependency.get("job") or {}
             if "namespace" in other and "name" in other:
-                facts["control edges"].add((("job", other["namespace"], other["name"]), job))
+                yield "control edges", (("job", other["namespace"], other["name"]), job)
     if job:
-        _add_facets(facts, "job", job, body["job"].get("facets") or {})
+        yield from ((f"job {name}", job) for name in body["job"].get("facets") or {})
     for side in ("inputs", "outputs"):
         for dataset in body.get(side) or ():
-            name = _add_dataset(facts, job, dataset, dataset_name)
-            facts["data edges"].add((job, side, name))
-    if "dataset" in body:
-        _add_dataset(facts, job, body["dataset"], dataset_name)
-    return facts
+            name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
+            yield "data edges", (job, side, name)
+            yield from _dataset_facts(dataset, name, job, dataset_name)
+    if dataset := body.get("dataset"):
+        name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
+        yield from _dataset_facts(dataset, name, job, dataset_name)
 
 
-def _add_dataset(facts: Facts, job: Any, dataset: Body, dataset_name: Name) -> Any:
-    """Add the facts of a dataset and return its name."""
-    name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
+def _dataset_facts(
+    dataset: Body, own: tuple[str, ...], job: tuple[str, ...], dataset_name: Name
+) -> Iterator[_Fact]:
     for place in ("facets", "inputFacets", "outputFacets"):
-        _add_facets(facts, "dataset", name, dataset.get(place) or {})
+        yield from ((f"dataset {name}", own) for name in dataset.get(place) or {})
     if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":
-        facts["models"].add(name)
+        yield "models", own
     for link in parse_columns(facet_of(dataset, "columnLineage")).links:
         if link.target != EVERY_ROW:
             source = ("dataset", *dataset_name(link.namespace, link.name), link.field)
-            facts["column edges"].add((job, (*name, link.target), source))
-    return name
-
-
-def _add_facets(facts: Facts, kind: str, owner: Any, facets: Body) -> None:
-    for name in facets:
-        facts[f"{kind} {name}"].add(owner)
+            yield "column edges", (job, (*own, link.target), source)
