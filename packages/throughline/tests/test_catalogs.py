@@ -12,11 +12,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from throughline.delivery.answers import delivery_status_answer
-from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.delivery.backends import Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.http import HttpConfig
+from throughline.delivery.models import MarquezSettings, OpenMetadataSettings
 from throughline.delivery.rewrite.marquez import MARQUEZ
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import EventError, UnavailableError
 from throughline.events import parse_time
 from throughline.projection.live import Batch, Live
@@ -116,7 +116,9 @@ class OpenMetadataServer:
 @contextmanager
 def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forwarder]:
     with serving(Sink(answer)) as sink:
-        forwarder = Forwarder("marquez", Marquez(HttpConfig(sink.url)), live, _QUICK)
+        forwarder = Forwarder(
+            "marquez", Marquez(MarquezSettings(name="x", url=sink.url)), live, _QUICK
+        )
         yield forwarder
         forwarder.stop()
 
@@ -124,7 +126,7 @@ def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forw
 @contextmanager
 def _openmetadata(live: Live, server: OpenMetadataServer) -> Iterator[tuple[Forwarder, Sink]]:
     with serving(Sink(server.answer)) as sink:
-        backend = OpenMetadata(OpenMetadataConfig(sink.url))
+        backend = OpenMetadata(OpenMetadataSettings(name="x", url=sink.url))
         forwarder = Forwarder("openmetadata", backend, live, _QUICK)
         yield forwarder, sink
         forwarder.stop()
@@ -313,7 +315,7 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     with _openmetadata(live, server) as (forwarder, _):
         _ingest(live, build, event)
         forwarder.drain()
-        (standing,) = delivery_status_answer(live.log)
+        (standing,) = delivery_statuses(live.log)
         (letter,) = standing["newestDeadLetters"]
         assert letter["reason"].endswith("could not be resolved; missing tables: shop.x")
         server.tables.add("shop.x")

@@ -12,9 +12,9 @@ from urllib.request import urlopen
 import pytest
 from starlette.testclient import TestClient
 
-from throughline.delivery.answers import delivery_status_answer
 from throughline.delivery.backend import Delivery
 from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import LogError
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
@@ -99,7 +99,7 @@ class _Sink:
 def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None:
     sink = _Sink()
     assert Forwarder("sink", sink, Live(damaged)).drain() == 2
-    (standing,) = delivery_status_answer(damaged)
+    (standing,) = delivery_statuses(damaged)
     assert (sink.seqs, standing["lag"]) == ([1, 3], 0)
     assert [letter["seq"] for letter in standing["newestDeadLetters"]] == [2]
 

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from throughline.delivery.answers import delivery_status_answer
 from throughline.delivery.backend import Backend
-from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
-from throughline.delivery.datahub import DataHub, DataHubConfig
+from throughline.delivery.backends import BUILT_IN, DataHub, Http, Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.http import Http, HttpConfig
-from throughline.delivery.settings import BUILT_IN
+from throughline.delivery.models import (
+    DataHubSettings,
+    HttpSettings,
+    MarquezSettings,
+    OpenMetadataSettings,
+)
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import UnavailableError
 from throughline.projection.live import Batch, Live
 
@@ -22,11 +25,13 @@ from .servers import until
 from .sinks import Answer, Said, Sink, serving
 
 _BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "http": lambda url: Http(HttpConfig(url)),
-    "marquez": lambda url: Marquez(HttpConfig(url)),
-    "openmetadata": lambda url: OpenMetadata(OpenMetadataConfig(url)),
-    "datahub": lambda url: DataHub(DataHubConfig(url)),
-    "datahub without emitter": lambda url: DataHub(DataHubConfig(url, emitter=False)),
+    "http": lambda url: Http(HttpSettings(name="x", url=url)),
+    "marquez": lambda url: Marquez(MarquezSettings(name="x", url=url)),
+    "openmetadata": lambda url: OpenMetadata(OpenMetadataSettings(name="x", url=url)),
+    "datahub": lambda url: DataHub(DataHubSettings(name="x", url=url)),
+    "datahub without emitter": lambda url: DataHub(
+        DataHubSettings(name="x", url=url, emitter=False)
+    ),
 }
 _RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
 
@@ -82,10 +87,10 @@ def test_temporary_failure_is_retried_in_order(
     for _ in range(times):
         with pytest.raises(UnavailableError, match="127.0.0.1"):
             forwarder.drain()
-        assert delivery_status_answer(live.log)[0]["lag"] == 2
+        assert delivery_statuses(live.log)[0]["lag"] == 2
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_statuses(live.log)[0]["deadLetters"] == 0
 
 
 def test_endless_success_response_is_read_only_as_needed(
@@ -95,7 +100,7 @@ def test_endless_success_response_is_read_only_as_needed(
     sink.answer = _taking(lambda run, _nth: "endless" if run == _RUNS[1] else 201)
     assert forwarder.drain() == 3
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_statuses(live.log)[0]["deadLetters"] == 0
     until(lambda: 0 < sink.written < 50_000_000)
 
 
@@ -117,7 +122,7 @@ def test_rejected_event_becomes_a_dead_letter_without_blocking(
     sink.answer = _taking(lambda run, _nth: status if run == _RUNS[1] else 201)
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    (letter,) = delivery_status_answer(live.log)[0]["newestDeadLetters"]
+    (letter,) = delivery_statuses(live.log)[0]["newestDeadLetters"]
     assert f"answered {status}" in letter["reason"]
     assert "because" in letter["reason"]
     assert "hunter2" not in letter["reason"]
@@ -130,6 +135,4 @@ def test_event_that_always_fails_becomes_a_dead_letter(
     sink.answer = _taking(lambda run, _nth: 500 if run == _RUNS[1] else 201)
     forwarder.drain_patiently(tries=100)
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    assert (
-        "(tried 10 times)" in delivery_status_answer(live.log)[0]["newestDeadLetters"][0]["reason"]
-    )
+    assert "(tried 10 times)" in delivery_statuses(live.log)[0]["newestDeadLetters"][0]["reason"]

@@ -117,17 +117,13 @@ class Forwarder:
                 wait = self._backoff.after(self._tries, error.retry_after)
                 ends_at = self._progress_at + _ONCE_SECONDS
                 if self._tries >= tries or time.monotonic() + wait > ends_at:
-                    raise UnavailableError(self._gave_up_message(error)) from None
+                    asked = f", and the backend asks to wait {error.retry_after:g} s"
+                    raise UnavailableError(
+                        f"{error}; gave up after {counted(self._tries, 'attempt')}"
+                        f"{asked if error.retry_after else ''}."
+                        " Events that were not delivered stay in the log for the next run"
+                    ) from None
                 self._stopping.wait(wait)
-
-    def _gave_up_message(self, error: UnavailableError) -> str:
-        request = (
-            f", and the backend asks to wait {error.retry_after:g} s" if error.retry_after else ""
-        )
-        return (
-            f"{error}; gave up after {counted(self._tries, 'attempt')}{request}."
-            " Events that were not delivered stay in the log for the next run"
-        )
 
     def _run(self) -> None:
         failures = 0
