@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from throughline.aliases.service import alias_entry, aliases
 from throughline.events import parse_time, to_micros
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.identity import DatasetName
 from throughline.log import EventLog, make_alias, read_logged
 from throughline.projection import State, project

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from throughline.datasets.models import SchemaChange
     from throughline.query.models import Json, Page
     from throughline.runs.models import RunSummary
+
+
+_State = Literal["completed", "failed", "lost", "running"]
+_STATES: dict[_State, str] = {
+    "completed": "completed", "failed": "failed", "lost": "without end event", "running": "running"
+}  # fmt: skip
 
 
 def print_diff(answer: DiffAnswer) -> None:
@@ -77,14 +83,8 @@ def print_timeline(answer: TimelineAnswer) -> None:
     )
     if answer["isMore"]:
         console.print(Text("More results: raise --limit, or pass an earlier --until", "dim"))
-    parts = answer["runs"]
-    sums = {
-        "completed": sum(part["completed"] for part in parts),
-        "failed": sum(part["failed"] for part in parts),
-        "without end event": sum(part["lost"] for part in parts),
-        "running": sum(part["running"] for part in parts),
-    }
-    states = ", ".join(f"{count:,} {state}" for state, count in sums.items() if count)
+    sums = {label: sum(part[state] for part in answer["runs"]) for state, label in _STATES.items()}
+    states = ", ".join(f"{count:,} {label}" for label, count in sums.items() if count)
     console.print(f"{counted(sum(sums.values()), 'run')}{': ' + states if states else ''}")
 
 
