@@ -168,7 +168,7 @@ def test_cli_adds_lists_and_removes_aliases(
     pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
     assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
     told = call("alias", *pair, *where).stdout
-    assert told.startswith("orders  (hive) = shop.orders  (pg)  since ")
+    assert told.startswith("orders  (hive)  = shop.orders  (pg)  since ")
     assert call("alias", "--list", *where).stdout == told
     assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)

@@ -78,9 +78,8 @@ def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
 def print_timeline(answer: TimelineAnswer) -> None:
     """Print one change per line, newest first, then the number of runs."""
     console = new_console()
-    print_table(
-        (_change_row(answer, change) for change in answer["changes"]), lead=2, empty="No changes."
-    )
+    rows = (_change_row(answer, change) for change in answer["changes"])
+    print_table(rows, lead=2, empty="No changes.")
     if answer["isMore"]:
         console.print(Text("More results: raise --limit, or pass an earlier --until", "dim"))
     sums = {label: sum(part[state] for part in answer["runs"]) for state, label in _STATES.items()}

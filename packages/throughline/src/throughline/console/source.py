@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -60,6 +59,8 @@ def request(
 
     A GET is retried at most four times while the server is busy (503 with Retry-After).
     """
+    import ssl
+
     import httpx  # slow to import
 
     headers = {"Content-Type": "application/json"}
