@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from throughline import deadline
 from throughline.changes.queries import diff_answer
 from throughline.errors import ConfigError, DeadlineError
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.lineage.queries import edges_answer, tree_answer
 from throughline.log import EventLog
 from throughline.projection import State, project

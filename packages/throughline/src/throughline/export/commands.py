@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from throughline.console.client import Client, Level, LevelName, with_client
+from throughline.console.client import Client, Level, with_client
 from throughline.console.render import print_json, print_line
 from throughline.console.source import every
 from throughline.console.text import counted, json_of
@@ -36,7 +36,7 @@ class Format(StrEnum):
 def export(
     client: Client,
     form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
     output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
 ) -> None:
     """Export lineage as JSON, diagram, events or tables.
