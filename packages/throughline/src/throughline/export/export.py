@@ -18,8 +18,6 @@ from throughline.export.diagram import graphviz, mermaid
 if TYPE_CHECKING:
     from throughline.query.models import Json
 
-_PAGE = 500  # events
-
 
 class Format(StrEnum):
     """Formats of an export."""
@@ -67,9 +65,12 @@ def run_export(
     sys.stdout.write(draw(edges, pairs))
 
 
-def events_of(settings: Settings, *, is_local: bool) -> Iterator[Json]:
-    """Yield the events of a log in order of arrival, or of a server in order of event time."""
-    return _from_log(settings) if is_local else _from_server(settings)
+def events_of(settings: Settings, *, is_local: bool, page: int = 500) -> Iterator[Json]:
+    """Yield the events of a log in order of arrival, or of a server in order of event time.
+
+    `page` is the number of events in a response of the server.
+    """
+    return _from_log(settings) if is_local else _from_server(settings, page)
 
 
 def _from_log(settings: Settings) -> Iterator[Json]:
@@ -89,12 +90,12 @@ def _from_log(settings: Settings) -> Iterator[Json]:
         log.close()
 
 
-def _from_server(settings: Settings) -> Iterator[Json]:
+def _from_server(settings: Settings, limit: int) -> Iterator[Json]:
     offset = 0
     while True:
-        query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"
+        query = f"limit={limit}&offset={offset}&sortDirection=asc"
         page = request(settings, f"/api/v1/events/lineage?{query}")
         yield from page["events"]
-        offset += _PAGE
+        offset += limit
         if offset >= page["totalCount"]:
             return
