@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
-from throughline.delivery import http
 from throughline.delivery.backend import Delivery
 from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.http import Client, Http, HttpConfig, post, raise_for_status
@@ -85,7 +84,7 @@ def _emitter(config: DataHubConfig, client: Client) -> DataHubRestEmitter:
     emitter = DataHubRestEmitter(
         config.url.rstrip("/"),
         token=config.api_key,
-        timeout_sec=http.TIMEOUT_SECONDS,
+        timeout_sec=config.timeout,
         retry_max_times=0,  # the forwarder retries
         openapi_ingestion=False,
         default_emit_mode=EmitMode.SYNC_PRIMARY,
