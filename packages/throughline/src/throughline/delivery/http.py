@@ -55,6 +55,8 @@ class HttpConfig:
             raise ConfigError(f"url: received {self.url!r}, expected a URL like http://host:5000")
         if parts.path.strip("/"):
             raise ConfigError(f"url: received {self.url!r}, expected no path; set it as `endpoint`")
+        if not self.timeout > 0:
+            raise ConfigError(f"timeout: received {self.timeout}, expected seconds above 0")
         key = os.environ.get(self.api_key_env) if self.api_key_env else None
         if self.api_key_env and not key:
             raise ConfigError(f"api_key_env: the variable {self.api_key_env!r} is not set")
