@@ -108,9 +108,12 @@ def _short(urn: str) -> str:
 
 
 @contextmanager
-def delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[Forwarder]:
+def delivering(
+    live: Live, answer: Any, *, emitter: bool = True, timeout: float = 30
+) -> Iterator[Forwarder]:
     with serving(Sink(answer)) as sink:
-        backend = DataHub(DataHubSettings(name="x", url=sink.url, emitter=emitter))
+        settings = DataHubSettings(name="x", url=sink.url, emitter=emitter, timeout=timeout)
+        backend = DataHub(settings)
         forwarder = Forwarder("datahub", backend, live, Backoff(first=0.001, most=0.01))
         yield forwarder
         forwarder.stop()

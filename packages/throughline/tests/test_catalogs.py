@@ -114,11 +114,12 @@ class OpenMetadataServer:
 
 
 @contextmanager
-def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forwarder]:
+def _marquez(
+    live: Live, answer: Callable[[Json, int], Answer], timeout: float = 30
+) -> Iterator[Forwarder]:
     with serving(Sink(answer)) as sink:
-        forwarder = Forwarder(
-            "marquez", Marquez(MarquezSettings(name="x", url=sink.url)), live, _QUICK
-        )
+        backend = Marquez(MarquezSettings(name="x", url=sink.url, timeout=timeout))
+        forwarder = Forwarder("marquez", backend, live, _QUICK)
         yield forwarder
         forwarder.stop()
 
@@ -324,9 +325,8 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     assert server.edges == {("shop.raw", "shop.x")}
 
 
-def test_hanging_server_times_out(live: Live, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.05)
-    with _marquez(live, lambda _body, _nth: "slow") as forwarder:
+def test_hanging_server_times_out(live: Live, build: Any) -> None:
+    with _marquez(live, lambda _body, _nth: "slow", timeout=0.05) as forwarder:
         _ingest(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
         with pytest.raises(UnavailableError, match="timed out"):
             forwarder.drain()

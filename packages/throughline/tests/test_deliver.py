@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -42,8 +43,9 @@ def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
     """Makes forwarders to the sink, each as a process that starts anew."""
     made: list[Forwarder] = []
 
-    def forward() -> Forwarder:
-        made.append(Forwarder("sink", Http(HttpSettings(name="x", url=sink.url)), live, _QUICK))
+    def forward(timeout: float = 30, backoff: Backoff = _QUICK) -> Forwarder:
+        backend = Http(HttpSettings(name="x", url=sink.url, timeout=timeout))
+        made.append(Forwarder("sink", backend, live, backoff))
         return made[-1]
 
     yield forward
@@ -132,18 +134,12 @@ def test_backend_that_asks_for_a_long_wait_is_given_up_at_once(
 
 
 def test_hanging_backend_is_given_up_for_lack_of_progress(
-    live: Live,
-    sink: Sink,
-    forward: Callable[[], Forwarder],
-    build: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    live: Live, sink: Sink, forward: Callable[..., Forwarder], build: Any
 ) -> None:
-    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_SECONDS", 0.3)
     _fill(live, build, "a", "b", "c")
     sink.answer = lambda _body, nth: 201 if nth == 0 else "slow"
     with pytest.raises(UnavailableError, match="timed out after 0.3 s; gave up after 1 attempt"):
-        forward().drain_patiently(tries=3)
+        forward(0.3, replace(_QUICK, patience=0.3)).drain_patiently(tries=3)
     assert [body["run"]["runId"] for body in sink.requests] == ["a", "b"]
 
 
@@ -334,12 +330,10 @@ class _Later(_Rewriting):
 
 
 def test_processing_failures_are_logged_when_they_change(
-    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    live: Live, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("_PROCESSED_SECONDS", "_LOOK_SECONDS"):
-        monkeypatch.setattr(f"throughline.delivery.forwarder.{name}", 0.01)
     backend = _Later()
-    forwarder = Forwarder("own", backend, live)
+    forwarder = Forwarder("own", backend, live, Backoff(look=0.01, processed=0.01))
     forwarder.start()
     until(lambda: backend.asked >= 5)
     forwarder.stop()

@@ -24,13 +24,15 @@ from throughline.projection.live import Batch, Live
 from .servers import until
 from .sinks import Answer, Said, Sink, serving
 
-_BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "http": lambda url: Http(HttpSettings(name="x", url=url)),
-    "marquez": lambda url: Marquez(MarquezSettings(name="x", url=url)),
-    "openmetadata": lambda url: OpenMetadata(OpenMetadataSettings(name="x", url=url)),
-    "datahub": lambda url: DataHub(DataHubSettings(name="x", url=url)),
-    "datahub without emitter": lambda url: DataHub(
-        DataHubSettings(name="x", url=url, emitter=False)
+_BACKENDS: dict[str, Callable[..., Backend]] = {
+    "http": lambda url, **more: Http(HttpSettings(name="x", url=url, **more)),
+    "marquez": lambda url, **more: Marquez(MarquezSettings(name="x", url=url, **more)),
+    "openmetadata": lambda url, **more: OpenMetadata(
+        OpenMetadataSettings(name="x", url=url, **more)
+    ),
+    "datahub": lambda url, **more: DataHub(DataHubSettings(name="x", url=url, **more)),
+    "datahub without emitter": lambda url, **more: DataHub(
+        DataHubSettings(name="x", url=url, emitter=False, **more)
     ),
 }
 _RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
@@ -38,17 +40,16 @@ _RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
 
 @pytest.fixture(params=_BACKENDS)
 def forwarding(
-    request: pytest.FixtureRequest, live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, live: Live, build: Any
 ) -> Iterator[tuple[Forwarder, Sink]]:
     """A forwarder with three events before it, and the server that it posts them to."""
-    if {"slow", "drip"} & set(map(str, request.node.callspec.params.values())):
-        monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.5)
+    is_slow = {"slow", "drip"} & set(map(str, request.node.callspec.params.values()))
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
     live.ingest(Batch([build.entry(run) for run in runs]))
     with ExitStack() as stack:
         sink = stack.enter_context(serving(Sink()))
-        backend = _BACKENDS[request.param](sink.url)
+        backend = _BACKENDS[request.param](sink.url, timeout=0.5 if is_slow else 30)
         forwarder = Forwarder("it", backend, live, Backoff(first=0.001, most=0.01))
         stack.callback(forwarder.stop)
         yield forwarder, sink

@@ -95,7 +95,7 @@ class Http:
         key = settings.api_key
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._url = f"{settings.url.rstrip('/')}/{settings.endpoint.lstrip('/')}"
-        self._client = Client(headers)
+        self._client = Client(headers, settings.timeout)
 
     def send(self, delivery: Delivery) -> None:
         """Post one event."""

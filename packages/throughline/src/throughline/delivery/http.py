@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 
-TIMEOUT_SECONDS = 30
-"""Time limit in seconds of a whole exchange, from the connection to the last byte."""
-
+_TIMEOUT = 30.0
 _LARGEST_RESPONSE = 1024 * 1024
 _LONGEST_MESSAGE = 500  # characters of a response to include in an error
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
@@ -35,9 +33,10 @@ class Client:
     Only one thread may use it at a time.
     """
 
-    def __init__(self, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, headers: dict[str, str] | None = None, timeout: float = _TIMEOUT) -> None:
         import httpx  # slow to import, and often not needed
 
+        self._timeout = timeout
         self._runner = asyncio.Runner()
         self._busy = threading.Lock()
         self._client = httpx.AsyncClient(
@@ -68,7 +67,7 @@ class Client:
         except httpx.TransportError as error:
             raise UnavailableError(f"{label}: {str(error) or type(error).__name__}") from None
         except TimeoutError:
-            raise UnavailableError(f"{label}: timed out after {TIMEOUT_SECONDS} s") from None
+            raise UnavailableError(f"{label}: timed out after {self._timeout:g} s") from None
 
     def close(self) -> None:
         """Close the connections, unless an abandoned thread still uses one."""
@@ -80,12 +79,12 @@ class Client:
         self, url: str, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int, Mapping[str, str], bytes]:
         body = bytearray()
-        async with asyncio.timeout(TIMEOUT_SECONDS) as clock:
+        async with asyncio.timeout(self._timeout) as clock:
             posting = self._client.stream("POST", url, content=content, headers=headers)
             async with posting as response:
                 with suppress(TimeoutError):
                     # The status is sufficient; the missing part of the body does not matter.
-                    async with asyncio.timeout_at((clock.when() or 0) - TIMEOUT_SECONDS / 10):
+                    async with asyncio.timeout_at((clock.when() or 0) - self._timeout / 10):
                         async for part in response.aiter_raw():
                             body += part
                             if len(body) > _LARGEST_RESPONSE:

@@ -78,11 +78,15 @@ class FileSettings(BackendSettings):
 
 
 class ServerSettings(BackendSettings):
-    """`url` is the server's, `endpoint` the path, `api_key_env` the variable with the API key."""
+    """`url` is the server's, `endpoint` the path, `api_key_env` the variable with the API key.
+
+    `timeout` is the time limit in seconds of a request, from the connection to the last byte.
+    """
 
     url: str
     endpoint: str = "api/v1/lineage"
     api_key_env: str | None = None
+    timeout: float = 30
 
     @field_validator("url")
     @classmethod
@@ -98,6 +102,13 @@ class ServerSettings(BackendSettings):
         if parts.path.strip("/"):
             raise ValueError(f"received {url!r}, expected no path; set it as `endpoint`")
         return url
+
+    @field_validator("timeout")
+    @classmethod
+    def _check_timeout(cls, seconds: float) -> float:
+        if not seconds > 0:
+            raise ValueError(f"received {seconds}, expected seconds above 0")
+        return seconds
 
     @field_validator("api_key_env")
     @classmethod
