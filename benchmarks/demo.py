@@ -1,9 +1,9 @@
-"""How long `./run demo --exit` takes with warm caches: first on no data, then on the same again.
+"""Measure `./run demo --exit` with warm caches: first without data, then with the same data.
 
     .venv/bin/python benchmarks/demo.py
 
-Each run has a state folder of its own, to which only the downloaded jars and the JVM's class
-archive are carried over. Prints the machine, then each run's own table of stages.
+Both runs share a new state folder, which only contains the downloaded jars and the JVM's class
+archive at first. Print the machine, then the stages of each run.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from lakehouse.settings import REPOSITORY, load_settings
 
 
 def main() -> None:
-    """Run the demo twice and print what it took."""
+    """Run the demo twice and print the times."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}")  # noqa: T201
     warm = load_settings().state_dir
     with tempfile.TemporaryDirectory() as work:
-        for kept in [warm / "jars", *warm.glob("classes-*")]:
-            Path(work, kept.name).symlink_to(kept)
-        for label in ("nothing loaded yet", "the same again"):
+        for cached in [warm / "jars", *warm.glob("classes-*")]:
+            Path(work, cached.name).symlink_to(cached)
+        for label in ("nothing loaded", "the same data again"):
             started = time.monotonic()
             done = subprocess.run(
                 [REPOSITORY / "run", "demo", "--exit"],
@@ -39,9 +39,9 @@ def main() -> None:
             seconds = time.monotonic() - started
             if done.returncode:
                 sys.exit(done.stdout + done.stderr)
-            stages = re.search(r"stage +seconds.*?all +[\d.]+", done.stdout, re.DOTALL)
+            stages = re.search(r"stage +seconds.*?total +[\d.]+", done.stdout, re.DOTALL)
             table = stages[0] if stages else ""
-            print(f"\n{label}: {seconds:.0f} s in all\n{table}")  # noqa: T201
+            print(f"\n{label}: {seconds:.0f} s in total\n{table}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""What a month of 3 million trips costs, and what lineage adds to it.
+"""Measure the CPU time of a month with 3 million trips, and the share of lineage in it.
 
     .venv/bin/python benchmarks/ingest.py [ROUNDS] [ROWS]
 
-Each round stages, checks and merges the generator's month into an empty lakehouse, each job in a
-driver of its own as Airflow starts it, and then the same again, though Airflow would end with
-"download again", which finds nothing new; once with lineage (the listener and the spool) and
-once with OPENLINEAGE_DISABLED, in turns. CPU seconds are user and system time of the whole driver,
-JVM and its start included; memory is the largest resident set of one process, the JVM's.
-What lineage adds is the median of the rounds' differences.
+Each round stages, checks and merges the generator's month into an empty lakehouse, with a new
+driver for each job, as in Airflow. Then it runs the same jobs again (Airflow would already stop
+after "download again", which finds nothing new). It does so with lineage (listener and spool) and
+with OPENLINEAGE_DISABLED, in alternating order. CPU seconds are user and system time of the
+driver, including the JVM and its start. Memory is the largest resident set of a process, the JVM's.
+The overhead of lineage is the median of the rounds' differences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from commands.environment import child_environ, script
 from commands.services import prepare
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from lakehouse.sources import YELLOW
 from spark_jobs.session import submit_conf
@@ -37,11 +37,13 @@ MONTH = "2025-05"
 JOBS = ("stage", "check_staging", "merge")
 
 
-def cpu_seconds(settings: Settings, job: str, slices: Sequence[Slice], lineage: bool) -> float:
-    """User and system seconds of one job's driver."""
+def cpu_seconds(
+    settings: Settings, job: str, partitions: Sequence[Partition], lineage: bool
+) -> float:
+    """Return the user and system seconds of one job's driver."""
     conf = [f"--conf={key}={value}" for key, value in submit_conf(settings).items()]
-    told = json.dumps([asdict(slice_) for slice_ in slices])
-    program = [str(REPOSITORY / "spark_jobs" / "run.py"), "yellow", job, told]
+    argument = json.dumps([asdict(partition) for partition in partitions])
+    program = [str(REPOSITORY / "spark_jobs" / "run.py"), "yellow", job, argument]
     environ = child_environ(settings) | {"PYTHONPATH": str(REPOSITORY)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
@@ -58,24 +60,24 @@ def cpu_seconds(settings: Settings, job: str, slices: Sequence[Slice], lineage: 
 
 
 def month(generated: Path, rows: int, lineage: bool) -> dict[str, float]:
-    """CPU seconds of each job on an empty lakehouse, and of each once more."""
+    """Return the CPU seconds of each job on an empty lakehouse and of its repetition."""
     warm = load_settings().state_dir
     with tempfile.TemporaryDirectory() as work:
-        for kept in [generated, warm / "jars", *warm.glob("classes-*")]:
-            Path(work, kept.name).symlink_to(kept)
+        for cached in [generated, warm / "jars", *warm.glob("classes-*")]:
+            Path(work, cached.name).symlink_to(cached)
         settings = load_settings(state_dir=work, generator_rows=rows)
         prepare(settings)
-        slices = land(settings, YELLOW, [MONTH]).slices
-        found = {job: cpu_seconds(settings, job, slices, lineage) for job in JOBS}
-        found |= {f"{job} again": cpu_seconds(settings, job, slices, lineage) for job in JOBS}
+        partitions = land(settings, YELLOW, [MONTH]).partitions
+        times = {job: cpu_seconds(settings, job, partitions, lineage) for job in JOBS}
+        times |= {f"{job} again": cpu_seconds(settings, job, partitions, lineage) for job in JOBS}
         before = time.process_time()
-        if land(settings, YELLOW, [MONTH]).slices:
-            sys.exit("the month is loaded, and would be loaded again")
-        found["download again"] = time.process_time() - before
+        if land(settings, YELLOW, [MONTH]).partitions:
+            sys.exit("the month is already loaded, but would be loaded again")
+        times["download again"] = time.process_time() - before
         events = sum(1 for path in Path(work, "spool").rglob("*.jsonl") for _ in path.open())
         if bool(events) != lineage:
             sys.exit(f"{events} events with lineage {lineage}")
-        return found
+        return times
 
 
 def main() -> None:
@@ -83,19 +85,22 @@ def main() -> None:
     rounds, rows = (*map(int, sys.argv[1:]), *(3, 3_000_000)[len(sys.argv) - 1 :])
     print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}")  # noqa: T201
     print(f"load {os.getloadavg()[0]:.1f} before the start, {rounds} rounds, {rows:,} rows\n")  # noqa: T201
-    found: dict[bool, list[dict[str, float]]] = defaultdict(list)
+    times: dict[bool, list[dict[str, float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as work:
         generated = Path(work, "generated")
         generated.mkdir()
         for nth in range(rounds):
             for lineage in (True, False)[:: 1 if nth % 2 else -1]:
-                found[lineage].append(month(generated, rows, lineage))
+                times[lineage].append(month(generated, rows, lineage))
     print(f"{'CPU seconds':<24}{'lineage':>9}{'without':>9}{'added':>9}")  # noqa: T201
     both = [("stage and merge", ("stage", "merge")), ("all three", JOBS)]
     again = [(f"{name} again", tuple(f"{job} again" for job in jobs)) for name, jobs in both]
-    alone = [(job, (job,)) for job in found[True][0]]
+    alone = [(job, (job,)) for job in times[True][0]]
     for name, jobs in [*alone, *both, *again]:
-        on, off = ([sum(each[job] for job in jobs) for each in found[way]] for way in (True, False))
+        on, off = (
+            [sum(round_[job] for job in jobs) for round_ in times[lineage]]
+            for lineage in (True, False)
+        )
         added = statistics.median(a - b for a, b in zip(on, off, strict=True))
         share = added / statistics.median(off)
         print(  # noqa: T201

@@ -1,12 +1,13 @@
-"""How quickly the lineage page shows itself and draws graphs, in a real Chromium.
+"""Measure in Chromium how fast the lineage page loads and draws graphs.
 
     .venv/bin/python -m benchmarks.lineage_page [--nodes N ...] [--rounds R]
 
-The start page is opened warm, beside a page of one word. Then, for each number of nodes (100 and
-1000), a new store gets as many in layers of 50, with two edges a node, and all of it is opened:
-how long the layout took in its worker, until the nodes stand, and until a click has lit the path of
-one. The longest task of the main thread is told of both: nothing can be clicked while one runs (0:
-none took 50 ms). Times are milliseconds, the median of ROUNDS (5).
+The start page is opened with a warm cache and compared with a page of one word. Then, for each
+number of nodes (100 and 1000), a new store is filled with layers of 50 nodes, with two edges per
+node, and the whole graph is opened. Print the time of the layout in its worker, until the nodes are
+drawn, and until a click has highlighted a path. Also print the longest task of the main thread,
+during which the page does not react to clicks (0: none took 50 ms). Times are milliseconds, the
+median of ROUNDS (5).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from benchmarks.lineage_store import (
     settled,
     throughline,
 )
-from commands.page import ensure_page, travelling
+from commands.page import compressed_sizes, ensure_page
 
 ONE_WORD = """
 import uvicorn
@@ -74,11 +75,11 @@ LONGEST = (
     "(since) => Math.max(0, ...window.tasks.filter(([at]) => at >= since).map(([, ms]) => ms))"
 )
 
-Found = dict[str, float]
+Timings = dict[str, float]
 
 
-def opened(browser: Browser, url: str, look: Callable[[Page], Found]) -> Found:
-    """What a look at a page found, of a browser that was there before."""
+def opened(browser: Browser, url: str, measure: Callable[[Page], Timings]) -> Timings:
+    """Open a page with a warm cache and return its timings."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.set_default_timeout(120_000)
@@ -87,40 +88,41 @@ def opened(browser: Browser, url: str, look: Callable[[Page], Found]) -> Found:
     page.wait_for_load_state("networkidle" if "lineage?" not in url else "load")
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
-    found = look(page)
+    timings = measure(page)
     context.close()
-    return found
+    return timings
 
 
-def painted(page: Page) -> Found:
-    """When there was something to see."""
+def painted(page: Page) -> Timings:
+    """Return the time of the first contentful paint."""
     return {"painted": page.evaluate(PAINTED)}
 
 
-def drawn(page: Page) -> Found:
-    """When the graph stood, when a click had lit a path, and the longest tasks of both."""
-    stood = page.wait_for_function(DRAWN).json_value()
+def drawn(page: Page) -> Timings:
+    """Return the times until the graph is drawn and a click has highlighted a path."""
+    drawn_at = page.wait_for_function(DRAWN).json_value()
     page.wait_for_function(
         "() => window.tasks.every(([at, ms]) => performance.now() - at - ms > 500)"
     )
     until: float = page.evaluate(LONGEST, 0)
-    begun, lit = page.evaluate(CLICK)
+    begun, click_time = page.evaluate(CLICK)
     page.wait_for_function(
         "() => window.tasks.every(([at, ms]) => performance.now() - at - ms > 500)"
     )
     return {
         "laid out": page.evaluate(LAID),
-        "drawn": stood,
+        "drawn": drawn_at,
         "longest task": until,
-        "a click": lit,
+        "a click": click_time,
         "its longest task": page.evaluate(LONGEST, begun),
     }
 
 
 def fill(port: int, nodes: int) -> str:
-    """Jobs in layers, each with its table, as many as there shall be nodes; the address of all.
+    """Fill the store with layers of jobs and their tables; return the path of the whole graph.
 
-    One more job makes the tables of the first layer of one source: everything is behind that.
+    An additional job writes the tables of the first layer from one source, which is upstream of
+    all nodes.
     """
     jobs = max(2, (nodes - WIDTH) // 2)
     begin = json.loads(event("COMPLETE", 0, str(uuid.uuid4())))
@@ -136,30 +138,32 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, nargs="*", default=[100, 1_000])
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     ensure_page()
-    page, elk = (count / 1_000 for count in travelling())
-    say(f"the page travels as {page:.0f} kB gzip, elk {elk:.0f}")
-    found = shutil.which("chromium") or shutil.which("google-chrome")
+    page, elk = (count / 1_000 for count in compressed_sizes())
+    say(f"the page is {page:.0f} kB gzipped, elk {elk:.0f} kB")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         say(f"Chromium {browser.version}")
 
-        def look(what: str, url: str, found: Callable[[Page], Found]) -> None:
-            rounds = [opened(browser, url, found) for _ in range(given.rounds)]
-            middle = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
-            say(f"{what:30} {'  '.join(f'{name} {ms:.0f}' for name, ms in middle.items())}")
+        def report(label: str, url: str, measure: Callable[[Page], Timings]) -> None:
+            rounds = [opened(browser, url, measure) for _ in range(arguments.rounds)]
+            medians = {
+                name: statistics.median(timings[name] for timings in rounds) for name in rounds[0]
+            }
+            say(f"{label:30} {'  '.join(f'{name} {ms:.0f}' for name, ms in medians.items())}")
 
         with serving(sys.executable, "-c", ONE_WORD + SERVE) as server:
-            look("a page of one word", f"http://127.0.0.1:{server.port}/", painted)
-        for nodes in given.nodes:
+            report("a page of one word", f"http://127.0.0.1:{server.port}/", painted)
+        for nodes in arguments.nodes:
             with serving(*throughline(Path(work, f"{nodes}.db"))) as server:
                 url = f"http://127.0.0.1:{server.port}"
                 path = fill(server.port, nodes)
                 settled(server)
-                look(f"start page, {nodes} nodes known", url, painted)
-                look(f"graph of {nodes} nodes", url + path, drawn)
+                report(f"start page, {nodes} nodes", url, painted)
+                report(f"graph of {nodes} nodes", url + path, drawn)
         browser.close()
 
 

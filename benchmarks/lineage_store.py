@@ -1,13 +1,13 @@
-"""What throughline takes a second, and what its answers cost, beside a server that does nothing.
+"""Measure throughline's event rate and the CPU time of its responses.
 
     .venv/bin/python benchmarks/lineage_store.py [SECONDS] [--jobs N ...] [--log EVENTS ...]
 
-First 8 connections post pairs of START and COMPLETE (8.5 kB each, 3 inputs, 10 columns with column
-lineage) for SECONDS (20) each to a server that only answers 201 and to `throughline serve` on
-SQLite; then to one that has so many EVENTS in its log already. For each number of jobs (1000) a new
-store gets that many jobs in layers of 50 and is asked: once, again and again while nothing happens,
-and each time after one more event. Times are CPU seconds of the server for an answer. The client is
-a process of its own and runs beside the server.
+First, 8 connections post pairs of START and COMPLETE events (8.5 kB each, 3 inputs, 10 columns with
+column lineage) for SECONDS (20), to a server that only returns 201, to `throughline serve` on
+SQLite, and to one that already has EVENTS in its log. Then, for each number of jobs (1000), a new
+store is filled with that many jobs in layers of 50 and queried: once, repeatedly without changes,
+and after each of several new events. Times are CPU seconds of the server per response. The client
+is a separate process on the same machine.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class Server:
     process: psutil.Process
 
     def cpu(self) -> float:
-        """CPU seconds so far."""
+        """Return the CPU seconds so far."""
         times = self.process.cpu_times()
         return times.user + times.system
 
 
 @contextmanager
 def serving(*command: str) -> Iterator[Server]:
-    """A server that prints its address in its first line."""
+    """Run a server that prints its address in its first line."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
@@ -84,26 +84,34 @@ def serving(*command: str) -> Iterator[Server]:
 
 
 def throughline(database: Path) -> tuple[str, ...]:
-    """The command of a server on a database."""
+    """Return the command of a server with a database."""
     program = str(Path(sys.executable).with_name("throughline"))
     return program, "serve", "--port", "0", "--database", str(database)
 
 
-def dataset(name: str, made_of: list[str] | None) -> dict[str, Any]:
-    """A dataset with its schema, and its column lineage if it is made of others."""
+def dataset(name: str, sources: list[str] | None) -> dict[str, Any]:
+    """Return a dataset with its schema and, if `sources` is given, its column lineage."""
     columns = [f"c{i}" for i in range(COLUMNS)]
     facets: dict[str, Any] = {
-        "schema": {**PRODUCER, "fields": [{"name": each, "type": "bigint"} for each in columns]},
+        "schema": {
+            **PRODUCER,
+            "fields": [{"name": column, "type": "bigint"} for column in columns],
+        },
         "dataSource": {**PRODUCER, "name": "bench", "uri": "bench"},
     }
-    if made_of is not None:
-        how = [{"type": "DIRECT", "subtype": "TRANSFORMATION"}]
+    if sources is not None:
+        transformations = [{"type": "DIRECT", "subtype": "TRANSFORMATION"}]
         facets["columnLineage"] = PRODUCER | {
             "fields": {
                 column: {
                     "inputFields": [
-                        {"namespace": "bench", "name": of, "field": column, "transformations": how}
-                        for of in made_of
+                        {
+                            "namespace": "bench",
+                            "name": source,
+                            "field": column,
+                            "transformations": transformations,
+                        }
+                        for source in sources
                     ]
                 }
                 for column in columns
@@ -113,9 +121,9 @@ def dataset(name: str, made_of: list[str] | None) -> dict[str, Any]:
 
 
 def event(kind: str, job: int, run: str, second: int = 0) -> bytes:
-    """An event of a job in layers: it reads three datasets of its layer, and writes one below."""
+    """Return an event of a job that reads three datasets of a layer and writes one of the next."""
     layer, place = divmod(job, WIDTH)
-    reads = [f"L{layer}_{(place * 7 + each * 13) % WIDTH}" for each in range(FAN)]
+    reads = [f"L{layer}_{(place * 7 + number * 13) % WIDTH}" for number in range(FAN)]
     facets = {
         "jobType": {**PRODUCER, "jobType": "TASK", "integration": "X", "processingType": "BATCH"},
         "sql": {**PRODUCER, "query": f"insert into x select * from {' join '.join(reads)}"},
@@ -133,7 +141,7 @@ def event(kind: str, job: int, run: str, second: int = 0) -> bytes:
 
 
 def post(port: int, events: Iterator[bytes], times: Any) -> None:
-    """Post events over one connection; the seconds that each took go to `times`."""
+    """Post events over one connection; put the seconds of each request into `times`."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     took = []
     for body in events:
@@ -147,15 +155,15 @@ def post(port: int, events: Iterator[bytes], times: Any) -> None:
 
 
 def pairs(seconds: float, seed: int) -> Iterator[bytes]:
-    """Pairs of events of 500 jobs, until the time is over; made before, but for run and time."""
+    """Yield pairs of prepared events of 500 jobs with new run ids until the time is over."""
     chance, until = random.Random(seed), time.monotonic() + seconds
     run = str(uuid.UUID(int=0))
     kinds = "START", "COMPLETE"
-    made = [[event(kind, chance.randrange(500), run) for kind in kinds] for _ in range(100)]
+    prepared = [[event(kind, chance.randrange(500), run) for kind in kinds] for _ in range(100)]
     while time.monotonic() < until:
-        own = str(uuid.UUID(int=chance.getrandbits(128), version=4)).encode()
-        for body in chance.choice(made):
-            yield body.replace(run.encode(), own)
+        run_id = str(uuid.UUID(int=chance.getrandbits(128), version=4)).encode()
+        for body in chance.choice(prepared):
+            yield body.replace(run.encode(), run_id)
 
 
 def _post_pairs(port: int, seconds: float, seed: int, times: Any) -> None:
@@ -163,14 +171,16 @@ def _post_pairs(port: int, seconds: float, seed: int, times: Any) -> None:
 
 
 def load(server: Server, seconds: float) -> str:
-    """Events a second of 8 connections, their times and what they cost."""
+    """Post events over 8 connections; return their rate, times and CPU cost."""
     times: Any = multiprocessing.Queue()
     before, begun = server.cpu(), time.monotonic()
-    given = [(server.port, seconds, seed, times) for seed in range(CONNECTIONS)]
-    workers = [multiprocessing.Process(target=_post_pairs, args=each) for each in given]
+    workers = [
+        multiprocessing.Process(target=_post_pairs, args=(server.port, seconds, seed, times))
+        for seed in range(CONNECTIONS)
+    ]
     for worker in workers:
         worker.start()
-    took = sorted(each for _ in workers for each in times.get())
+    took = sorted(duration for _ in workers for duration in times.get())
     rate = len(took) / (time.monotonic() - begun)
     cost = (server.cpu() - before) / len(took) * 1_000
     p99 = took[int(len(took) * 0.99)] * 1_000
@@ -178,16 +188,16 @@ def load(server: Server, seconds: float) -> str:
 
 
 def say(line: str) -> None:
-    """One line, at once."""
+    """Print a line without buffering."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def ask(server: Server, path: str, after: Iterator[bytes], **params: Any) -> str:
-    """CPU seconds of the first answer, of one again and of one `after` an event; its size."""
+    """Return the CPU seconds of a first query, of repeated ones, and of ones `after` an event."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
 
-    def one() -> tuple[float, int]:
+    def query() -> tuple[float, int]:
         before = server.cpu()
         connection.request("GET", f"{path}?{urlencode(params)}")
         answer = connection.getresponse()
@@ -195,47 +205,47 @@ def ask(server: Server, path: str, after: Iterator[bytes], **params: Any) -> str
         assert answer.status == 200, (path, answer.status)
         return server.cpu() - before, size
 
-    first, size = one()
-    until, again = time.monotonic() + 10, [one()[0]]
+    first, size = query()
+    until, again = time.monotonic() + 10, [query()[0]]
     while len(again) < 10 and time.monotonic() < until:
-        again.append(one()[0])
+        again.append(query()[0])
     later = []
     for body in islice(after, 5):
         connection.request("POST", "/api/v1/lineage", body, {"Content-Type": "application/json"})
         connection.getresponse().read()
-        later.append(one()[0])
-    mean = [sum(each) / len(each) for each in (again, later)]
+        later.append(query()[0])
+    mean = [sum(times) / len(times) for times in (again, later)]
     return (
         f"{first:7.3f} CPU-s, again {mean[0]:6.3f}, after an event {mean[1]:6.3f}, {size:,} bytes"
     )
 
 
 def settled(server: Server) -> None:
-    """Wait until the server's child has made its snapshot."""
+    """Wait until the server's child process has written its snapshot."""
     while server.process.children():
-        time.sleep(0.1)  # between two looks at the child
+        time.sleep(0.1)
 
 
 def graph(jobs: int, folder: Path) -> None:
-    """Fill a store and ask it."""
+    """Fill a store and query it."""
     database = folder / f"{jobs}.db"
     middle = f"dataset:bench:L{jobs // WIDTH // 2}_3"
     half = (START + timedelta(seconds=jobs // 2)).isoformat()
     node = {"nodeId": middle, "depth": 20}
-    questions: dict[str, tuple[str, dict[str, Any]]] = {
+    queries: dict[str, tuple[str, dict[str, Any]]] = {
         "lineage, depth 20": ("/api/v1/lineage", node),
         "column lineage, depth 20": ("/api/v1/column-lineage", node),
         "page of jobs": ("/api/v1/namespaces/bench/jobs", {"limit": 25}),
         "tree": ("/api/v2/tree", {"node": middle}),
-        "tree as of the half": ("/api/v2/tree", {"node": middle, "asOf": half}),
+        "tree as of half the time": ("/api/v2/tree", {"node": middle, "asOf": half}),
         "edges": ("/api/v2/edges", {}),
-        "difference since the half": ("/api/v2/diff", {"from": half}),
+        "changes since half the time": ("/api/v2/diff", {"from": half}),
     }
     with serving(*throughline(database)) as server:
         runs = ((job, str(uuid.uuid4())) for job in range(jobs))
         times: Any = multiprocessing.Queue()
         post(server.port, (event("COMPLETE", job, run, job) for job, run in runs), times)
-        for name, (path, params) in questions.items():
+        for name, (path, params) in queries.items():
             more = (event("COMPLETE", jobs // 2, str(uuid.uuid4()), jobs) for _ in range(5))
             say(f"{jobs:6} jobs  {name:28} {ask(server, path, more, **params)}")
         settled(server)
@@ -244,19 +254,23 @@ def graph(jobs: int, folder: Path) -> None:
         one = (event("COMPLETE", 0, str(uuid.uuid4()), jobs) for _ in range(1))
         ask(server, "/api/v1/namespaces/bench/jobs/job0", one)
         took, memory = time.monotonic() - begun, server.process.memory_info().rss / 2**20
-        say(f"{jobs:6} jobs  ready again after a restart in {took:.1f} s, {memory:.0f} MB resident")
+        say(f"{jobs:6} jobs  ready {took:.1f} s after a restart, {memory:.0f} MB resident")
 
 
 def grown(events: int, folder: Path, seconds: float) -> None:
-    """Load a server that has many events in its log."""
+    """Post events to a server that already has many events in its log."""
     database = folder / f"log{events}.db"
     log, run = EventLog(str(database)), str(uuid.UUID(int=0))
-    made = [[event(kind, job, run) for kind in ("START", "COMPLETE")] for job in range(500)]
+    prepared = [[event(kind, job, run) for kind in ("START", "COMPLETE")] for job in range(500)]
     for _ in range(0, events, 1_000):
-        runs = [str(uuid.uuid4()).encode() for _ in made]
-        pairs = zip(made, runs, strict=True)
+        runs = [str(uuid.uuid4()).encode() for _ in prepared]
+        pairs = zip(prepared, runs, strict=True)
         log.append(
-            [entry_of(body.replace(run.encode(), own)) for pair, own in pairs for body in pair]
+            [
+                entry_of(body.replace(run.encode(), run_id))
+                for pair, run_id in pairs
+                for body in pair
+            ]
         )
     log.close()
     with serving(*throughline(database)) as server:
@@ -270,16 +284,16 @@ def main() -> None:
     parser.add_argument("seconds", type=float, nargs="?", default=20.0)
     parser.add_argument("--jobs", type=int, nargs="*", default=[1_000])
     parser.add_argument("--log", type=int, nargs="*", default=[])
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as work:
         with serving(sys.executable, "-c", NOTHING + SERVE) as server:
-            say(f"a server that does nothing   {load(server, given.seconds)}")
+            say(f"a server without any work    {load(server, arguments.seconds)}")
         with serving(*throughline(Path(work, "load.db"))) as server:
-            say(f"throughline                  {load(server, given.seconds)}")
-        for events in given.log:
-            grown(events, Path(work), given.seconds)
-        for jobs in given.jobs:
+            say(f"throughline                  {load(server, arguments.seconds)}")
+        for events in arguments.log:
+            grown(events, Path(work), arguments.seconds)
+        for jobs in arguments.jobs:
             graph(jobs, Path(work))
 
 

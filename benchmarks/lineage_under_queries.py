@@ -45,7 +45,7 @@ from benchmarks.lineage_store import (
 JOBS, TABLES, READS, WRITES, RUNS = 1_500, 300, 5, 2, 2
 INTERVAL, PATIENCE = 0.1, 120
 Timing = tuple[str, int, float]
-"""A kind of request, the status code (0: no answer), and seconds."""
+"""Kind of a request, its status code (0: no response) and seconds."""
 
 
 def event(job: int) -> bytes:
@@ -75,13 +75,13 @@ def queries(start: int) -> Iterator[tuple[str, str]]:
     for number in count(start):
         node = f"dataset:bench:t{number * 37 % TABLES}"
         field = f"c{number % COLUMNS}"
-        asked: list[tuple[str, dict[str, Any]]] = [
+        expensive: list[tuple[str, dict[str, Any]]] = [
             ("tree", {"node": node, "direction": "both", "depth": 100}),
             ("graph", {"node": node, "up": 100, "down": 100, "columns": "true"}),
             ("columns", {"node": node, "depth": 100}),
             ("impact", {"node": node, "field": field, "depth": 100}),
         ]
-        kind, params = asked[number % len(asked)]
+        kind, params = expensive[number % len(expensive)]
         yield kind, f"/api/v2/{kind}?{urlencode(params)}"
 
 
@@ -146,8 +146,8 @@ def together(threads: list[threading.Thread]) -> None:
         thread.join()
 
 
-def known_runs(port: int) -> int:
-    """Return the number of runs that the server knows."""
+def count_runs(port: int) -> int:
+    """Return the number of runs in the server."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", "/healthz")
     return int(orjson.loads(connection.getresponse().read())["runs"])
@@ -155,7 +155,7 @@ def known_runs(port: int) -> int:
 
 def measure(server: Server, clients: int, seconds: float) -> None:
     """Print the times per kind of request while clients send expensive queries."""
-    before, until = known_runs(server.port), time.time() + seconds
+    before, until = count_runs(server.port), time.time() + seconds
     results: Any = multiprocessing.Queue()
     workers = [
         multiprocessing.Process(target=ask, args=(server.port, clients, until, results)),
@@ -167,19 +167,19 @@ def measure(server: Server, clients: int, seconds: float) -> None:
     for worker in workers:
         worker.join()
     acknowledged = sum(kind == "POST" and status == 201 for kind, status, _ in timings)
-    wanted, patient_until = before + acknowledged, time.time() + PATIENCE
-    while (known := known_runs(server.port)) < wanted and time.time() < patient_until:
+    expected, patient_until = before + acknowledged, time.time() + PATIENCE
+    while (run_count := count_runs(server.port)) < expected and time.time() < patient_until:
         time.sleep(INTERVAL)  # queries of disconnected clients may still run
-    lost = wanted - known
+    lost = expected - run_count
     say(f"{clients} clients: {acknowledged} events acknowledged, {lost} of them lost")
     by_kind: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for kind, status, took in timings:
         by_kind[kind].append((status, took))
-    for kind, found in by_kind.items():
-        times = sorted(took for _, took in found)
+    for kind, results_of_kind in by_kind.items():
+        times = sorted(took for _, took in results_of_kind)
         p50, p99, last = times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]
         codes = ", ".join(
-            f"{n} × {code or 'none'}" for code, n in Counter(s for s, _ in found).items()
+            f"{n} × {code or 'none'}" for code, n in Counter(s for s, _ in results_of_kind).items()
         )
         say(f"  {kind:8} median {p50:7.3f} s  p99 {p99:7.3f} s  longest {last:7.3f} s  {codes}")
 
@@ -189,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("seconds", type=float, nargs="?", default=20.0)
     parser.add_argument("--clients", type=int, nargs="*", default=[0, 3, 60])
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     say(f"{psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     with (
         tempfile.TemporaryDirectory() as work,
@@ -198,8 +198,8 @@ def main() -> None:
         times: Any = multiprocessing.Queue()
         post(server.port, (event(job) for job in range(JOBS) for _ in range(RUNS)), times)
         settled(server)
-        for clients in given.clients:
-            measure(server, clients, given.seconds)
+        for clients in arguments.clients:
+            measure(server, clients, arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What metaflow-openlineage costs: CPU seconds of a flow with it and without it.
+"""Measure the CPU time that metaflow-openlineage adds to a flow.
 
     .venv/bin/python benchmarks/metaflow_openlineage.py [ROUNDS]
 
-The flow is a foreach of 20 trivial tasks, 23 tasks in all. In each round it runs plain, with an
-import of openlineage.client in each of its processes, and with @openlineage writing to files. CPU
-seconds are user and system time of the launcher and all its tasks, divided by the tasks; what
-@openlineage costs is the median of the rounds' differences, for a busy machine slows all three.
+The flow is a foreach of 20 trivial tasks, 23 tasks in total. In each round it runs plain, with an
+import of openlineage.client in each process, and with @openlineage writing to files. CPU seconds
+are user and system time of the launcher and all tasks, divided by the number of tasks. The cost of
+@openlineage is the median of the rounds' differences, because load on the machine slows all three.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ VARIANTS = {
 
 
 def cpu_seconds(preamble: str) -> float:
-    """User and system seconds of one run of the flow."""
+    """Return the user and system seconds of one run of the flow."""
     with tempfile.TemporaryDirectory() as work:
         Path(work, "flow.py").write_text(FLOW.format(preamble=preamble))
         transport = {"type": "file", "log_file_path": f"{work}/events", "append": False}
@@ -84,24 +84,24 @@ def cpu_seconds(preamble: str) -> float:
 
 
 def main() -> None:
-    """Run each variant in each round, and print medians and what a task costs."""
+    """Run all variants in each round, and print the median cost of a task."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     load = os.getloadavg()[0]
     print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}")  # noqa: T201
     print(f"load {load:.1f} before the start, {rounds} rounds, {TASKS} tasks a flow\n")  # noqa: T201
-    found: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    seconds_by_variant: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for nth in range(rounds):
         for name in list(VARIANTS)[:: 1 if nth % 2 else -1]:
-            found[name].append(cpu_seconds(VARIANTS[name]))
-    print(f"{'CPU seconds a task':<20}{'median':>8}{'least':>8}{'most':>8}")  # noqa: T201
-    plain, imported, decorated = found.values()
-    rows = found | {
+            seconds_by_variant[name].append(cpu_seconds(VARIANTS[name]))
+    print(f"{'CPU seconds per task':<20}{'median':>8}{'min':>8}{'max':>8}")  # noqa: T201
+    plain, imported, decorated = seconds_by_variant.values()
+    rows = seconds_by_variant | {
         "@ above plain": [b - a for a, b in zip(plain, decorated, strict=True)],
         "@ above the import": [b - a for a, b in zip(imported, decorated, strict=True)],
     }
     for name, seconds in rows.items():
         numbers = [
-            each / TASKS for each in (statistics.median(seconds), min(seconds), max(seconds))
+            value / TASKS for value in (statistics.median(seconds), min(seconds), max(seconds))
         ]
         print(f"{name:<20}" + "".join(f"{number:8.3f}" for number in numbers))  # noqa: T201
 

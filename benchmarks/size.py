@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "packages" / "throughline"
-_STATION = re.compile(r"^\d+\. \[[^]]+\]\((src/[^)]+\.py)\)", re.MULTILINE)
-"""A file of the walk from an event to an edge in ARCHITECTURE.md."""
+_STEP = re.compile(r"^\d+\. \[[^]]+\]\((src/[^)]+\.py)\)", re.MULTILINE)
+"""A file on the path from an event to an edge in ARCHITECTURE.md."""
 
 _RIDDLE = re.compile(r"(What|Who|Whether|How)\b")
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def main() -> None:
-    """Write one figure a line."""
+    """Print one figure per line."""
     source = sorted((PACKAGE / "src").rglob("*.py"))
     tests = sorted((PACKAGE / "tests").rglob("*.py"))
     trees = [ast.parse(path.read_text()) for path in source]
@@ -29,7 +29,7 @@ def main() -> None:
     code, test_code = _lines(source), _lines(tests)
     figures = {
         "lines of source": f"{code:,}",
-        "files from an event to an edge (ARCHITECTURE.md)": len(_stations()),
+        "files from an event to an edge (ARCHITECTURE.md)": len(_steps()),
         "`dict[str, Any]` in signatures": sum(_untyped(tree) for tree in trees),
         "docstrings starting with What, Who, Whether or How": sum(
             bool(_RIDDLE.match(text)) for tree in trees for text in _docstrings(tree)
@@ -48,9 +48,9 @@ def _lines(paths: list[Path]) -> int:
     return sum(len(path.read_text().splitlines()) for path in paths)
 
 
-def _stations() -> list[Path]:
+def _steps() -> list[Path]:
     """Return the files in which an event becomes an edge, as ARCHITECTURE.md lists them."""
-    names = _STATION.findall((PACKAGE / "ARCHITECTURE.md").read_text())
+    names = _STEP.findall((PACKAGE / "ARCHITECTURE.md").read_text())
     paths = [PACKAGE / name for name in names]
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise SystemExit(f"ARCHITECTURE.md names missing files: {missing}")
@@ -78,7 +78,8 @@ def _public(tree: ast.Module) -> Iterator[_Documented]:
 
 
 def _is_overload(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
+    names = (item.id for item in node.decorator_list if isinstance(item, ast.Name))
+    return "overload" in names
 
 
 def _untyped(tree: ast.Module) -> int:

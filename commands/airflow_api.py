@@ -1,4 +1,4 @@
-"""The few calls of Airflow's public API that the commands need."""
+"""Client for the calls of Airflow's public API that the commands need."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Airflow:
             self._deadline = float("inf")
 
     def healthy(self, dags: tuple[str, ...]) -> bool:
-        """Whether the scheduler runs and all of `dags` are known."""
+        """Return True if the scheduler runs and all `dags` are loaded."""
         try:
             health = self._http.get("/api/v2/monitor/health").json()
             if health["scheduler"]["status"] != "healthy":
@@ -83,12 +83,12 @@ class Airflow:
             return False
 
     def import_errors(self) -> list[str]:
-        """Why DAG files cannot be loaded."""
+        """Return the import errors of DAG files."""
         errors = self._call("GET", "/importErrors")["import_errors"]
         return [f"{error['filename']}: {error['stack_trace']}" for error in errors]
 
     def unpause(self, dag: str) -> None:
-        """Let the DAG be scheduled."""
+        """Unpause the DAG."""
         self._call("PATCH", f"/dags/{dag}", json={"is_paused": False})
 
     def trigger(self, dag: str, conf: Mapping[str, object]) -> str:
@@ -100,17 +100,17 @@ class Airflow:
         return run
 
     def run_state(self, dag: str, run: str) -> str:
-        """queued, running, success or failed."""
+        """Return the state of a run: queued, running, success or failed."""
         return str(self._call("GET", f"/dags/{dag}/dagRuns/{run}")["state"])
 
     def tasks(self, dag: str, run: str) -> list[TaskInstance]:
-        """Task instances of a run in the order they were started; the unstarted last."""
+        """Return the task instances of a run by start time; those not started come last."""
         answer = self._call("GET", f"/dags/{dag}/dagRuns/{run}/taskInstances")
         tasks: list[TaskInstance] = answer["task_instances"]
         return sorted(tasks, key=lambda task: task["start_date"] or "~")
 
     def triggered_by(self, dag: str, source_run: str) -> str | None:
-        """The run of `dag` that an asset event of `source_run` started, if there is one yet."""
+        """Return the run of `dag` that an asset event of `source_run` triggered, or None."""
         runs = self._call("GET", f"/dags/{dag}/dagRuns", params={"order_by": "-id", "limit": 10})
         for run in runs["dag_runs"]:
             path = f"/dags/{dag}/dagRuns/{run['dag_run_id']}/upstreamAssetEvents"
@@ -120,19 +120,19 @@ class Airflow:
         return None
 
     def xcom(self, dag: str, run: str, task: str, key: str) -> Any:
-        """A value that a task left; None if it left none."""
+        """Return an XCom value of a task, or None."""
         path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
         entry = self._call("GET", path, allow=(404,), params={"deserialize": True})
         return entry.get("value")
 
     def log(self, dag: str, run: str, task: str, attempt: int) -> str:
-        """A task's log as text."""
+        """Return a task's log as text."""
         path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}"
         content = self._call("GET", path)["content"]
         return "\n".join(_log_line(line) for line in content)
 
     def unfinished(self, dag: str) -> list[DagRun]:
-        """The runs that are queued or running, oldest first."""
+        """Return the queued and running runs, oldest first."""
         params = {"state": ["queued", "running"], "order_by": "id"}
         runs: list[DagRun] = self._call("GET", f"/dags/{dag}/dagRuns", params=params)["dag_runs"]
         return runs
@@ -151,22 +151,22 @@ class Airflow:
         seconds = min(PATIENCE_SECONDS, max(self._deadline - time.monotonic(), 0))
 
         def report(state: tenacity.RetryCallState) -> None:
-            self._report(f"Waiting for Airflow: {_problem(state)}, {method} {path} is repeated.")
+            self._report(f"Waiting for Airflow: {_problem(state)}; retrying {method} {path}.")
 
-        repeated = tenacity.Retrying(
+        retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(_is_busy),
             wait=self._wait,
             stop=tenacity.stop_after_delay(seconds),
             before_sleep=report,
         )
         try:
-            answer: Json = repeated(self._try, method, path, **kwargs)
+            answer: Json = retrying(self._try, method, path, **kwargs)
         except tenacity.RetryError as error:
             last = error.last_attempt
             raise SetupError(
                 f"Airflow at {self._http.base_url} gave no usable response to {method} {path} in "
-                f"{seconds:.0f} s; the last: {last.exception()!r}. logs/airflow.log in the state "
-                "folder may say why; on an overloaded machine, start it again later."
+                f"{seconds:.0f} s; the last one was {last.exception()!r}. Check logs/airflow.log "
+                "in the state folder. If the machine is overloaded, start it again later."
             ) from last.exception()
         return answer
 
@@ -182,12 +182,12 @@ class Airflow:
         if answer.status_code in allow:
             return {}
         answer.raise_for_status()
-        found: Json = answer.json()
-        return found
+        content: Json = answer.json()
+        return content
 
 
 def _is_busy(error: BaseException) -> bool:
-    """Return whether the same call may succeed later."""
+    """Return True if the same call may succeed later."""
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in BUSY
     return isinstance(error, httpx.TransportError)
@@ -201,6 +201,6 @@ def _problem(state: tenacity.RetryCallState) -> str:
 
 
 def _log_line(line: Json) -> str:
-    """A line of a task's log, with the exceptions that Airflow keeps beside its text."""
+    """Return a line of a task's log with its exceptions, which Airflow stores separately."""
     errors = [f"{e.get('exc_type')}: {e.get('exc_value')}" for e in line.get("error_detail") or []]
     return "\n".join([str(line.get("event", line)), *errors])

@@ -17,7 +17,7 @@ from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 POLL_SECONDS = 1.0
 
@@ -36,7 +36,10 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
         InfraError: AWS rejects the request.
     """
     if settings.lakehouse != "glue":
-        raise SettingsError("Athena sees the tables of LAKEHOUSE=glue only, and it is local.")
+        raise SettingsError(
+            "Athena can only query tables on AWS, but LAKEHOUSE is local. Set LAKEHOUSE=glue, or "
+            "use --engine spark."
+        )
     if not may_write and not is_reading(query):
         raise refusal(f"is {' '.join(query.split()[:3])!r} ...")
     aws = connect(settings)
@@ -47,14 +50,14 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
             ResultConfiguration={"OutputLocation": f"s3://{settings.bucket}/athena/"},
         )["QueryExecutionId"]
         _wait(aws, query_id)
-        found = aws.athena.get_query_results(QueryExecutionId=query_id, MaxResults=ROWS)
-    result = found["ResultSet"]
+        response = aws.athena.get_query_results(QueryExecutionId=query_id, MaxResults=ROWS)
+    result = response["ResultSet"]
     names = [column["Name"] for column in result.get("ResultSetMetadata", {})["ColumnInfo"]]
     rows = [[cell.get("VarCharValue", "") for cell in row["Data"]] for row in result["Rows"]]
     table = Table()
-    for name in names:  # as Text: in a str, rich takes brackets for markup
+    for name in names:  # as Text, because rich interprets brackets in a str as markup
         table.add_column(Text(name))
-    for row in rows[1:] if rows[:1] == [names] else rows:  # of a SELECT the first has the names
+    for row in rows[1:] if rows[:1] == [names] else rows:  # a SELECT's first row has the names
         table.add_row(*map(Text, row))
     SafeConsole(keep="\n").print(table)
 
@@ -66,7 +69,7 @@ def is_reading(query: str) -> bool:
     """
     if re.match(r"\s*(SHOW|DESCRIBE|DESC)\s+[^;]*;?\s*$", query, re.IGNORECASE):
         return True
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of unsupported syntax
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # no warnings of unsupported syntax
     try:
         statements = sqlglot.parse(EXPLAIN.sub("", query, count=1), dialect="athena")
     except SqlglotError:
@@ -78,9 +81,13 @@ def is_reading(query: str) -> bool:
 
 def _wait(aws: Aws, query_id: str) -> None:
     while True:
-        told = aws.athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]
-        if told["State"] == "SUCCEEDED":
+        status = aws.athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"][
+            "Status"
+        ]
+        if status["State"] == "SUCCEEDED":
             return
-        if told["State"] in ("FAILED", "CANCELLED"):
-            raise BadQuery(f"{told['State']}: {told.get('StateChangeReason', 'no reason given')}")
-        time.sleep(POLL_SECONDS)  # between two looks at the query
+        if status["State"] in ("FAILED", "CANCELLED"):
+            raise BadQuery(
+                f"{status['State']}: {status.get('StateChangeReason', 'no reason given')}"
+            )
+        time.sleep(POLL_SECONDS)

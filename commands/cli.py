@@ -1,4 +1,4 @@
-"""Every command of `./run`; each parses, calls, renders."""
+"""The commands of `./run`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
-from throughline.console.printable import escaped
+from throughline.console.text import escaped
 
 app = typer.Typer(
     name="./run",
@@ -50,19 +50,19 @@ ALIASES = {
 """Short names of commands with arguments; further arguments are appended."""
 
 Backend = Annotated[
-    str | None, typer.Option(help="Where lineage goes: a name of docs/backends.md, or a URL.")
+    str | None, typer.Option(help="Lineage backend: a name from docs/backends.md, or a URL.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 Profile = Annotated[str | None, typer.Option(help="AWS profile (setting aws_profile).")]
 
-_given: ContextVar[dict[str, str]] = ContextVar("_given", default={})  # noqa: B039 - never changed
+_set_options: ContextVar[dict[str, str]] = ContextVar("_set_options", default={})  # noqa: B039 - never changed
 """Settings given with `--set`."""
 
 
 @app.callback()
 def _top(
-    given: Annotated[
+    settings_: Annotated[
         list[str] | None,
         typer.Option(
             "--set", metavar="NAME=VALUE", help="Set a setting for this command; repeatable."
@@ -70,36 +70,36 @@ def _top(
     ] = None,
 ) -> None:
     """Two orchestrators, one lineage."""
-    pairs = [pair.partition("=") for pair in given or ()]
-    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+    pairs = [pair.partition("=") for pair in settings_ or ()]
+    if invalid := [name for name, sign, _ in pairs if not (name and sign)]:
         raise SettingsError(
-            f"--set got {wrong[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
+            f"--set got {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
         )
-    _given.set({name.lower(): value for name, _, value in pairs})
+    _set_options.set({name.lower(): value for name, _, value in pairs})
 
 
 @app.command()
 def demo(
     data: Annotated[
-        str | None, typer.Option(help="A mirror: path or URL of a folder with taxi/ and weather/.")
+        str | None, typer.Option(help="Path or URL of a mirror with taxi/ and weather/.")
     ] = None,
-    real: Annotated[bool, typer.Option("--real", help="Load from TLC and NOAA.")] = False,
-    months: Annotated[str, typer.Option(help="Months to load: 2019-03,2019-04.")] = "",
-    exit_: Annotated[bool, typer.Option("--exit", help="End when done.")] = False,
+    real: Annotated[bool, typer.Option("--real", help="Load real data from TLC and NOAA.")] = False,
+    months: Annotated[str, typer.Option(help="Months to load, such as 2019-03,2019-04.")] = "",
+    exit_: Annotated[bool, typer.Option("--exit", help="Exit when done.")] = False,
     model: Annotated[
-        str | None, typer.Option(help="What forecasts: seasonal_naive or weather.")
+        str | None, typer.Option(help="Forecast model: seasonal_naive or weather.")
     ] = None,
     service: Annotated[
         Literal["yellow", "green"], typer.Option(help="Taxi service to ingest and train on.")
     ] = "yellow",
     backend: Backend = None,
 ) -> None:
-    """The main job: ingest with Airflow, train with Metaflow, show the lineage."""
+    """Run the demo: ingest with Airflow, train with Metaflow, show the lineage."""
     from commands.demo import run_demo
     from lakehouse.sources import parse_months
 
     if real and data:
-        raise SettingsError(f"--real and --data {data} name two sources; give one of them.")
+        raise SettingsError(f"--real and --data {data} exclude each other. Use one of them.")
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )
@@ -108,10 +108,10 @@ def demo(
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """All tests; --fast: without Spark, Airflow, servers, replays, browser; -k and so on pass."""
+    """Run the tests; --fast skips slow ones. Other options, such as -k, go to pytest."""
     if "--help" in context.args:
-        say("./run test [--fast] runs pytest with its own arguments, below.\n")
-    shared_out = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
+        say("./run test [--fast] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
+    parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
@@ -119,16 +119,16 @@ def test(context: typer.Context) -> None:
         slow.append("docker")
         arguments += ["-m", f"not ({' or '.join(slow)})"]
     else:
-        shared_out.append("--maxprocesses=4")  # each may start a Spark driver of gigabytes
+        parallel.append("--maxprocesses=4")  # each may start a Spark driver of several GB
     os.chdir(REPOSITORY)
     # Each core runs one process. OpenBLAS threads would only double the CPU time.
     environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-    become([sys.executable, "-m", "pytest", *shared_out, *arguments], environ)
+    become([sys.executable, "-m", "pytest", *parallel, *arguments], environ)
 
 
 @app.command()
 def lint() -> None:
-    """Format, ruff, mypy, who may import whom, hadolint on the Dockerfile, checkov on templates."""
+    """Check formatting, code, types, imports, the Dockerfile and the AWS templates."""
     from commands.environment import script
     from commands.package import find_uv
 
@@ -138,7 +138,7 @@ def lint() -> None:
         [script("lint-imports")],
         [script("mypy")],
         [script("hadolint"), "docker/Dockerfile"],
-        # In an environment of its own: what it pins does not go together with ours.
+        # In a separate environment, because its pinned versions conflict with ours.
         [find_uv(), "tool", "run", "--quiet", "--python", sys.executable, "--from", CHECKOV]
         + ["checkov", "--config-file", "infra/checkov.yaml"],
     ):
@@ -148,13 +148,13 @@ def lint() -> None:
 
 @app.command()
 def airflow(backend: Backend = None) -> None:
-    """Airflow and the lineage server, until Ctrl-C."""
+    """Run Airflow and the lineage server until Ctrl-C."""
 
     from commands.processes import Service, stopping, wait_for_interrupt
     from commands.progress import Progress
     from commands.services import start_services
     from lakehouse.backends import is_embedded
-    from throughline.console.terminal import SafeConsole
+    from throughline.console.render import SafeConsole
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []
@@ -163,36 +163,37 @@ def airflow(backend: Backend = None) -> None:
             start_services(settings, services, progress)
         say(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
         lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
-        say(f"Lineage  {lineage}\nCtrl-C ends this.")
+        say(f"Lineage  {lineage}\nPress Ctrl-C to stop.")
         wait_for_interrupt(services)
 
 
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
-    """The Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
+    """Run the Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
     _training_flow(_settings(lineage_backend=backend), context.args)
 
 
 @app.command()
 def page(
     types: Annotated[
-        bool, typer.Option("--types", help="Write web/src/api/schema.ts from the API's document.")
+        bool, typer.Option("--types", help="Write web/src/api/schema.ts from the API's schema.")
     ] = False,
 ) -> None:
-    """Build the page of the lineage server, if its sources changed."""
+    """Build the lineage page if its sources changed."""
     from commands.page import TYPES, ensure_page, write_types
 
     if types:
         write_types()
-        say(f"{TYPES} is written.")
-    say("The page is built." if ensure_page() else "The page was built of these sources.")
+        say(f"Wrote {TYPES}.")
+    say("Built the page." if ensure_page() else "The page is up to date.")
 
 
 @app.command()
 def sql(
-    query: Annotated[str, typer.Argument(help="In the engine's SQL; tables need no prefix.")],
+    query: Annotated[str, typer.Argument(help="Query in the engine's SQL; tables need no prefix.")],
     engine: Annotated[
-        Literal["spark", "athena"], typer.Option(help="What runs it: here, or on AWS.")
+        Literal["spark", "athena"],
+        typer.Option(help="Query engine: spark (local) or athena (AWS)."),
     ] = "spark",
     profile: Profile = None,
     write: Annotated[
@@ -214,13 +215,13 @@ def sql(
 
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
-    """throughline's command line, on this server: serve, tree, search, impact, columns, diff ..."""
+    """Query the lineage server: tree, search, impact, columns, diff ...; --help lists all."""
     _throughline(context.args)
 
 
 @app.command(context_settings=PASS_ON)
 def harvest(context: typer.Context) -> None:
-    """Bring in lineage that nobody sent; the same as `lineage harvest`."""
+    """Import lineage from logs and catalogs; the same as `lineage harvest`."""
     _throughline(["harvest", *context.args])
 
 
@@ -232,18 +233,20 @@ def _throughline(arguments: list[str]) -> NoReturn:
     settings = _unchecked_settings()
     if arguments[:1] != ["serve"]:
         settings = with_key(settings)
-    settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` makes no folder but its own
+    settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` does not create it
     become([script("throughline"), *arguments], command_line_environ(settings))
 
 
 @app.command("proxy-local")
 def proxy_local(
     fifo: Annotated[
-        bool, typer.Option("--fifo", help="Keep the events of a run in order.")
+        bool, typer.Option("--fifo", help="Deliver the events of a run in order.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 9004,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port; 0 selects a free one.")
+    ] = 9004,
 ) -> None:
-    """The OpenLineage proxy to DataZone, on this machine, until Ctrl-C."""
+    """Run the OpenLineage proxy to DataZone on this machine until Ctrl-C."""
     from commands.proxy import proxy_local as start
 
     start(_unchecked_settings(), port, is_fifo=fifo)
@@ -252,10 +255,10 @@ def proxy_local(
 @app.command("proxy-package")
 def proxy_package(
     names: Annotated[
-        Path | None, typer.Option(help="Rules of names to take along, as docs/proxy.md has them.")
+        Path | None, typer.Option(help="File with name rules to include; see docs/proxy.md.")
     ] = None,
 ) -> None:
-    """The code of the proxy's Lambdas as one zip, which the template names."""
+    """Build the zip with the code of the proxy's Lambda functions."""
     from commands.package import package_proxy
 
     say(package_proxy(_unchecked_settings(), names))
@@ -263,7 +266,7 @@ def proxy_package(
 
 @app.command("emr-package")
 def emr_package(profile: Profile = None) -> None:
-    """What the Spark jobs need on EMR Serverless, made and put into the bucket."""
+    """Upload code and jars of the Spark jobs to the bucket, for EMR Serverless."""
     from commands.emr import emr_package as package
 
     package(_unchecked_settings(aws_profile=profile))
@@ -275,13 +278,13 @@ def create_infra(
     dry_run: DryRun = False,
     yes: Yes = False,
     with_: Annotated[
-        str, typer.Option("--with", help="Also datazone, emr-serverless; separated by commas.")
+        str, typer.Option("--with", help="Optional parts: datazone, emr-serverless (or both).")
     ] = "",
     parameter: Annotated[
-        list[str] | None, typer.Option(help="A parameter of a template: NAME=VALUE; repeatable.")
+        list[str] | None, typer.Option(help="Template parameter NAME=VALUE; repeatable.")
     ] = None,
 ) -> None:
-    """Make or update the bucket, the Glue database and the role on AWS."""
+    """Create or update the bucket, the Glue database and the role on AWS."""
     from commands.infra import create_infra as create
 
     create(_unchecked_settings(aws_profile=profile), dry_run, yes, with_, parameter or [])
@@ -289,7 +292,7 @@ def create_infra(
 
 @app.command("destroy-infra")
 def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = False) -> None:
-    """Delete what create-infra made, with all data, after listing what will be lost."""
+    """Delete everything that create-infra created, with all data, after listing it."""
     from commands.infra import destroy_infra as destroy
 
     destroy(_unchecked_settings(aws_profile=profile), dry_run, yes)
@@ -297,8 +300,7 @@ def destroy_infra(profile: Profile = None, dry_run: DryRun = False, yes: Yes = F
 
 @app.command("infra-status")
 def infra_status(profile: Profile = None) -> None:
-    """What there is on AWS, what differs from here, what is missing; 0 nothing, 1 something, 2
-    unknown."""
+    """Show the stacks on AWS and their differences; exit code 0 none, 1 some, 2 unknown."""
     from commands.infra import infra_status as status
 
     raise typer.Exit(status(_unchecked_settings(aws_profile=profile)))
@@ -306,7 +308,7 @@ def infra_status(profile: Profile = None) -> None:
 
 @app.command("airflow-docker")
 def airflow_docker(backend: Backend = None) -> None:
-    """Airflow, the lineage server and PostgreSQL in Docker, and the backend beside them."""
+    """Run Airflow, the lineage server, PostgreSQL and the backends in Docker."""
     from commands.docker import airflow_docker as start
 
     start(_settings(lineage_backend=backend))
@@ -319,7 +321,7 @@ def backend_docker(
     nuke: Annotated[bool, typer.Option("--nuke", help="Stop it and delete its data.")] = False,
     yes: Yes = False,
 ) -> None:
-    """A backend by itself in Docker, until it is stopped."""
+    """Start a lineage backend in Docker; --stop stops it."""
     from commands import docker
 
     if nuke:
@@ -336,7 +338,7 @@ def _run_alias(context: typer.Context) -> None:
     assert isinstance(group.command, TyperGroup)
     words = [*ALIASES[str(context.info_name)], *context.args]
     name, command, arguments = group.command.resolve_command(group, words)
-    assert command is not None  # a test holds that every alias names a command
+    assert command is not None  # ensured by a test
     with command.make_context(name, arguments, parent=group) as target:
         command.invoke(target)
 
@@ -348,7 +350,7 @@ for _alias, _words in ALIASES.items():
 
 @app.command()
 def status() -> None:
-    """What runs, and what the lakehouse holds."""
+    """Show which services run, and the tables of the lakehouse."""
     from commands.status import show_status
 
     show_status(_unchecked_settings())
@@ -356,11 +358,11 @@ def status() -> None:
 
 @app.command()
 def settings() -> None:
-    """Every setting, its value (secrets masked) and where it comes from."""
+    """List all settings with their values (secrets masked) and sources."""
     from commands.status import show_settings
 
-    show_settings(_unchecked_settings(), _given.get())
-    _settings()  # refuses what does not go together, once all of it was shown
+    show_settings(_unchecked_settings(), _set_options.get())
+    _settings()  # reports invalid combinations after listing them
 
 
 def _settings(**options: str | None) -> Settings:
@@ -371,7 +373,7 @@ def _settings(**options: str | None) -> Settings:
     try:
         python_transport(settings)
     except SettingsError as error:
-        arguments = {*_given.get(), *(name for name, value in options.items() if value)}
+        arguments = {*_set_options.get(), *(name for name, value in options.items() if value)}
         source = source_of("lineage_backend", arguments)
         raise SettingsError(f"LINEAGE_BACKEND ({source}): {error}") from None
     return settings
@@ -379,46 +381,48 @@ def _settings(**options: str | None) -> Settings:
 
 def _unchecked_settings(**options: str | None) -> Settings:
     """Return the settings; options of the command override `--set`."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return load_settings(**{**_given.get(), **given})
+    values = {name: value for name, value in options.items() if value is not None}
+    return load_settings(**{**_set_options.get(), **values})
 
 
 def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.docker import with_key
     from commands.environment import child_environ
-    from commands.services import delivers, lineage_lost, prepare
+    from commands.services import delivers, lost_lineage_warning, prepare
 
     if arguments[:1] == ["--help"]:
         say(
-            "./run training-flow [--backend NAME] runs Metaflow's own command line, below.\n"
-            "Lineage goes to the backend (docs/backends.md). The flow's parameters: "
+            "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
+            "The backend (docs/backends.md) receives the lineage. Parameters of the flow: "
             "./run training-flow run --help\n"
         )
     settings = with_key(settings)
-    if not delivers(settings):  # nobody would do it for the flow
+    if not delivers(settings):  # no server would deliver the flow's lineage
         settings = settings.model_copy(update={"lineage_delivery": "direct"})
     if {"run", "resume"} & set(arguments) and "--help" not in arguments:
         prepare(settings)
-        if lost := lineage_lost(settings):
-            say(f"{lost} The flow runs all the same.", is_error=True)
+        if warning := lost_lineage_warning(settings):
+            say(f"{warning} The flow runs anyway.", is_error=True)
     os.chdir(REPOSITORY)
     become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 def main() -> None:
-    """Run a command where it was typed; errors meant for people are one message, no traceback."""
+    """Run a command in the caller's folder; print expected errors without a traceback."""
     os.chdir(os.environ.get("RUN_FROM", "."))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was begun is cleaned up
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # runs the clean-up code
     try:
         app(prog_name="./run")
     except PipelineError as error:
         sys.exit(escaped(f"{type(error).__name__}: {error}", keep="\n"))
     except httpx.HTTPError as error:
-        sys.exit(f"Airflow's API failed: {error!r}. Its log is in the state folder's logs/.")
+        sys.exit(f"Airflow's API failed: {error!r}. See its log in logs/ of the state folder.")
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
         if not type(error).__module__.startswith("botocore."):
             raise
-        told = escaped(str(error).rstrip("."))
-        sys.exit(f"AWS: {told}. `aws sso login`, AWS_PROFILE or AWS_ACCESS_KEY_ID may be missing.")
+        message = escaped(str(error).rstrip("."))
+        sys.exit(
+            f"AWS: {message}. Log in with `aws sso login`, or set AWS_PROFILE or AWS_ACCESS_KEY_ID."
+        )

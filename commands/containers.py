@@ -1,6 +1,6 @@
-"""What runs in the containers: `python -m commands.containers airflow` or `lineage`.
+"""Entry point of the containers: `python -m commands.containers airflow` or `lineage`.
 
-So Airflow's environment, and what is delivered where, have one source there and on this machine.
+It uses the same code for Airflow's environment and for deliveries as `./run` on this machine.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ DATABASES = {
     "airflow": "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN",
     "lineage": "THROUGHLINE_DATABASE",
 }
-"""The variable that compose.yaml gives the container of each."""
-ELSEWHERE = {"airflow": "./run airflow", "lineage": "./run lineage serve"}
+"""The variable that compose.yaml sets in each container."""
+HOST_COMMANDS = {"airflow": "./run airflow", "lineage": "./run lineage serve"}
 
 
 def serve(container: str) -> NoReturn:
-    """Become what a container runs: set up its volume, then start its server.
+    """Set up the container's volume, then replace this process by its server.
 
     Raises:
-        SetupError: this is no such container; it would be reachable from other machines.
+        SetupError: this is not such a container; the server would be reachable from other machines.
     """
     if container not in DATABASES:
-        raise SetupError(f"There is no container {container!r}: {' or '.join(DATABASES)}.")
+        raise SetupError(f"There is no container {container!r}. Use {' or '.join(DATABASES)}.")
     if DATABASES[container] not in os.environ:
         raise SetupError(
-            f"This is the command of the {container} container, which compose.yaml gives "
-            f"{DATABASES[container]}; it is not set here. On this machine it is "
-            f"`{ELSEWHERE[container]}`."
+            f"This command only works in the {container} container, where compose.yaml sets "
+            f"{DATABASES[container]}. It is not set here. On this machine, use "
+            f"`{HOST_COMMANDS[container]}`."
         )
     settings = load_settings()
     if container == "lineage":
@@ -46,12 +46,12 @@ def serve(container: str) -> NoReturn:
 
 
 def airflow_environ(settings: Settings) -> dict[str, str]:
-    """Airflow's environment in its container: that of every other, but reachable from outside."""
+    """Return Airflow's environment in its container, where it listens on all addresses."""
     return child_environ(settings) | {"AIRFLOW__API__HOST": "0.0.0.0"}
 
 
 def lineage_environ(settings: Settings) -> dict[str, str]:
-    """The lineage server's environment: what compose.yaml says, and what it delivers where."""
+    """Return the lineage server's environment: compose.yaml's variables and the deliveries."""
     return dict(os.environ) | deliver_environ(settings)
 
 

@@ -1,4 +1,4 @@
-"""The main job: both orchestrators, from a fresh clone to the lineage of a forecast."""
+"""The demo: run both orchestrators and show the lineage of a forecast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import forecast_table, newest_forecasts
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
@@ -40,13 +40,13 @@ FORECASTS_SHOWN = 6
 
 
 class DemoFailed(PipelineError):
-    """A DAG run failed, or did not do what it was to."""
+    """A DAG run failed or had an unexpected result."""
 
 
 def run_demo(
     settings: Settings, months: list[str], *, service: str = "yellow", exit_when_done: bool
 ) -> None:
-    """Run the demo for a taxi service, until interrupted or, with `exit_when_done`, done.
+    """Run the demo for a taxi service until Ctrl-C, or with `exit_when_done` until it is done.
 
     Raises:
         PipelineError: a step failed; the message says which one and where to look.
@@ -58,39 +58,43 @@ def run_demo(
     with stopping(services):
         with Progress(console) as progress:
             airflow = start_services(settings, services, progress)
-            of_dags = {taxi_dag(service): months, WEATHER_DAG: months}
-            notes = run_dags(settings, airflow, progress, of_dags, service=service)
+            months_by_dag = {taxi_dag(service): months, WEATHER_DAG: months}
+            notes = run_dags(settings, airflow, progress, months_by_dag, service=service)
             if is_embedded(settings):
-                with progress.stage("Lineage taken in"):
+                with progress.stage("Lineage ingested"):
                     services[0].wait_until(lambda: lineage_caught_up(settings), CAUGHT_UP_SECONDS)
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
         _show(console, settings, service, progress, notes)
         if exit_when_done:
-            console.print(f"\nEnded, as --exit has it: {comes_up_again(settings)}", soft_wrap=True)
+            console.print(
+                f"\nStopped because of --exit. {restart_commands(settings)}", soft_wrap=True
+            )
             return
-        console.print("\nThis stays up. [bold]Ctrl-C[/bold] ends it.")
+        console.print(
+            "\nAirflow and the lineage server keep running. Press [bold]Ctrl-C[/bold] to stop."
+        )
         wait_for_interrupt(services)
 
 
-def comes_up_again(settings: Settings) -> str:
-    """How what has ended comes up again."""
+def restart_commands(settings: Settings) -> str:
+    """Return the commands that restart the services."""
     if not is_embedded(settings):
-        return "`./run airflow` brings Airflow up again."
+        return "`./run airflow` starts Airflow again."
     backend = f"LINEAGE_BACKEND={settings.lineage_backend} " if deliveries(settings) else ""
-    more = ", and goes on delivering" if backend else ""
+    more = " and continues delivery" if backend else ""
     return (
-        f"`{backend}./run lineage serve` brings the lineage up again{more},"
-        f" `{backend}./run airflow` that and Airflow."
+        f"`{backend}./run lineage serve` starts the lineage server again{more};"
+        f" `{backend}./run airflow` starts Airflow too."
     )
 
 
 def default_months(settings: Settings, service: str = "yellow") -> list[str]:
-    """Months to load when none were given; empty leaves the choice to the DAG.
+    """Return the months to load by default; empty lets the DAG choose.
 
     Raises:
-        SettingsError: a folder was given that holds no taxi file.
+        SettingsError: the source is a folder without taxi files.
     """
     if settings.data_source == "generator":
         return GENERATOR_MONTHS
@@ -98,22 +102,22 @@ def default_months(settings: Settings, service: str = "yellow") -> list[str]:
     if base.scheme != "file":
         return []
     folder = Path(unquote(base.path), "trip-data")
-    wanted = "--data names the folder that holds taxi/trip-data/ and weather/averages/."
+    hint = "Pass --data with a folder that contains taxi/trip-data/ and weather/averages/."
     if not folder.is_dir():
-        raise SettingsError(f"There is no folder {folder}. {wanted}")
-    found = sorted(path.stem[-7:] for path in folder.glob(f"{service}_tripdata_????-??.parquet"))
-    if not found:
-        raise SettingsError(f"{folder} has no {service}_tripdata_YYYY-MM.parquet. {wanted}")
-    return found[-2:]
+        raise SettingsError(f"There is no folder {folder}. {hint}")
+    months = sorted(path.stem[-7:] for path in folder.glob(f"{service}_tripdata_????-??.parquet"))
+    if not months:
+        raise SettingsError(f"{folder} has no {service}_tripdata_YYYY-MM.parquet. {hint}")
+    return months[-2:]
 
 
 def _data_line(settings: Settings, service: str, months: list[str]) -> str:
-    chosen = ", ".join(months) or f"what was published in the last {settings.months_back} months"
+    chosen = ", ".join(months) or f"files published in the last {settings.months_back} months"
     if settings.data_source == "generator":
         return (
-            "Data: [bold]made by the built-in generator[/bold] (not real rides), "
+            "Data: [bold]from the built-in generator[/bold] (not real rides), "
             f"{service} taxis, {chosen}. "
-            "--real loads from TLC and NOAA, --data from a mirror."
+            "Use --real to load from TLC and NOAA, or --data to load from a mirror."
         )
     return f"Data: {settings.taxi_url} and {settings.weather_url}, {service} taxis, {chosen}."
 
@@ -126,9 +130,9 @@ def run_dags(
     started: Callable[[], None] = lambda: None,
     service: str = "yellow",
 ) -> list[str]:
-    """Ingest, then the training that the new taxi data triggers; what is worth a remark.
+    """Run the ingest DAGs and the training that new taxi data triggers; return notes to show.
 
-    `months` are those of each ingest DAG; `started` is called once both are triggered.
+    `months` are the months per ingest DAG; `started` is called after both are triggered.
 
     Raises:
         DemoFailed: a DAG run failed, or the training was not triggered.
@@ -148,9 +152,9 @@ def run_dags(
     conf = {}
     if settings.forecast_model == "weather" and (reason := _no_weather(settings, service)):
         conf = {"model": "seasonal_naive"}
-        notes.append(f"Seasonal-naive was trained instead of the weather model. {reason}")
+        notes.append(f"Trained seasonal-naive instead of the weather model. {reason}")
     if old_taxi and _is_trained(settings, service):
-        notes.append(f"No new taxi data, so nothing was trained again. {old_taxi}")
+        notes.append(f"No new taxi data, so no model was trained. {old_taxi}")
         return notes
     by_data = not old_taxi and not (old_weather and settings.forecast_model == "weather")
     if by_data:
@@ -159,8 +163,8 @@ def run_dags(
             _follow(settings, airflow, progress, {train: run})
         return notes
     if old_taxi:
-        notes.append("The data was there, but no forecast of it: it was trained now.")
-    with progress.stage("Training, which no new data triggered"):
+        notes.append("The data was already loaded, but had no forecast, so a model was trained.")
+    with progress.stage("Training, triggered by the demo"):
         waiting = [run["dag_run_id"] for run in airflow.unfinished(train)]
         run = waiting[0] if waiting else airflow.trigger(train, conf)
         _follow(settings, airflow, progress, {train: run})
@@ -178,14 +182,15 @@ def _triggered_training(airflow: Airflow, train: str, source_run: str) -> str:
         while not (run := airflow.triggered_by(train, source_run)):
             if time.monotonic() > deadline:
                 raise DemoFailed(
-                    f"{train} was not triggered by {source_run} in {TRIGGER_SECONDS} s."
+                    f"{source_run} did not trigger {train} within {TRIGGER_SECONDS} s. Check "
+                    "logs/airflow.log in the state folder."
                 )
-            time.sleep(POLL_SECONDS)  # between two polls of Airflow
+            time.sleep(POLL_SECONDS)
     return run
 
 
 def _no_weather(settings: Settings, service: str) -> str:
-    """Why there is no weather of the month to train on; empty if there is some."""
+    """Return the reason why there is no weather to train on; empty if there is."""
     from metaflow_flows.train_forecast_model.weather_model import counties
 
     try:
@@ -197,15 +202,15 @@ def _no_weather(settings: Settings, service: str) -> str:
 
 
 def _not_loaded(airflow: Airflow, dag: str, run: str) -> str:
-    """Why the run found nothing to load; empty if it did load something."""
+    """Return the reason why the run loaded nothing; empty if it loaded something."""
     tasks = {task["task_id"]: task["state"] for task in airflow.tasks(dag, run)}
     if tasks["download"] != "skipped":
         return ""
-    return " ".join(airflow.xcom(dag, run, "download", "skipped") or ["Its log says why."])
+    return " ".join(airflow.xcom(dag, run, "download", "skipped") or ["See the task's log."])
 
 
 def _is_trained(settings: Settings, service: str) -> bool:
-    """Whether there are forecasts as of the end of the newest month, or nothing to train on."""
+    """Return True if the newest month has forecasts, or there is no data to train on."""
     try:
         end = newest_month_end(settings, service)
     except NoData:
@@ -215,36 +220,36 @@ def _is_trained(settings: Settings, service: str) -> bool:
 
 
 def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
-    """Show the runs until all have ended: one that is cut off would stay open in lineage.
+    """Show the runs until all have ended, because an interrupted run has no end event.
 
     Raises:
-        DemoFailed: one failed; with the reason.
+        DemoFailed: a run failed; the message has the reason.
     """
     states = dict.fromkeys(runs, "")
     while not all(state in ("success", "failed") for state in states.values()):
         for dag, run in runs.items():
             states[dag] = airflow.run_state(dag, run)
             progress.show(dag, airflow.tasks(dag, run))
-        time.sleep(POLL_SECONDS)  # between two polls of Airflow
+        time.sleep(POLL_SECONDS)
     for dag, run in runs.items():
         if states[dag] == "failed":
             raise DemoFailed(explain(settings, airflow, dag, run))
 
 
 def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
-    """Which task of a run failed and why: an error of ours, or else the end of its log."""
+    """Return the failed task of a run and the reason: a pipeline error or the end of its log."""
     failed = [task for task in airflow.tasks(dag, run) if task["state"] == "failed"]
     if not failed:
         return f"{dag} failed."
     task, attempt = failed[0]["task_id"], failed[0]["try_number"]
     log = airflow.log(dag, run, task, attempt).splitlines()
-    told = [line for line in log if not line.startswith(("::group::", "::endgroup::"))]
+    lines = [line for line in log if not line.startswith(("::group::", "::endgroup::"))]
     folder = settings.state_dir / "airflow" / "logs" / f"dag_id={dag}" / f"run_id={run}"
     path = folder / f"task_id={task}" / f"attempt={attempt}.log"
     ours = tuple(f"{error.__name__}: " for error in PipelineError.__subclasses__())
-    if reasons := [line for line in told if line.startswith(ours)]:
+    if reasons := [line for line in lines if line.startswith(ours)]:
         return f"{dag}.{task} failed. {reasons[-1]}\nIts log is {path}"
-    return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(told[-20:])
+    return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(lines[-20:])
 
 
 def _show(
@@ -255,7 +260,7 @@ def _show(
         console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
     forecasts = newest_forecasts(settings, service)
     if not forecasts:
-        raise DemoFailed(f"{table.identifier} is empty: there was nothing to train on.")
+        raise DemoFailed(f"{table.identifier} is empty: there was no data to train on.")
     console.print(
         f"[bold]{table.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
         f"as of {forecasts[0]['as_of']}",
@@ -276,38 +281,38 @@ def _show(
 
 def _show_tree(console: Console, settings: Settings, table: str) -> None:
     if not is_on(settings):
-        console.print("\nThere is no lineage: LINEAGE_BACKEND=none, or OPENLINEAGE_DISABLED=true.")
+        console.print("\nLineage is disabled by LINEAGE_BACKEND=none or OPENLINEAGE_DISABLED=true.")
         return
     if not is_embedded(settings):
         console.print(
-            f"\nThe lineage was sent to {settings.lineage_backend}, past the lineage server:"
-            " what was not taken there, the tasks' logs say.",
+            f"\nThe lineage was sent directly to {settings.lineage_backend}. The tasks' logs"
+            " contain rejected events.",
             soft_wrap=True,
         )
         return
     command = f"{lineage_command(settings)} tree {table}"
-    console.print(f"\n[bold]Where the forecasts come from[/bold]  [dim]{command}[/dim]")
+    console.print(f"\n[bold]Upstream of the forecasts[/bold]  [dim]{command}[/dim]")
     tree = [script("throughline"), "tree", table]
     if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
-        raise DemoFailed(f"The lineage cannot be shown; {settings.state_dir}/logs may say why.")
+        raise DemoFailed(f"The lineage cannot be shown. Check {settings.state_dir}/logs.")
     if deliveries(settings):
         command = f"{lineage_command(settings)} deliver --status"
-        console.print(f"\n[bold]What was delivered[/bold]  [dim]{command}[/dim]")
+        console.print(f"\n[bold]Delivery[/bold]  [dim]{command}[/dim]")
         status = [script("throughline"), "deliver", "--status"]
         subprocess.run(status, env=child_environ(settings), check=False)
 
 
 def lineage_command(settings: Settings) -> str:
-    """What asks this lineage server from another terminal, which knows only what a file says."""
+    """Return the command that queries this lineage server from another terminal."""
     port = settings.throughline_port
-    of_this = {"THROUGHLINE_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
+    own_variables = {"THROUGHLINE_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
     default = Settings.model_fields["throughline_port"].default
-    is_found = port == (default if of_this else load_settings().throughline_port)
-    return f"{'' if is_found else f'THROUGHLINE_PORT={port} '}./run lineage"
+    is_default = port == (default if own_variables else load_settings().throughline_port)
+    return f"{'' if is_default else f'THROUGHLINE_PORT={port} '}./run lineage"
 
 
 def _places(settings: Settings) -> Grid:
-    places = Grid(title="\nWhere everything is", title_justify="left", box=None, pad_edge=False)
+    places = Grid(title="\nLocations", title_justify="left", box=None, pad_edge=False)
     places.add_column("")
     places.add_column("")
     airflow = f"http://localhost:{settings.airflow_port}"

@@ -1,6 +1,6 @@
-"""The project in Docker, and backends of lineage beside it or by themselves.
+"""Run the project and lineage backends in Docker.
 
-This is what happens outside the containers; what runs inside is `commands/containers.py`.
+This code runs on the host; `commands/containers.py` runs in the containers.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ SECRETS = (
 )
 
 HOST = "host.docker.internal"
-"""This machine, as a container sees it."""
+"""Name of this machine inside containers."""
 SERVERS = ("aws_endpoint_url", "datahub_url", "marquez_url", "openmetadata_url")
-PATIENCE = {"COMPOSE_HTTP_TIMEOUT": "900"}
-"""Seconds that Compose waits for the engine to respond; 60 are too few on a busy machine."""
+COMPOSE_TIMEOUT = {"COMPOSE_HTTP_TIMEOUT": "900"}
+"""Seconds that Compose waits for the engine; the default of 60 is too short on a busy machine."""
 INSTALL = "https://docs.docker.com/engine/install/"
 
 
 @dataclass(frozen=True)
 class Hosted:
-    """A backend that Compose can start: its file, and its profile in it, are called as it is."""
+    """A backend that Compose can start; its file and profile have its name."""
 
     setting: str
-    """The setting of its URL; where that is given, the backend runs elsewhere."""
+    """The setting with its URL; if it is set, the backend runs elsewhere."""
     url: str
-    """Its URL for the other containers."""
+    """Its URL for other containers."""
     page: str
-    """Its page on this machine, and how to log in."""
+    """Its UI on this machine, with the credentials."""
     last: str
-    """The service that starts when all others of it are up."""
+    """Its last service, which depends on all others."""
 
 
 HOSTED = {
@@ -84,10 +84,10 @@ def airflow_docker(settings: Settings) -> NoReturn:
     """Build and start Airflow, the lineage server, PostgreSQL and backends; Ctrl-C stops them.
 
     Raises:
-        SetupError: there is no Docker engine or no Compose, or the state folder is in use.
+        SetupError: there is no Docker engine or Compose, or the state folder is in use.
         SettingsError: a setting cannot be used in a container.
     """
-    inside, beside = in_container(settings), hosted(settings)
+    inside, backends = in_container(settings), hosted(settings)
     compose = find_compose()
     # Compose inherits the lock, so no other Airflow uses this state folder until it ends.
     os.set_inheritable(lock_state(settings).fileno(), True)
@@ -96,9 +96,9 @@ def airflow_docker(settings: Settings) -> NoReturn:
     build_image(settings)
     say(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
     say(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
-    for name in beside:
+    for name in backends:
         say(f"{name}  {HOSTED[name].page}")
-    profiles = [word for name in beside for word in ("--profile", name)]
+    profiles = [word for name in backends for word in ("--profile", name)]
     become(
         [*compose, *_project(secrets_file, COMPOSE_FILE, *map(file_of, HOSTED)), *profiles, "up"],
         {
@@ -106,7 +106,7 @@ def airflow_docker(settings: Settings) -> NoReturn:
             **inside.environ(),
             **profile_keys(settings),
             **network_environ(settings),
-            **PATIENCE,
+            **COMPOSE_TIMEOUT,
         },
     )
 
@@ -115,31 +115,31 @@ def build_image(settings: Settings) -> None:
     """Build the image with this machine's certificate authorities and proxies.
 
     Raises:
-        SetupError: there is no `docker`, or it failed; its output says why.
+        SetupError: there is no `docker`, or it failed; its output has the reason.
     """
     docker = shutil.which("docker")
     if docker is None:
-        raise SetupError(f"The image is built by `docker`, which is not on the PATH: {INSTALL}")
+        raise SetupError(f"There is no `docker` on the PATH, which builds the image. See {INSTALL}")
     bundle = ca_bundle()
     secret = ["--secret", f"id=ca-bundle,src={bundle.path}"] if bundle else []
-    found = proxies()
+    network_proxies = proxies()
     names = {"http": "HTTP_PROXY", "https": "HTTPS_PROXY", "no": "NO_PROXY"}
-    given = {names[key]: url for key, url in found.items()}
+    proxy_environ = {names[key]: url for key, url in network_proxies.items()}
     # A build can reach a proxy at localhost only from the machine's own network.
-    is_local = any(_seen_inside(url) != url for url in found.values())
+    is_local = any(_container_url(url) != url for url in network_proxies.values())
     command = [
         *(docker, "build", "--tag", PROJECT, "--file", str(FOLDER / "Dockerfile"), *secret),
         *("--build-arg", f"USER_ID={container_user(docker, settings)}"),
-        *(word for name in given for word in ("--build-arg", name)),
+        *(word for name in proxy_environ for word in ("--build-arg", name)),
         *(("--network", "host") if is_local else ()),
         str(REPOSITORY),
     ]
-    environ = os.environ | given | {"DOCKER_BUILDKIT": "1"}
+    environ = os.environ | proxy_environ | {"DOCKER_BUILDKIT": "1"}
     if subprocess.run(command, env=environ, check=False).returncode:
         raise SetupError(
-            f"The image could not be built; see above. Certificate authorities: "
+            f"Building the image failed; see the output above. Certificate authorities: "
             f"{f'{bundle.path} ({bundle.source})' if bundle else 'those of the image'}. Behind a "
-            "company's proxy set HTTPS_PROXY, and SSL_CERT_FILE to a PEM file with its authority."
+            "company's proxy, set HTTPS_PROXY, and SSL_CERT_FILE to a PEM file with its authority."
         )
 
 
@@ -164,13 +164,13 @@ def network_environ(settings: Settings) -> dict[str, str]:
         copy.write_bytes(bundle.path.read_bytes())
         copy.chmod(0o644)
         environ["CONTAINER_CA_BUNDLE"] = str(copy)
-    found = proxies()
-    for scheme in {"http", "https"} & found.keys():
-        environ[f"{scheme.upper()}_PROXY"] = _seen_inside(found[scheme])
+    network_proxies = proxies()
+    for scheme in {"http", "https"} & network_proxies.keys():
+        environ[f"{scheme.upper()}_PROXY"] = _container_url(network_proxies[scheme])
     if environ.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
         hosts = {urlsplit(hosted.url).hostname or "" for hosted in HOSTED.values()}
         inside = ("localhost", "127.0.0.1", HOST, "postgres", "throughline", *sorted(hosts))
-        environ["NO_PROXY"] = ",".join(filter(None, (*inside, found.get("no"))))
+        environ["NO_PROXY"] = ",".join(filter(None, (*inside, network_proxies.get("no"))))
     return environ
 
 
@@ -181,56 +181,56 @@ def profile_keys(settings: Settings) -> dict[str, str]:
 
 
 def hosted(settings: Settings) -> list[str]:
-    """The chosen backends that Compose starts: those of which no URL is given."""
+    """Return the selected backends that Compose starts, because their URL is not set."""
     chosen = {name.strip() for name in settings.lineage_backend.split(",")}
-    given = settings.model_fields_set
-    return [name for name in HOSTED if name in chosen and HOSTED[name].setting not in given]
+    set_names = settings.model_fields_set
+    return [name for name in HOSTED if name in chosen and HOSTED[name].setting not in set_names]
 
 
 def file_of(backend: str) -> Path:
-    """The compose file of a backend."""
+    """Return the Compose file of a backend."""
     return FOLDER / f"{backend}.yaml"
 
 
 def _project(secrets_file: Path, *files: Path) -> list[str]:
-    """Compose's options for files of this project."""
+    """Return Compose's options for files of this project."""
     options = ["--project-name", PROJECT, "--env-file", str(secrets_file)]
     return [*options, *(word for file in files for word in ("--file", str(file)))]
 
 
 def in_container(settings: Settings) -> Settings:
-    """The settings as they have to be for a container of this machine.
+    """Return the settings for a container on this machine.
 
     Raises:
-        SettingsError: the data is in a folder of this machine, which the container does not see.
+        SettingsError: the data source is a folder, which the container cannot read.
     """
     source = settings.data_source
     if source not in ("generator", "real") and not source.startswith(("http://", "https://")):
         raise SettingsError(
-            f"DATA_SOURCE is {source}, a folder that a container does not see; in Docker it can "
-            "be `generator`, `real`, or a URL."
+            f"DATA_SOURCE is {source}, a folder that a container cannot read. In Docker, use "
+            "`generator`, `real` or a URL."
         )
-    changed: dict[str, object] = {name: _seen_inside(getattr(settings, name)) for name in SERVERS}
+    changed: dict[str, object] = {name: _container_url(getattr(settings, name)) for name in SERVERS}
     changed |= {HOSTED[name].setting: HOSTED[name].url for name in hosted(settings)}
     names = [name.strip() for name in settings.lineage_backend.split(",")]
-    changed["lineage_backend"] = ",".join(_seen_inside(name) for name in names)
+    changed["lineage_backend"] = ",".join(_container_url(name) for name in names)
     return settings.model_copy(update=changed)
 
 
-def _seen_inside(url: str) -> str:
-    """The URL with this machine's name inside a container in place of `localhost`."""
+def _container_url(url: str) -> str:
+    """Replace `localhost` in a URL by this machine's name inside containers."""
     host = urlsplit(url).hostname if "://" in url else None
     return url.replace(host, HOST, 1) if host in ("localhost", "127.0.0.1") else url
 
 
 def write_secrets(settings: Settings) -> Path:
-    """The file of the containers' secrets, each made once; only its owner can read it."""
+    """Create missing secrets of the containers and return their file, readable by its owner."""
     path = settings.state_dir / "docker.env"
     lines = path.read_text().splitlines() if path.exists() else []
-    known = {line.partition("=")[0] for line in lines}
-    # 32 bytes in this form are what OpenMetadata takes for a key; the others take anything.
-    made = {name: urlsafe_b64encode(secrets.token_bytes(32)).decode() for name in SECRETS}
-    lines += [f"{name}={secret}" for name, secret in made.items() if name not in known]
+    existing = {line.partition("=")[0] for line in lines}
+    # OpenMetadata requires keys of 32 bytes in this encoding; the others accept any.
+    new = {name: urlsafe_b64encode(secrets.token_bytes(32)).decode() for name in SECRETS}
+    lines += [f"{name}={secret}" for name, secret in new.items() if name not in existing]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -252,10 +252,10 @@ def with_key(settings: Settings) -> Settings:
 
 
 def find_compose() -> list[str]:
-    """The command of Docker Compose, after asking whether an engine answers.
+    """Return the command of Docker Compose after checking that an engine responds.
 
     Raises:
-        SetupError: one of the two is missing; the message says what was looked for.
+        SetupError: Compose is missing, or no engine responds.
     """
     docker, old = shutil.which("docker"), shutil.which("docker-compose")
     if docker and not _failure([docker, "compose", "version"]):
@@ -270,14 +270,14 @@ def find_compose() -> list[str]:
         )
     if docker and (failure := _failure([docker, "version"])):
         raise SetupError(
-            f"No Docker engine answers: {failure} Start Docker Desktop or the service "
-            "(`systemctl start docker`), or point DOCKER_HOST at an engine."
+            f"No Docker engine responds: {failure} Start Docker Desktop or the service "
+            "(`systemctl start docker`), or set DOCKER_HOST."
         )
     return compose
 
 
 def _failure(command: list[str]) -> str:
-    """What the command complains about; empty if it succeeds."""
+    """Return the command's error message; empty if it succeeds."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
@@ -286,41 +286,42 @@ def _failure(command: list[str]) -> str:
 
 
 def backend_docker(settings: Settings, backend: str) -> NoReturn:
-    """Start a backend by itself; answers once all of it is up, and leaves it running.
+    """Start a backend in the background and return when all its services run.
 
     Raises:
-        SettingsError: it is none of those that there are files for.
-        SetupError: there is no Docker engine or no Compose.
+        SettingsError: there is no Compose file for the backend.
+        SetupError: there is no Docker engine or Compose.
     """
-    arguments = _by_itself(settings, backend)
+    arguments = _compose_command(settings, backend)
     say(f"{backend}  {HOSTED[backend].page}")
     become([*arguments, "up", "--detach", HOSTED[backend].last], dict(os.environ))
 
 
 def backend_docker_stop(settings: Settings, backend: str) -> NoReturn:
     """Stop a backend and keep its data."""
-    become([*_by_itself(settings, backend), "stop"], dict(os.environ))
+    become([*_compose_command(settings, backend), "stop"], dict(os.environ))
 
 
 def backend_docker_nuke(settings: Settings, backend: str, yes: bool) -> None:
-    """Stop a backend and delete its containers and all its data, after asking."""
-    arguments = _by_itself(settings, backend)
+    """Stop a backend and delete its containers and data, after confirmation."""
+    arguments = _compose_command(settings, backend)
     if not yes:
         if not sys.stdin.isatty():
             raise SetupError(
-                f"There is no terminal to ask at: give --yes to delete the data of {backend}."
+                "There is no terminal for a confirmation. "
+                f"Pass --yes to delete the data of {backend}."
             )
         if not confirm(f"Delete the containers and all data of {backend}?"):
             say("Nothing was deleted.")
             return
-    # With its file alone: nothing else of the project is touched.
+    # Only its own file is passed, so that nothing else of the project is deleted.
     become([*arguments, "down", "--volumes"], dict(os.environ))
 
 
-def _by_itself(settings: Settings, backend: str) -> list[str]:
+def _compose_command(settings: Settings, backend: str) -> list[str]:
     if backend not in HOSTED:
         raise SettingsError(
-            f"{backend!r} has no file in docker/; those that do: {', '.join(HOSTED)}."
+            f"There is no file for {backend!r} in docker/. Use one of {', '.join(HOSTED)}."
         )
     project = _project(write_secrets(settings), file_of(backend))
     return [*find_compose(), *project, "--profile", backend]

@@ -1,4 +1,4 @@
-"""ElasticMQ: an SQS server in Java, from Maven Central; it keeps nothing on disk."""
+"""Download and start ElasticMQ, an in-memory SQS server in Java."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ START_SECONDS = 60
 
 @dataclass(frozen=True)
 class Sqs:
-    """An SQS server that runs."""
+    """A running SQS server."""
 
     url: str
     service: Service
 
 
 def elasticmq_jars(settings: Settings) -> Path:
-    """Folder with its jars; downloads them once.
+    """Return the folder with its jars; download them once.
 
     Raises:
         SetupError: Maven Central could not be reached.
@@ -38,16 +38,16 @@ def elasticmq_jars(settings: Settings) -> Path:
 
 
 def start_elasticmq(settings: Settings, log: Path) -> Sqs:
-    """Start it on a free port of loopback.
+    """Start ElasticMQ on a free port of the loopback interface.
 
     Raises:
-        SetupError: it cannot be had, or does not start.
+        SetupError: it cannot be downloaded or does not start.
     """
     folder = elasticmq_jars(settings)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    given = {
+    properties = {
         "rest-sqs.bind-hostname": "127.0.0.1",
         "rest-sqs.bind-port": port,
         "node-address.host": "127.0.0.1",
@@ -56,7 +56,7 @@ def start_elasticmq(settings: Settings, log: Path) -> Sqs:
     }
     command = [
         *(str(java_home(settings) / "bin" / "java"), "-XX:TieredStopAtLevel=1"),
-        *(f"-D{key}={value}" for key, value in given.items()),
+        *(f"-D{key}={value}" for key, value in properties.items()),
         *("-cp", f"{folder}/*", "org.elasticmq.server.Main"),
     ]
     service = Service("ElasticMQ", [command], dict(os.environ), log)

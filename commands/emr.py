@@ -1,4 +1,4 @@
-"""`./run emr-package`: what the Spark jobs need on EMR Serverless, made and put into the bucket."""
+"""`./run emr-package`: upload code and jars of the Spark jobs to the bucket, for EMR Serverless."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _CODE = ("lakehouse", "spark_jobs")
 
 
 def emr_package(settings: Settings) -> None:
-    """Make the package and upload it.
+    """Build the package and upload it.
 
     Raises:
-        SetupError: packages or jars could not be brought.
-        InfraError: AWS refuses.
+        SetupError: packages or jars could not be downloaded.
+        InfraError: AWS rejects a request.
     """
     aws = connect(settings)
     if not settings.bucket:
         bucket = bucket_name(aws.account, aws.region)
         settings = settings.model_copy(update={"bucket": bucket})
     with explained():
-        aws.s3.head_bucket(Bucket=settings.bucket)  # before anything is made
+        aws.s3.head_bucket(Bucket=settings.bucket)  # fails early if there is no bucket
         for path in make_package(settings):
             key = f"{settings.emr_prefix.strip('/')}/{path.name}"
             aws.s3.upload_file(str(path), settings.bucket, key)
@@ -37,7 +37,7 @@ def emr_package(settings: Settings) -> None:
 
 
 def make_package(settings: Settings) -> list[Path]:
-    """The jobs' code with what it imports, its entry point, and the jars."""
+    """Build the code with its dependencies, the entry point and the jars; return their paths."""
     folder = settings.state_dir / "emr"
     folder.mkdir(parents=True, exist_ok=True)
     jars = [folder / name for name in jar_names()]

@@ -1,4 +1,4 @@
-"""The environment that Airflow, Spark drivers and Metaflow steps are started with."""
+"""Environment variables of Airflow, Spark drivers and Metaflow steps."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import java_home
 
 RESOLVED = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY")
-"""Variables not passed to children, because the settings already contain their result."""
+"""Variables not passed to child processes, because the settings already contain their values."""
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
 SLOW_MACHINE = {
-    # A task waits this long for Airflow's API instead of 5 s, and tolerates minutes without it.
+    # A task waits 60 s instead of 5 s for Airflow's API, and tolerates minutes without it.
     "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "10",
     "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "10",
@@ -34,7 +34,7 @@ SLOW_MACHINE = {
 
 
 def script(name: str) -> str:
-    """A program of the virtual environment that runs this."""
+    """Return the path of a program in this virtual environment."""
     return str(Path(sys.executable).with_name(name))
 
 
@@ -61,10 +61,10 @@ def child_environ(settings: Settings) -> dict[str, str]:
 
 def spark_home() -> str:
     """Return pyspark's folder, which spark-submit does not find if its path contains spaces."""
-    found = find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    return str(Path(found.origin).parent)
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return str(Path(spec.origin).parent)
 
 
 def _settings_file() -> dict[str, str]:
@@ -86,7 +86,7 @@ def _metaflow(settings: Settings) -> dict[str, str]:
 
 
 def _user() -> str:
-    """Who runs this; Metaflow refuses root."""
+    """Return the user's name; Metaflow rejects root."""
     user = getpass.getuser()
     return "pipeline" if user == "root" else user
 
@@ -123,14 +123,14 @@ def _airflow(settings: Settings) -> dict[str, str]:
 
 
 def write_airflow_password(settings: Settings) -> None:
-    """The file from which Airflow's simple auth manager knows airflow/airflow."""
+    """Write the password file of Airflow's simple auth manager."""
     path = settings.state_dir / "airflow" / "passwords.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({AIRFLOW_USER: AIRFLOW_PASSWORD}))
 
 
 def _secret(home: Path) -> str:
-    """A key of this checkout's own, made once and readable by its user only."""
+    """Return the secret key of this state folder; create it once, readable by its owner only."""
     path = home / "secret"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True)

@@ -19,15 +19,15 @@ def create_infra(
     dry_run: bool,
     yes: bool,
     with_: str = "",
-    given: list[str] | None = None,
+    parameter_options: list[str] | None = None,
 ) -> None:
-    """Make or update the lakehouse and the named further parts; say how to use them.
+    """Create or update the lakehouse and the named optional parts; print the settings for them.
 
     Raises:
-        InfraError: a part or a parameter has no such name, or AWS refuses.
+        InfraError: a part or a parameter is unknown, or AWS rejects a request.
     """
     parts = [LAKEHOUSE, *_named(with_)]
-    chosen = _parameters(parts, given or [])
+    chosen = _parameters(parts, parameter_options or [])
     aws = connect(settings)
     lines = []
     for part in parts:
@@ -37,10 +37,10 @@ def create_infra(
                 _dialogue(yes),
                 part=part,
                 dry_run=dry_run,
-                given={name: value for name, value in chosen.items() if name in part.defaults},
+                overrides={name: value for name, value in chosen.items() if name in part.defaults},
             )
         if outputs is None and not dry_run:
-            return  # the answer was no: nothing to build the next on
+            return  # declined; the next part depends on this one
         if part is LAKEHOUSE:
             lines += ["lakehouse: glue", f'aws_account: "{aws.account}"']
             lines += [f"aws_region: {aws.region}"]
@@ -48,26 +48,26 @@ def create_infra(
         for name, value in (outputs or {}).items():
             say(f"  {name}  {value}")
     if not dry_run:
-        say("\n".join(["", "To use it, put this into settings.yaml:", "", *lines]))
+        say("\n".join(["", "To use it, add this to settings.yaml:", "", *lines]))
 
 
 def infra_status(settings: Settings) -> int:
-    """Print how each part is; 0 if all is as here, 1 if something is not, 2 if AWS does not say."""
+    """Print the status of each part; return 0 without differences, 1 with some, 2 on an error."""
     try:
         aws = connect(settings)
         with explained():
-            found = [part_status(aws, settings, part) for part in PARTS]
+            statuses = [part_status(aws, settings, part) for part in PARTS]
     except InfraError as error:
         say(f"{type(error).__name__}: {error}", is_error=True)
         return 2
-    for status in found:
+    for status in statuses:
         _print(status)
-    return int(any(status.problems for status in found))
+    return int(any(status.problems for status in statuses))
 
 
 def _print(status: Status) -> None:
     part = status.part
-    optional = f"not there; {part.command} makes it"
+    optional = f"not created; {part.command} creates it"
     say(f"{part.name}  {status.state or optional}")
     for resource in status.resources:
         names = (resource["ResourceType"], resource["LogicalResourceId"])
@@ -76,13 +76,13 @@ def _print(status: Status) -> None:
     for name, value in status.outputs.items():
         say(f"  {name} = {value}")
     if status.state:
-        say(f"  when nothing runs it costs {part.idle}")
+        say(f"  costs when idle: {part.idle}")
     for problem in status.problems:
         say(f"  ! {problem}")
 
 
 def destroy_infra(settings: Settings, dry_run: bool, yes: bool) -> None:
-    """Delete the stacks with all data in them, after listing what that is."""
+    """Delete the stacks with all their data, after listing it."""
     aws = connect(settings)
     with explained():
         destroy_stack(aws, _dialogue(yes), dry_run=dry_run)
@@ -97,13 +97,15 @@ def _named(with_: str) -> list[Part]:
     return [part for name, part in OPTIONAL.items() if name in names]
 
 
-def _parameters(parts: list[Part], given: list[str]) -> dict[str, str]:
+def _parameters(parts: list[Part], options: list[str]) -> dict[str, str]:
     allowed = sorted({n for part in parts for n in part.defaults} - {"BucketName", "DatabaseName"})
-    chosen = dict(pair.partition("=")[::2] for pair in given)
-    if unknown := [pair for pair in given if "=" not in pair or pair.split("=")[0] not in allowed]:
+    chosen = dict(pair.partition("=")[::2] for pair in options)
+    if unknown := [
+        pair for pair in options if "=" not in pair or pair.split("=")[0] not in allowed
+    ]:
         raise InfraError(
-            f"--parameter got {', '.join(unknown)}; what is made takes NAME=VALUE with one of the "
-            f"names {', '.join(allowed)}."
+            f"--parameter got {', '.join(unknown)}; expected NAME=VALUE with one of the names "
+            f"{', '.join(allowed)}."
         )
     return chosen
 
@@ -114,5 +116,7 @@ def _dialogue(yes: bool) -> Dialogue:
 
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise InfraError(f"{question} There is no terminal to ask at: give --yes to go ahead.")
+        raise InfraError(
+            f"{question} There is no terminal for a confirmation. Pass --yes to proceed."
+        )
     return confirm(question)

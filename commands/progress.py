@@ -1,4 +1,4 @@
-"""What is going on, on one screen: stages with their time, DAG runs with their tasks."""
+"""Show the progress of stages, DAG runs and their tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = {
 
 @dataclass
 class Progress:
-    """A live display on a terminal; one line a change elsewhere."""
+    """A live display on a terminal; elsewhere, one line per change."""
 
     console: Console
     stages: list[tuple[str, float]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Progress:
     _runs: dict[str, list[TaskInstance]] = field(default_factory=dict)
     _live: Live | None = None
     _spinner: Spinner = field(default_factory=lambda: Spinner("dots"))
-    _said: set[tuple[str, str, str]] = field(default_factory=set)
+    _printed: set[tuple[str, str, str]] = field(default_factory=set)
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
@@ -53,12 +53,12 @@ class Progress:
         at: TracebackType | None,
     ) -> None:
         if self._live:
-            self._live.transient = kind is None  # what it was at stays to be read
+            self._live.transient = kind is None  # keeps the display after an error
             self._live.stop()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time a stage."""
+        """Show a stage and measure its time."""
         self._stage = name
         if not self._live:
             self.console.print(f"{name} ...")
@@ -68,14 +68,14 @@ class Progress:
         self._stage = ""
 
     def show(self, dag: str, tasks: list[TaskInstance]) -> None:
-        """The newest state of a DAG run's tasks."""
+        """Show the current states of a DAG run's tasks."""
         self._runs[dag] = tasks
         if self._live:
             return
         for task in tasks:
             change = (dag, task["task_id"], task["state"] or "none")
-            if task["state"] and change not in self._said:
-                self._said.add(change)
+            if task["state"] and change not in self._printed:
+                self._printed.add(change)
                 self.console.print(f"  {dag}.{task['task_id']}: {task['state']}")
 
     def warn(self, line: str) -> None:
@@ -83,13 +83,13 @@ class Progress:
         self.console.print(f"  [yellow]{line}[/yellow]", soft_wrap=True)
 
     def timings(self) -> Table:
-        """How long each stage took."""
+        """Return the table of the stages' times."""
         table = Table(title="Time", title_justify="left", box=None, pad_edge=False)
         table.add_column("stage")
         table.add_column("seconds", justify="right")
         for name, seconds in self.stages:
             table.add_row(name, f"{seconds:.1f}")
-        table.add_row("all", f"{sum(s for _, s in self.stages):.1f}", style="bold")
+        table.add_row("total", f"{sum(s for _, s in self.stages):.1f}", style="bold")
         return table
 
     def _render(self) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The two services of the project: Airflow, and the lineage server."""
+"""Start Airflow and the lineage server, and check their state."""
 
 from __future__ import annotations
 
@@ -44,65 +44,66 @@ TRAIN_DAG = train_dag("yellow")
 DAGS = (TAXI_DAG, WEATHER_DAG, TRAIN_DAG)
 EVERY_DAG = (*DAGS, taxi_dag("green"), train_dag("green"))
 START_SECONDS = 600
-"""Seconds that a service may take to start; an overloaded machine needs most of them."""
+"""Time limit for the start of a service on an overloaded machine."""
 
 
-def lineage_lost(settings: Settings) -> str:
-    """What is to be said when a chosen backend does not answer; empty if all do."""
+def lost_lineage_warning(settings: Settings) -> str:
+    """Return a warning if a selected backend does not respond; empty if all do."""
     silent = unanswered(settings)
     if not silent:
         return ""
     return (
-        f"Nothing answers at {' and '.join(silent)}, where lineage is to go "
-        f"(LINEAGE_BACKEND={settings.lineage_backend}): it would be lost. Start it, name another "
-        "URL (docs/backends.md), or have a lineage server wait for it: LINEAGE_DELIVERY=collector, "
-        "with that of `./run demo` or `./run airflow`, or `./run lineage serve` beside."
+        f"The lineage backend at {' and '.join(silent)} does not respond "
+        f"(LINEAGE_BACKEND={settings.lineage_backend}), so lineage would be lost. Start it, use "
+        "another URL (docs/backends.md), or set LINEAGE_DELIVERY=collector and run a lineage "
+        "server (`./run demo`, `./run airflow` or `./run lineage serve`), which delivers later."
     )
 
 
 def prepare(settings: Settings) -> None:
-    """Java, jars, class archive and catalog, so that nothing is set up by two tasks at once."""
+    """Set up Java, jars, class archive and catalog, so that parallel tasks do not do it."""
     java_home(settings)
     jars(settings)
     ensure_archive(settings)
     settings.spool_dir.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(settings)
-    if not catalog.namespace_exists(DATABASE):  # asked first: on AWS create-infra makes it
+    if not catalog.namespace_exists(DATABASE):  # on AWS, create-infra creates it
         catalog.create_namespace(DATABASE)
 
 
 def claim_data_source(settings: Settings) -> None:
-    """Keep real and generated rides apart: a state folder holds the data of one source.
+    """Bind the state folder to one data source, so that real and generated rides do not mix.
 
     Raises:
-        SetupError: the folder's data is from elsewhere.
+        SetupError: the folder contains data from another source.
     """
     path = settings.state_dir / "data_source"
-    wanted = f"{settings.taxi_url} {settings.weather_url}"
-    held = path.read_text() if path.exists() else wanted
-    if held != wanted:
+    source = f"{settings.taxi_url} {settings.weather_url}"
+    previous = path.read_text() if path.exists() else source
+    if previous != source:
         raise SetupError(
-            f"{settings.state_dir} holds data {_told(held)}, this is for data {_told(wanted)}; "
-            "they must not mix. Choose another folder with STATE_DIR=<folder>, or delete this one."
+            f"{settings.state_dir} contains data {_describe_source(previous)}, but this command "
+            f"uses data {_describe_source(source)}; they must not be mixed. Choose another folder "
+            "with STATE_DIR=<folder>, or delete this one."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(wanted)
+    path.write_text(source)
 
 
-def _told(source: str) -> str:
+def _describe_source(source: str) -> str:
     generated = all("/generated/" in url for url in source.split())
-    return "made by the generator" if generated else f"from {source.replace(' ', ' and ')}"
+    return "from the generator" if generated else f"from {source.replace(' ', ' and ')}"
 
 
 def start_throughline(settings: Settings) -> Service:
-    """The lineage server, reading this machine's spool. Not ready yet: see `lineage_ready`."""
+    """Start the lineage server, which reads this machine's spool; wait with `lineage_ready`."""
     environ = child_environ(settings) | throughline_environ(settings) | deliver_environ(settings)
     log = settings.state_dir / "logs" / "throughline.log"
     return Service("The lineage server", [[script("throughline"), "serve"]], environ, log)
 
 
 def throughline_environ(settings: Settings) -> dict[str, str]:
-    """What has `throughline serve` serve the lineage of this project."""
+    """Return the environment of `throughline serve` for this project."""
     key = settings.throughline_api_key.get_secret_value()
     return {
         "THROUGHLINE_HOST": "127.0.0.1",
@@ -117,7 +118,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
 
 
 def deliver_environ(settings: Settings) -> dict[str, str]:
-    """What has `throughline` deliver to the backends elsewhere; their file is written for it.
+    """Write the deliver file for remote backends; return the environment that refers to it.
 
     Raises:
         SettingsError: a backend lacks a setting.
@@ -127,7 +128,7 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
         return {}
     file = settings.state_dir / "deliver.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    head = "# Where lineage goes, by LINEAGE_BACKEND; written anew by each ./run that delivers.\n"
+    head = "# Generated from LINEAGE_BACKEND by each ./run that delivers lineage.\n"
     file.write_text(head + yaml.safe_dump({"backends": backends}, sort_keys=False))
     names = [str(backend["api_key_env"]) for backend in backends if "api_key_env" in backend]
     keys = {name: getattr(settings, name.lower()).get_secret_value() for name in names}
@@ -148,10 +149,10 @@ def command_line_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_URL": settings.throughline_url,
         "THROUGHLINE_START_HINT": "./run lineage serve",
     }
-    given = {"AWS_REGION": "aws_region", "OPENLINEAGE_NAMESPACE": "job_namespace"}
+    setting_names = {"AWS_REGION": "aws_region", "OPENLINEAGE_NAMESPACE": "job_namespace"}
     resolved = {
         variable: str(getattr(settings, name))
-        for variable, name in given.items()
+        for variable, name in setting_names.items()
         if name in settings.model_fields_set
     }
     resolved |= {name: own[name] for name in own if name.lower() in Settings.model_fields}
@@ -162,7 +163,7 @@ def command_line_environ(settings: Settings) -> dict[str, str]:
 
 
 def lineage_ready(settings: Settings) -> bool:
-    """Whether the lineage server answers."""
+    """Return True if the lineage server responds."""
     try:
         with lineage_server(settings, timeout=5) as server:
             return server.get("/healthz").is_success
@@ -171,7 +172,7 @@ def lineage_ready(settings: Settings) -> bool:
 
 
 def lineage_caught_up(settings: Settings) -> bool:
-    """Whether the lineage server has taken in everything that is in the spool."""
+    """Return True if the lineage server has ingested the whole spool."""
     try:
         with lineage_server(settings, timeout=5) as server:
             health = server.get("/healthz").json()
@@ -181,15 +182,15 @@ def lineage_caught_up(settings: Settings) -> bool:
 
 
 def delivers(settings: Settings) -> bool:
-    """Whether a lineage server answers that delivers to every backend elsewhere."""
-    return _delivery_names(settings) <= _standings(settings).keys()
+    """Return True if a lineage server runs that delivers to all remote backends."""
+    return _delivery_names(settings) <= _delivery_statuses(settings).keys()
 
 
 def lineage_delivered(settings: Settings) -> bool:
-    """Whether every backend elsewhere was told all that the lineage server has, or is down."""
-    standings = _standings(settings)
+    """Return True if each remote backend has received all events or is failing."""
+    statuses = _delivery_statuses(settings)
     return all(
-        name in standings and (standings[name]["lag"] == 0 or standings[name]["isFailing"])
+        name in statuses and (statuses[name]["lag"] == 0 or statuses[name]["isFailing"])
         for name in _delivery_names(settings)
     )
 
@@ -198,16 +199,16 @@ def _delivery_names(settings: Settings) -> set[str]:
     return {str(backend["name"]) for backend in deliveries(settings)}
 
 
-class _Standing(TypedDict):
-    """What the lineage server reports of the delivery to one backend."""
+class _DeliveryStatus(TypedDict):
+    """The lineage server's report on the delivery to one backend."""
 
     backend: str
     lag: int
     isFailing: bool
 
 
-def _standings(settings: Settings) -> dict[str, _Standing]:
-    """How each backend stands at the lineage server, by name; none where no server answers."""
+def _delivery_statuses(settings: Settings) -> dict[str, _DeliveryStatus]:
+    """Return the delivery status of each backend by name; empty if no server responds."""
     try:
         with lineage_server(settings, timeout=5) as server:
             answer = server.get("/api/v2/deliver").raise_for_status()
@@ -217,10 +218,10 @@ def _standings(settings: Settings) -> dict[str, _Standing]:
 
 
 def start_airflow(settings: Settings) -> Service:
-    """Airflow with scheduler, API and UI. Not ready yet: see `wait_for_airflow`.
+    """Start Airflow with scheduler, API and UI; wait with `wait_for_airflow`.
 
-    Not `airflow standalone`: it would also start a triggerer, which nothing here defers to, and
-    two servers for logs that listen on every address of the machine.
+    It does not use `airflow standalone`, which also starts a triggerer, which is not needed, and
+    two log servers that listen on all addresses.
     """
     write_airflow_password(settings)
     environ = child_environ(settings)
@@ -230,7 +231,7 @@ def start_airflow(settings: Settings) -> Service:
         migrate = [script("airflow"), "db", "migrate"]
         done = subprocess.run(migrate, env=environ, stdout=out, stderr=out, check=False)
     if done.returncode:
-        raise SetupError(f"Airflow's database cannot be set up; {log} says why.")
+        raise SetupError(f"Airflow's database cannot be set up. See {log}.")
     parts = (["api-server"], ["scheduler", "--skip-serve-logs"], ["dag-processor"])
     return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
@@ -239,7 +240,7 @@ def lock_state(settings: Settings) -> IO[str]:
     """Lock the state folder until this process ends, and return the open lock.
 
     Raises:
-        SetupError: another process holds it; two Airflows would share one database.
+        SetupError: another process uses it; two Airflows would share one database.
     """
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     handle = (settings.state_dir / "lock").open("a+")
@@ -250,9 +251,9 @@ def lock_state(settings: Settings) -> IO[str]:
         with handle:
             owner = handle.read()
         raise SetupError(
-            f"`./run demo`, `./run airflow` or `./run airflow-docker` is up already with "
+            f"`./run demo`, `./run airflow` or `./run airflow-docker` already uses "
             f"{settings.state_dir}: "
-            f"{owner}. End it with Ctrl-C first, or use another folder: STATE_DIR=<folder>."
+            f"{owner}. Stop it with Ctrl-C, or use another folder with STATE_DIR=<folder>."
         ) from None
     handle.truncate(0)
     handle.write(
@@ -260,7 +261,7 @@ def lock_state(settings: Settings) -> IO[str]:
         f"{settings.throughline_url}, process {os.getpid()}"
     )
     handle.flush()
-    _locks.append(handle)  # a closed file would give the lock back
+    _locks.append(handle)  # closing the file would release the lock
     return handle
 
 
@@ -268,34 +269,34 @@ _locks: list[IO[str]] = []
 
 
 def claim(settings: Settings) -> None:
-    """Make sure, before anything takes time, that everything is free to be used by this process.
+    """Check at the start that the state folder, the ports and the backends can be used.
 
     Raises:
-        SetupError: the state folder, a port or a backend is not as it must be.
+        SetupError: the state folder or a port is in use, or a backend does not respond.
     """
-    deliveries(settings)  # that a backend lacks a setting is told before anything is touched
+    deliveries(settings)  # raises if a backend lacks a setting
     lock_state(settings)
     claim_data_source(settings)
     require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
     if is_embedded(settings):
         require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
-    if lost := lineage_lost(settings):
-        raise SetupError(lost)
+    if warning := lost_lineage_warning(settings):
+        raise SetupError(warning)
 
 
 def start_services(settings: Settings, services: list[Service], progress: Progress) -> Airflow:
-    """Start Airflow, and before it the lineage server if lineage goes to it; add them to the list.
+    """Start the lineage server, if it is used, and Airflow; add them to `services`.
 
     Raises:
-        SetupError: something is taken or missing, or one did not come up.
+        SetupError: a requirement is missing or in use, or a service does not start.
     """
     claim(settings)
     if is_embedded(settings):
         page_beside(settings.state_dir / "logs" / "page.log")
-    with progress.stage("Java, jars (the first time from Maven Central), catalog"):
+    with progress.stage("Java, jars (downloaded the first time) and catalog ready"):
         prepare(settings)
     embedded = is_embedded(settings)
-    with progress.stage("Lineage server and Airflow up" if embedded else "Airflow up"):
+    with progress.stage("Lineage server and Airflow ready" if embedded else "Airflow ready"):
         if embedded:
             services.append(start_throughline(settings))
             services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
@@ -306,7 +307,7 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
 def wait_for_airflow(
     settings: Settings, service: Service, report: Callable[[str], None] = lambda line: None
 ) -> Airflow:
-    """Wait until Airflow schedules and has loaded every DAG, end leftover runs, return its API.
+    """Wait until Airflow runs with all DAGs, fail interrupted runs, and return a client.
 
     `report` receives one line for each retried call.
 
@@ -323,13 +324,13 @@ def wait_for_airflow(
 
 
 def _end_interrupted(airflow: Airflow, service: Service) -> None:
-    """Fail the runs that were cut off when an earlier Airflow ended.
+    """Fail the runs that were interrupted when an earlier Airflow stopped.
 
-    Each DAG runs once at a time. Airflow would go on with the old run, with today's settings, and
-    every new one would wait for it.
+    Each DAG has at most one active run. Airflow would otherwise continue the old run with the
+    current settings, and new runs would wait for it.
     """
     for dag in EVERY_DAG:
         for run in airflow.unfinished(dag):
             began = run["start_date"]
             if began and datetime.fromisoformat(began) < service.started:
-                airflow.fail(dag, run["dag_run_id"], "Cut off when Airflow was stopped.")
+                airflow.fail(dag, run["dag_run_id"], "Interrupted when Airflow was stopped.")

@@ -22,7 +22,7 @@ from spark_jobs.session import open_session
 
 ROWS = 1_000
 LINEAGE = {"spark.openlineage.job.tags": "ad-hoc"}
-"""Spark configuration of the query's lineage: the lineage server expects no next run of it."""
+"""Spark configuration that tags the query's lineage as ad hoc, so that it never becomes stale."""
 
 READING_COMMANDS = ("Show", "Describe", "Explain")
 """Name prefixes of Spark commands that change nothing."""
@@ -31,7 +31,7 @@ EXTERNAL_CODE = {
     "ScriptTransformation": "SELECT TRANSFORM, which runs a program",
     "CallMethodViaReflection": "reflect or java_method, which calls Java code",
 }
-"""What a query that only reads may not use, by the class in Spark's plan."""
+"""Functions not allowed in a read-only query, by their class in Spark's plan."""
 
 
 class BadQuery(PipelineError):
@@ -64,10 +64,10 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
                 spark.sql(query).show(ROWS, truncate=False)
         say(table.getvalue().rstrip())
     except PySparkException as error:
-        told = str(error).strip().splitlines()[0]
-        if "TABLE_OR_VIEW_NOT_FOUND" in told:
-            told += " `./run status` lists the tables that there are, `./run demo` makes them."
-        raise BadQuery(told) from None
+        message = str(error).strip().splitlines()[0]
+        if "TABLE_OR_VIEW_NOT_FOUND" in message:
+            message += " `./run status` lists all tables; `./run demo` creates them."
+        raise BadQuery(message) from None
 
 
 def refusal(received: str) -> WritingQuery:
@@ -89,7 +89,7 @@ def writing_command(spark: SparkSession, query: str) -> str:
     """
     jvm, session = spark._jvm, spark._jsparkSession
     assert jvm is not None
-    try:  # Spark's own parser: the one of Iceberg's extensions accepts any statement as a query
+    try:  # Spark's own parser, because Iceberg's accepts any statement as a query
         jvm.org.apache.spark.sql.execution.SparkSqlParser().parseQuery(query.rstrip("; \n\t"))
     except ParseException:
         plan = session.sessionState().sqlParser().parsePlan(query)
@@ -108,7 +108,7 @@ def external_code(spark: SparkSession, query: str) -> str:
     if plan.getClass().getSimpleName().startswith("Explain"):
         plan = plan.logicalPlan()
     classes = set(_classes(json.loads(state.analyzer().execute(plan).toJSON())))
-    return next((told for name, told in EXTERNAL_CODE.items() if name in classes), "")
+    return next((description for name, description in EXTERNAL_CODE.items() if name in classes), "")
 
 
 def _classes(value: Any) -> Iterator[str]:
@@ -124,12 +124,12 @@ def _classes(value: Any) -> Iterator[str]:
 
 @contextmanager
 def _stderr_into(log: Path) -> Iterator[None]:
-    """Spark and its JVM say much on stderr that is no answer to a query."""
-    kept = os.dup(2)
+    """Redirect stderr of Spark and its JVM to a log file."""
+    original = os.dup(2)
     with log.open("wb") as out:
         os.dup2(out.fileno(), 2)
         try:
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(original, 2)
+            os.close(original)

@@ -11,11 +11,11 @@ from rich.text import Text
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings, sources
-from throughline.console.terminal import SafeConsole
+from throughline.console.render import SafeConsole
 
 
 def show_settings(settings: Settings, arguments: Collection[str] = ()) -> None:
-    """Print name, value, source and meaning of every setting; `arguments` are those of `--set`."""
+    """Print all settings with value, source and description; `arguments` come from `--set`."""
     console = SafeConsole(keep="\n", highlight=False, soft_wrap=True)
     for name, value, source, description in sources(settings, arguments):
         line = Text.assemble((name, "bold"), " = ", value or '""', (f"  ({source})", "dim"))
@@ -24,7 +24,7 @@ def show_settings(settings: Settings, arguments: Collection[str] = ()) -> None:
 
 
 def show_status(settings: Settings) -> None:
-    """Print which services answer, and every table with its rows and version."""
+    """Print which services run, and all tables with their rows and versions."""
     console = SafeConsole(keep="\n")
     services = Grid("service", "address", "", box=None, pad_edge=False)
     for name, url, path in (
@@ -40,7 +40,7 @@ def show_status(settings: Settings) -> None:
         console.print(f"Tables of {DATABASE} in {settings.warehouse}", soft_wrap=True)
         console.print(tables)
     else:
-        console.print("No tables yet: `./run demo` makes them.")
+        console.print("There are no tables yet. `./run demo` creates them.")
 
 
 def _answers(url: str) -> bool:
@@ -53,7 +53,7 @@ def _answers(url: str) -> bool:
 def _tables(settings: Settings) -> Grid:
     grid = Grid("table", "rows", "snapshot", "written", box=None, pad_edge=False, padding=(0, 1))
     if settings.lakehouse == "local" and not settings.state_dir.exists():
-        return grid  # to ask would make the catalog
+        return grid  # opening the catalog would create it
     catalog = open_catalog(settings)
     if not catalog.namespace_exists(DATABASE):
         return grid

@@ -1,4 +1,4 @@
-"""The AWS account that is worked on, and what AWS's errors mean."""
+"""Clients for an AWS account, and translation of AWS errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403
 
 @dataclass(frozen=True)
 class Aws:
-    """An account and region, with a client of each service that is used."""
+    """An account and region with clients of the required services."""
 
     account: str
     region: str
@@ -54,18 +54,18 @@ class Aws:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """How the person at the terminal is told and asked."""
+    """Functions that print a line and ask the user for confirmation."""
 
     say: Callable[[str], None]
     confirm: Callable[[str], bool]
 
 
 def connect(settings: Settings) -> Aws:
-    """The account of the profile's credentials, in the region of the settings.
+    """Connect to the account of the credentials, in the region of the settings.
 
     Raises:
-        InfraError: there are no credentials, AWS refuses them, or they are of another account
-            than AWS_ACCOUNT names.
+        InfraError: there are no credentials, AWS rejects them, or they belong to another account
+            than AWS_ACCOUNT.
     """
     from botocore.config import Config
 
@@ -81,8 +81,8 @@ def connect(settings: Settings) -> Aws:
         account = sts.get_caller_identity()["Account"]
     if settings.aws_account not in ("", account):
         raise WrongAccount(
-            f"The credentials are of account {account}, but AWS_ACCOUNT is "
-            f"{settings.aws_account}. Give the other's --profile, or change the setting."
+            f"The credentials belong to account {account}, but AWS_ACCOUNT is "
+            f"{settings.aws_account}. Pass the --profile of that account, or change the setting."
         )
     return Aws(
         account=account,
@@ -102,23 +102,23 @@ def _session(profile: str | None, region: str) -> Session:
     try:
         return boto3.Session(profile_name=profile, region_name=region)
     except ProfileNotFound:
-        known = ", ".join(boto3.Session(region_name=region).available_profiles) or "none"
+        profiles = ", ".join(boto3.Session(region_name=region).available_profiles) or "none"
         raise NoCredentials(
-            f"There is no AWS profile {profile!r}; those in ~/.aws are: {known}. "
-            "`aws configure sso` makes one."
+            f"There is no AWS profile {profile!r}; found in ~/.aws: {profiles}. "
+            "Create one with `aws configure sso`."
         ) from None
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn botocore's errors into ours."""
+    """Re-raise botocore errors as InfraError."""
     from botocore import exceptions as boto
 
     try:
         yield
     except (boto.NoCredentialsError, boto.PartialCredentialsError) as error:
         raise NoCredentials(
-            f"{_sentence(error)} Log in (`aws sso login --profile NAME`) and give that --profile, "
+            f"{_sentence(error)} Log in (`aws sso login --profile NAME`) and pass that --profile, "
             "or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         ) from error
     except (boto.SSOError, boto.TokenRetrievalError, boto.CredentialRetrievalError) as error:
@@ -129,27 +129,27 @@ def explained() -> Iterator[None]:
         raise _refusal(error) from error
     except (boto.HTTPClientError, boto.ConnectionError) as error:
         raise Unreachable(
-            f"{_sentence(error)} Is the network up, and are AWS_REGION and AWS_ENDPOINT_URL right?"
+            f"{_sentence(error)} Check the network, AWS_REGION and AWS_ENDPOINT_URL."
         ) from error
 
 
 def _refusal(error: ClientError) -> InfraError:
     code = error.response["Error"].get("Code", "")
-    text = f"AWS refused {error.operation_name}: {error.response['Error'].get('Message', code)}"
+    text = f"AWS rejected {error.operation_name}: {error.response['Error'].get('Message', code)}"
     text = text.rstrip(".") + f" ({code})."
     if code in EXPIRED:
         return CredentialsRefused(
-            f"{text} The session has expired: log in again (`aws sso login --profile NAME`), or "
-            "take new AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."
+            f"{text} The session has expired. Log in again (`aws sso login --profile NAME`), or "
+            "set new AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."
         )
     if code in UNKNOWN:
         return CredentialsRefused(
-            f"{text} AWS does not know these credentials: check --profile, or the AWS_* variables, "
-            "which win over a profile's file."
+            f"{text} AWS does not recognize these credentials. Check --profile, or the AWS_* "
+            "variables, which override a profile's file."
         )
     if code in DENIED:
         return NotAllowed(
-            f"{text} Whoever administers the account has to allow it, or take another --profile; "
+            f"{text} Ask the account's administrator for the permission, or use another --profile. "
             "infra/README.md lists the permissions that these commands need."
         )
     return InfraError(text)

@@ -1,4 +1,4 @@
-"""Take the stacks away: say what will be lost, ask, empty bucket and database, delete."""
+"""Delete the stacks with all their data, after listing it and asking for confirmation."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import TYPE_CHECKING
 from infra.aws import Aws, Dialogue
 from infra.errors import StackFailed
 from infra.parts import EMR_SERVERLESS, LAKEHOUSE, PARTS
-from infra.stack import POLL_SECONDS, find_stack, follow, outputs, seen_events
+from infra.stack import POLL_SECONDS, event_ids, find_stack, follow, outputs
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_s3.type_defs import ListObjectVersionsOutputTypeDef, ObjectIdentifierTypeDef
 
 ACTIVE: tuple[JobRunStateType, ...] = ("SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING")
-"""States of a job of EMR Serverless that is still to be done."""
+"""States of EMR Serverless jobs that have not ended."""
 BATCH_TABLES = 100
-"""As many tables as Glue deletes in one call."""
+"""Maximum number of tables that Glue deletes per call."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """What is in the stack's bucket and database."""
+    """The contents of the stack's bucket and database."""
 
     bucket: str = ""
     objects: int = 0
     versions: int = 0
     delete_markers: int = 0
     size: int = 0
-    """Bytes of all versions."""
+    """Size of all versions in bytes."""
     database: str = ""
     tables: tuple[str, ...] = ()
 
 
 def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> None:
-    """Delete every stack with everything in it; stacks that do not exist are fine.
+    """Delete all stacks with their contents; missing stacks are ignored.
 
     Raises:
         StackFailed: something could not be deleted.
     """
-    found = [(part, find_stack(aws, part.stack)) for part in reversed(PARTS)]
-    stacks = [(part, stack) for part, stack in found if stack]
+    all_parts = [(part, find_stack(aws, part.stack)) for part in reversed(PARTS)]
+    stacks = [(part, stack) for part, stack in all_parts if stack]
     if not stacks:
         dialogue.say(
-            f"There is no stack {LAKEHOUSE.stack} in {aws.account}, {aws.region}: nothing to do."
+            f"There is no stack {LAKEHOUSE.stack} in {aws.account}, {aws.region}; nothing to do."
         )
         return
     inventory = take_inventory(aws) if stacks[-1][0] is LAKEHOUSE else Inventory()
@@ -55,7 +55,7 @@ def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> Non
     if dry_run:
         dialogue.say("Dry run: nothing was deleted.")
         return
-    if not dialogue.confirm("Delete all of it, for good?"):
+    if not dialogue.confirm("Permanently delete all of it?"):
         dialogue.say("Nothing was deleted.")
         return
     if inventory.bucket:
@@ -68,14 +68,14 @@ def destroy_stack(aws: Aws, dialogue: Dialogue, *, dry_run: bool = False) -> Non
         stack_id = stack["StackId"]
         if part is EMR_SERVERLESS:
             _stop_application(aws, (outputs(stack) or {}).get("ApplicationId", ""))
-        seen = seen_events(aws, stack_id)
+        known_ids = event_ids(aws, stack_id)
         aws.cloudformation.delete_stack(StackName=stack_id)
-        follow(aws, dialogue, stack_id, seen)
-        dialogue.say(f"The stack {part.stack} is deleted.")
+        follow(aws, dialogue, stack_id, known_ids)
+        dialogue.say(f"Deleted the stack {part.stack}.")
 
 
 def _stop_application(aws: Aws, application: str) -> None:
-    """Stop it, because EMR deletes none that runs; it ends the jobs that still run in it."""
+    """Cancel the application's jobs and stop it, because EMR does not delete a running one."""
     while application:
         state = aws.emr.get_application(applicationId=application)["application"]["state"]
         if state in ("CREATED", "STOPPED", "TERMINATED"):
@@ -85,13 +85,15 @@ def _stop_application(aws: Aws, application: str) -> None:
             aws.emr.cancel_job_run(applicationId=application, jobRunId=job["id"])
         if state == "STARTED" and not jobs:
             aws.emr.stop_application(applicationId=application)
-        time.sleep(POLL_SECONDS)  # between two looks at the application
+        time.sleep(POLL_SECONDS)
 
 
 def take_inventory(aws: Aws) -> Inventory:
-    """What the stack's bucket and database hold; without what is not there (any more)."""
-    found = aws.cloudformation.describe_stack_resources(StackName=LAKEHOUSE.stack)["StackResources"]
-    ids = {r["LogicalResourceId"]: r.get("PhysicalResourceId", "") for r in found}
+    """Return the contents of the stack's bucket and database, if they exist."""
+    resources = aws.cloudformation.describe_stack_resources(StackName=LAKEHOUSE.stack)[
+        "StackResources"
+    ]
+    ids = {r["LogicalResourceId"]: r.get("PhysicalResourceId", "") for r in resources}
     bucket = _existing_bucket(aws, ids.get("Bucket", ""))
     database, tables = _existing_tables(aws, ids.get("Database", ""))
     objects = versions = markers = size = 0
@@ -105,13 +107,13 @@ def take_inventory(aws: Aws) -> Inventory:
 
 
 def empty_bucket(aws: Aws, bucket: str) -> int:
-    """Delete every version and delete marker; how many there were.
+    """Delete all versions and delete markers; return their number.
 
     Raises:
-        StackFailed: S3 kept some of them.
+        StackFailed: S3 did not delete some of them.
     """
     removed = 0
-    while True:  # the first page anew each time: what was on it is gone
+    while True:  # always the first page, because its objects are deleted
         page = aws.s3.list_object_versions(Bucket=bucket)
         keys: list[ObjectIdentifierTypeDef] = [
             {"Key": entry["Key"], "VersionId": entry["VersionId"]}
@@ -123,8 +125,9 @@ def empty_bucket(aws: Aws, bucket: str) -> int:
         if errors := answer.get("Errors", []):
             first = errors[0]
             raise StackFailed(
-                f"S3 kept {len(errors)} objects of {bucket}, the first {first.get('Key')}: "
-                f"{first.get('Message')}. Mend that, then `./run destroy-infra` again."
+                f"S3 did not delete {len(errors)} objects of {bucket}. The first is "
+                f"{first.get('Key')}: {first.get('Message')}. Fix the cause, then run "
+                "`./run destroy-infra` again."
             )
         removed += len(keys)
 
@@ -168,13 +171,13 @@ def _delete_tables(aws: Aws, inventory: Inventory) -> None:
         for error in answer.get("Errors", []):
             detail = error.get("ErrorDetail", {}).get("ErrorMessage", "no reason given")
             raise StackFailed(
-                f"Glue kept the table {error.get('TableName')}: {detail}. Mend that, then "
-                "`./run destroy-infra` again."
+                f"Glue did not delete the table {error.get('TableName')}: {detail}. Fix the cause, "
+                "then run `./run destroy-infra` again."
             )
 
 
 def _losses(aws: Aws, inventory: Inventory, stacks: list[str]) -> Iterator[str]:
-    yield f"This will be lost in {aws.account}, {aws.region}, with the stack {', '.join(stacks)}:"
+    yield f"This will be deleted in {aws.account}, {aws.region}, with {', '.join(stacks)}:"
     if inventory.bucket:
         yield (
             f"  bucket {inventory.bucket}: {inventory.objects:,} objects, "
@@ -185,4 +188,4 @@ def _losses(aws: Aws, inventory: Inventory, stacks: list[str]) -> Iterator[str]:
         yield f"  database {inventory.database}: {len(inventory.tables)} tables"
         for table in inventory.tables:
             yield f"    {table}"
-    yield "  everything else that these stacks made: IAM roles, applications, logs, the domain"
+    yield "  all other resources of these stacks: IAM roles, applications, logs, the domain"

@@ -1,12 +1,12 @@
-"""Errors of setting up AWS; each message says what to do.
+"""Errors of the infrastructure commands; each message says what to do.
 
 InfraError             (a PipelineError)
 ├── NoCredentials      no credentials, or no such profile
-├── CredentialsRefused they have expired, or AWS does not know them
-├── WrongAccount       they are of another account than the settings name
-├── NotAllowed         they lack a permission
-├── Unreachable        no answer from the endpoint
-└── StackFailed        CloudFormation could not, or cannot now, do it
+├── CredentialsRefused AWS rejects the credentials, for example because they expired
+├── WrongAccount       the credentials belong to another account than the settings
+├── NotAllowed         the credentials lack a permission
+├── Unreachable        the endpoint does not respond
+└── StackFailed        CloudFormation cannot make the change
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from lakehouse.errors import PipelineError
 
 
 class InfraError(PipelineError):
-    """Base of all errors of the infrastructure commands."""
+    """Base class of all errors of the infrastructure commands."""
 
 
 class NoCredentials(InfraError):
-    """There are no AWS credentials to use."""
+    """There are no AWS credentials."""
 
 
 class CredentialsRefused(InfraError):
-    """AWS does not accept the credentials."""
+    """AWS rejects the credentials."""
 
 
 class WrongAccount(InfraError):
-    """The credentials belong to another account than the settings name."""
+    """The credentials belong to another account than the settings."""
 
 
 class NotAllowed(InfraError):
@@ -35,8 +35,8 @@ class NotAllowed(InfraError):
 
 
 class Unreachable(InfraError):
-    """The endpoint does not answer."""
+    """The endpoint does not respond."""
 
 
 class StackFailed(InfraError):
-    """The stack could not be changed, or is in a state in which it cannot be."""
+    """The stack could not be changed, or its state does not allow a change."""

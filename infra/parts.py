@@ -1,4 +1,4 @@
-"""The stacks that `create-infra` makes: the lakehouse, and what may be added to it."""
+"""The stacks that `create-infra` creates: the lakehouse and optional parts."""
 
 from __future__ import annotations
 
@@ -17,60 +17,60 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Part:
-    """A stack of its own, made of one template."""
+    """A part of the infrastructure: one stack from one template."""
 
     name: str
     stack: str
     template: Path
     settings: Mapping[str, str]
-    """What to put into settings.yaml: the setting's name, and the output that is its value."""
+    """Settings for settings.yaml: name of the stack output by name of the setting."""
     idle: str
-    """What it costs while nothing runs, for a person to read."""
+    """Description of the costs while nothing runs."""
 
     @property
     def command(self) -> str:
-        """What makes or updates it."""
+        """The command that creates or updates it."""
         return "./run create-infra" + ("" if self.stack == STACK else f" --with {self.name}")
 
     @cached_property
     def defaults(self) -> dict[str, str]:
-        """The template's parameters with their defaults, empty where there is none."""
-        given = yaml.load(self.template.read_text(), _Loader)["Parameters"]
-        return {name: str(each.get("Default", "")) for name, each in given.items()}
+        """The template's parameters with their defaults; empty without a default."""
+        parameters = yaml.load(self.template.read_text(), _Loader)["Parameters"]
+        return {name: str(options.get("Default", "")) for name, options in parameters.items()}
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML whose !Ref, !Sub and so on are passed over."""
+    """YAML loader that ignores !Ref, !Sub and other functions."""
 
 
-def _passed_over(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+def _ignore_function(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
     return suffix
 
 
-_Loader.add_multi_constructor("!", _passed_over)
+_Loader.add_multi_constructor("!", _ignore_function)
 
 LAKEHOUSE = Part(
     "lakehouse",
     STACK,
     TEMPLATES / "lakehouse.yaml",
     {"bucket": "BucketName"},
-    "what is in the bucket, by the gigabyte; an empty one nothing",
+    "storage in the bucket per GB; none if it is empty",
 )
 EMR_SERVERLESS = Part(
     "emr-serverless",
     f"{STACK}-emr-serverless",
     TEMPLATES / "emr-serverless.yaml",
     {"emr_application_id": "ApplicationId", "emr_role_arn": "RoleArn"},
-    "nothing but the logs kept: workers are paid while jobs run and five minutes after",
+    "stored logs only; workers cost while jobs run and for five minutes after",
 )
 DATAZONE = Part(
     "datazone",
     f"{STACK}-datazone",
     TEMPLATES / "datazone.yaml",
     {"datazone_domain_id": "DomainId"},
-    "metadata and requests above DataZone's free share; users once they log in, by its plan",
+    "metadata and requests above DataZone's free tier; users after their first login, by its plan",
 )
 
 OPTIONAL = {part.name: part for part in (EMR_SERVERLESS, DATAZONE)}
 PARTS = (LAKEHOUSE, *OPTIONAL.values())
-"""In the order in which they are made; they go in the opposite one."""
+"""All parts in the order of creation; they are deleted in reverse order."""

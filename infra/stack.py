@@ -1,4 +1,4 @@
-"""Bring a stack to what its template says: propose a change set, show it, ask, follow it."""
+"""Create or update a stack: propose a change set, show it, ask for confirmation, execute it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 POLL_SECONDS = 2.0
 
 UNCHANGED = ("didn't contain changes", "No updates are to be performed")
-"""How CloudFormation words the failure of a change set that has nothing to do."""
+"""CloudFormation's messages for a change set without changes."""
 
 REMEDY = {
-    "ROLLBACK_COMPLETE": "What was made is removed again; `./run destroy-infra` clears the stack "
-    "away, then create it anew.",
-    "ROLLBACK_FAILED": "`./run destroy-infra` clears away what is left, then create it anew.",
-    "CREATE_FAILED": "`./run destroy-infra` clears away what is left, then create it anew.",
-    "DELETE_FAILED": "Remove what the reason names, then `./run destroy-infra` again.",
-    "UPDATE_ROLLBACK_COMPLETE": "The stack is as it was before; mend the cause and run it again.",
-    "UPDATE_ROLLBACK_FAILED": "Mend the cause, then `aws cloudformation continue-update-rollback "
-    "--stack-name` and its name.",
+    "ROLLBACK_COMPLETE": "The new resources were removed. Delete the stack with "
+    "`./run destroy-infra`, then create it again.",
+    "ROLLBACK_FAILED": "Delete the rest with `./run destroy-infra`, then create it again.",
+    "CREATE_FAILED": "Delete the rest with `./run destroy-infra`, then create it again.",
+    "DELETE_FAILED": "Remove the resource in the reason, then run `./run destroy-infra` again.",
+    "UPDATE_ROLLBACK_COMPLETE": "The stack is unchanged. Fix the cause, then run it again.",
+    "UPDATE_ROLLBACK_FAILED": "Fix the cause, then run `aws cloudformation "
+    "continue-update-rollback --stack-name` with its name.",
 }
 
 
@@ -44,33 +44,32 @@ def apply_stack(
     *,
     part: Part = LAKEHOUSE,
     dry_run: bool = False,
-    given: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:
-    """Create or update the stack; its outputs, or None if it is not there in the end.
+    """Create or update the stack; return its outputs, or None if it does not exist in the end.
 
-    Running it again changes nothing. `given` are parameters of the template; the others stay as
-    the stack has them.
+    It is idempotent. `overrides` are template parameters; the others keep the stack's values.
 
     Raises:
         StackFailed: the stack cannot be changed now, or CloudFormation rolled the change back.
     """
     stack = find_stack(aws, part.stack)
     kind = _kind(part, stack)
-    chosen = parameters(aws, part, stack, given or {})
+    chosen = parameters(aws, part, stack, overrides or {})
     change_set = _propose(aws, part, kind, chosen)
     executed = False
     try:
         changes = _changes(aws, part, change_set) if change_set else []
-        executed = _agreed(aws, dialogue, part, changes, dry_run=dry_run)
+        executed = _confirm_changes(aws, dialogue, part, changes, dry_run=dry_run)
         if executed:
             _execute(aws, dialogue, part, change_set)
     finally:
         if change_set and not executed:
-            _withdraw(aws, part, change_set, kind)
+            _discard(aws, part, change_set, kind)
     return outputs(find_stack(aws, part.stack))
 
 
-def _agreed(
+def _confirm_changes(
     aws: Aws, dialogue: Dialogue, part: Part, changes: list[ChangeTypeDef], *, dry_run: bool
 ) -> bool:
     if not changes:
@@ -89,7 +88,7 @@ def _agreed(
 
 
 def find_stack(aws: Aws, name: str) -> StackTypeDef | None:
-    """The stack of that name or id, or None."""
+    """Return the stack with a name or id, or None."""
     from botocore.exceptions import ClientError
 
     try:
@@ -101,22 +100,22 @@ def find_stack(aws: Aws, name: str) -> StackTypeDef | None:
 
 
 def outputs(stack: StackTypeDef | None) -> dict[str, str] | None:
-    """The stack's outputs, or None if there is no such stack."""
+    """Return the stack's outputs, or None if there is no stack."""
     if stack is None:
         return None
     return {o.get("OutputKey", ""): o.get("OutputValue", "") for o in stack.get("Outputs", [])}
 
 
-def seen_events(aws: Aws, stack: str) -> set[str]:
-    """Ids of what has happened to the stack so far."""
+def event_ids(aws: Aws, stack: str) -> set[str]:
+    """Return the ids of the stack's events so far."""
     return {event["EventId"] for event in _events(aws, stack)}
 
 
-def follow(aws: Aws, dialogue: Dialogue, stack_id: str, seen: set[str]) -> None:
-    """Say each further event of the stack until it comes to rest.
+def follow(aws: Aws, dialogue: Dialogue, stack_id: str, known_ids: set[str]) -> None:
+    """Print new events of the stack until the operation ends.
 
     Raises:
-        StackFailed: it came to rest elsewhere than where it was to go.
+        StackFailed: the operation failed.
     """
     failures: list[str] = []
     name = stack_id
@@ -125,29 +124,29 @@ def follow(aws: Aws, dialogue: Dialogue, stack_id: str, seen: set[str]) -> None:
         name = stack["StackName"] if stack else name
         status = stack["StackStatus"] if stack else "DELETE_COMPLETE"
         for event in _events(aws, stack_id):
-            if event["EventId"] in seen:
+            if event["EventId"] in known_ids:
                 continue
-            seen.add(event["EventId"])
+            known_ids.add(event["EventId"])
             dialogue.say(f"  {_line(event)}")
             if event.get("ResourceStatus", "").endswith("FAILED"):
                 failures.append(_line(event))
         if not status.endswith("IN_PROGRESS"):
             break
-        time.sleep(POLL_SECONDS)  # between two looks at the stack
+        time.sleep(POLL_SECONDS)
     if status in REMEDY:
-        said = stack.get("StackStatusReason", "") if stack else ""
-        why = "; ".join(failures) or said or "no reason given"
+        status_reason = stack.get("StackStatusReason", "") if stack else ""
+        why = "; ".join(failures) or status_reason or "no reason given"
         raise StackFailed(f"The stack {name} ended as {status}: {why}. {REMEDY[status]}")
 
 
 def _kind(part: Part, stack: StackTypeDef | None) -> ChangeSetTypeType:
     status = stack["StackStatus"] if stack else "REVIEW_IN_PROGRESS"
-    if status == "REVIEW_IN_PROGRESS":  # none yet, or only a proposal that was never executed
+    if status == "REVIEW_IN_PROGRESS":  # no stack, or a change set that was never executed
         return "CREATE"
     if status.endswith("IN_PROGRESS"):
         raise StackFailed(
-            f"The stack {part.stack} is being changed right now ({status}). Run it again when "
-            "that is done."
+            f"Another change of the stack {part.stack} is in progress ({status}). Run it again "
+            "when that has ended."
         )
     if status in REMEDY and status != "UPDATE_ROLLBACK_COMPLETE":
         raise StackFailed(
@@ -157,22 +156,22 @@ def _kind(part: Part, stack: StackTypeDef | None) -> ChangeSetTypeType:
 
 
 def parameters(
-    aws: Aws, part: Part, stack: StackTypeDef | None, given: Mapping[str, str]
+    aws: Aws, part: Part, stack: StackTypeDef | None, overrides: Mapping[str, str]
 ) -> dict[str, str]:
-    """The template's parameters: those of this lakehouse, the given, the stack's own, defaults."""
+    """Return the template's parameters: the lakehouse's, `overrides`, the stack's, defaults."""
     ours = {"BucketName": bucket_name(aws.account, aws.region), "DatabaseName": DATABASE}
-    chosen = part.defaults | held_parameters(stack) | dict(given) | ours
+    chosen = part.defaults | stack_parameters(stack) | dict(overrides) | ours
     return {name: chosen[name] for name in part.defaults}
 
 
-def held_parameters(stack: StackTypeDef | None) -> dict[str, str]:
-    """The parameters that a stack was made with."""
-    held = stack.get("Parameters", []) if stack else []
-    return {p.get("ParameterKey", ""): p.get("ParameterValue", "") for p in held}
+def stack_parameters(stack: StackTypeDef | None) -> dict[str, str]:
+    """Return the current parameters of a stack."""
+    entries = stack.get("Parameters", []) if stack else []
+    return {p.get("ParameterKey", ""): p.get("ParameterValue", "") for p in entries}
 
 
 def _propose(aws: Aws, part: Part, kind: ChangeSetTypeType, chosen: Mapping[str, str]) -> str:
-    """Id of a change set; empty if there is nothing to change."""
+    """Create a change set and return its id; empty without changes."""
     from botocore.exceptions import ClientError
 
     try:
@@ -186,7 +185,7 @@ def _propose(aws: Aws, part: Part, kind: ChangeSetTypeType, chosen: Mapping[str,
             ],
             Capabilities=["CAPABILITY_IAM"],
         )["Id"]
-    except ClientError as error:  # stand-ins say so at once, AWS in the change set's status
+    except ClientError as error:  # moto reports this here, AWS in the change set's status
         if any(text in str(error) for text in UNCHANGED):
             return ""
         raise
@@ -194,30 +193,32 @@ def _propose(aws: Aws, part: Part, kind: ChangeSetTypeType, chosen: Mapping[str,
 
 def _changes(aws: Aws, part: Part, change_set: str) -> list[ChangeTypeDef]:
     while True:
-        found = aws.cloudformation.describe_change_set(
+        change_set_ = aws.cloudformation.describe_change_set(
             ChangeSetName=change_set, StackName=part.stack
         )
-        if found["Status"] == "CREATE_COMPLETE":
-            return found.get("Changes", [])
-        if found["Status"] == "FAILED":
-            reason = found.get("StatusReason", "no reason given")
+        if change_set_["Status"] == "CREATE_COMPLETE":
+            return change_set_.get("Changes", [])
+        if change_set_["Status"] == "FAILED":
+            reason = change_set_.get("StatusReason", "no reason given")
             if any(text in reason for text in UNCHANGED):
                 return []
-            raise StackFailed(f"CloudFormation refuses the change: {reason}")
-        time.sleep(POLL_SECONDS)  # between two looks at the change set
+            raise StackFailed(
+                f"CloudFormation rejected the change: {reason}. Fix the cause, then run it again."
+            )
+        time.sleep(POLL_SECONDS)
 
 
 def _execute(aws: Aws, dialogue: Dialogue, part: Part, change_set: str) -> None:
     stack = find_stack(aws, part.stack)
     stack_id = stack["StackId"] if stack else part.stack
-    seen = seen_events(aws, stack_id)
+    known_ids = event_ids(aws, stack_id)
     aws.cloudformation.execute_change_set(ChangeSetName=change_set, StackName=part.stack)
-    follow(aws, dialogue, stack_id, seen)
-    dialogue.say(f"The stack {part.stack} is in place.")
+    follow(aws, dialogue, stack_id, known_ids)
+    dialogue.say(f"The stack {part.stack} is ready.")
 
 
-def _withdraw(aws: Aws, part: Part, change_set: str, kind: ChangeSetTypeType) -> None:
-    """Remove the proposal, and the empty stack that proposing a new one makes."""
+def _discard(aws: Aws, part: Part, change_set: str, kind: ChangeSetTypeType) -> None:
+    """Delete the change set, and the empty stack that proposing a new stack creates."""
     aws.cloudformation.delete_change_set(ChangeSetName=change_set, StackName=part.stack)
     if kind == "CREATE":
         aws.cloudformation.delete_stack(StackName=part.stack)

@@ -33,8 +33,8 @@ def endpoint(settings: Settings, service: str) -> str:
     from botocore.configprovider import ConfiguredEndpointProvider
 
     session = _session(settings)
-    named = ConfiguredEndpointProvider(session.full_config, session.get_scoped_config(), service)
-    return str(named.provide() or "")
+    provider = ConfiguredEndpointProvider(session.full_config, session.get_scoped_config(), service)
+    return str(provider.provide() or "")
 
 
 def credentials(settings: Settings) -> dict[str, str]:
@@ -45,13 +45,13 @@ def credentials(settings: Settings) -> dict[str, str]:
     """
     if not settings.aws_profile:
         return {}
-    found = _session(settings).get_credentials()
-    if found is None:
+    session_credentials = _session(settings).get_credentials()
+    if session_credentials is None:
         raise SettingsError(
-            f"The AWS profile {settings.aws_profile!r} has no credentials; log in with "
-            f"`aws sso login --profile {settings.aws_profile}`, or give it keys or a role."
+            f"The AWS profile {settings.aws_profile!r} has no credentials. Log in with "
+            f"`aws sso login --profile {settings.aws_profile}`, or add keys or a role to it."
         )
-    frozen = found.get_frozen_credentials()
+    frozen = session_credentials.get_frozen_credentials()
     pairs = zip(KEYS, (frozen.access_key, frozen.secret_key, frozen.token), strict=True)
     return {name: value for name, value in pairs if value}
 
@@ -69,9 +69,9 @@ def _session(settings: Settings) -> Session:
     try:
         session.get_scoped_config()
     except ProfileNotFound:
-        known = ", ".join(session.available_profiles) or "none"
+        profiles = ", ".join(session.available_profiles) or "none"
         raise SettingsError(
-            f"There is no AWS profile {settings.aws_profile!r}; those in ~/.aws are: {known}. "
-            "`aws configure sso` makes one."
+            f"There is no AWS profile {settings.aws_profile!r}; found in ~/.aws: {profiles}. "
+            "Create one with `aws configure sso`."
         ) from None
     return session

@@ -1,10 +1,10 @@
-"""Where lineage goes: one table of backends, and two ways to those that are elsewhere.
+"""Lineage backends, and the OpenLineage transports that reach them.
 
-The embedded backend and `file` are written to the spool, a folder in which every process has a
-file of its own: no network in a task, nothing to lose. To the others the `collector` leads by
-default: the lineage server takes the spool and delivers. `direct` has every process post by a
-native OpenLineage transport, with one short timeout, because a backend that hangs must not hold
-up a job.
+For `embedded` and `file`, each process writes to its own file in the spool folder. A task then
+needs no network, and no event is lost. With the default delivery, `collector`, the lineage server
+reads the spool and delivers the events to all other backends. With `direct`, every process posts
+through a native OpenLineage transport. It has one short timeout, so that a backend that does not
+respond cannot delay a job.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ NO_RETRIES = {"total": 0, "connect": 0, "read": 0, "status": 0}
 
 @dataclass(frozen=True)
 class Backend:
-    """A place that takes OpenLineage, and the transport that gets it there."""
+    """A destination for OpenLineage events and its transport."""
 
     name: str
     description: str
     transport: Callable[[Settings], Transport]
     spark: bool = True
-    """Whether Spark's listener has such a transport."""
+    """True if Spark's listener has a transport for it."""
     delivery: Callable[[Settings], Transport] | None = None
-    """How the lineage server delivers to it, as in its deliver file; None: it is not elsewhere."""
+    """Its entry in the lineage server's deliver file; None if the server does not deliver to it."""
 
 
 def _spool(settings: Settings) -> Transport:
@@ -59,7 +59,10 @@ def _http(url: str, endpoint: str, key: SecretStr) -> Transport:
 
 def _datazone(settings: Settings) -> Transport:
     if not settings.datazone_domain_id:
-        raise SettingsError("The datazone backend needs DATAZONE_DOMAIN_ID (dzd_...); it is empty.")
+        raise SettingsError(
+            "The datazone backend requires DATAZONE_DOMAIN_ID, which is empty. "
+            "Set it to the id of a domain (dzd_...)."
+        )
     return {
         "type": "amazon_datazone_api",
         "domainId": settings.datazone_domain_id,
@@ -68,7 +71,7 @@ def _datazone(settings: Settings) -> Transport:
 
 
 def _remote(name: str, description: str, endpoint: str, url: str, key: str) -> Backend:
-    """A backend that is posted to; `url` and `key` are names of settings."""
+    """Return a backend with an HTTP endpoint; `url` and `key` are names of settings."""
 
     def transport(settings: Settings) -> Transport:
         return _http(getattr(settings, url), endpoint, getattr(settings, key))
@@ -94,7 +97,10 @@ def _delivered(kind: str, url: str, endpoint: str, key: str, settings: Settings)
 def _datazone_delivery(settings: Settings) -> Transport:
     domain = _datazone(settings)["domainId"]
     if not settings.aws_account:
-        raise SettingsError("The datazone backend needs AWS_ACCOUNT (12 digits); it is empty.")
+        raise SettingsError(
+            "The datazone backend requires AWS_ACCOUNT, which is empty. "
+            "Set it to the account's id (12 digits)."
+        )
     return {
         "type": "datazone",
         "domain_id": domain,
@@ -106,10 +112,10 @@ def _datazone_delivery(settings: Settings) -> Transport:
 BACKENDS = {
     backend.name: backend
     for backend in (
-        Backend("embedded", "throughline on this machine, through the spool", _spool),
-        Backend("file", "the spool's files, with nobody reading them", _spool),
-        Backend("console", "each process's own log", lambda _: {"type": "console"}),
-        Backend("none", "nowhere: all lineage is off", lambda _: {"type": "noop"}),
+        Backend("embedded", "the lineage server on this machine, through the spool", _spool),
+        Backend("file", "the spool's files only", _spool),
+        Backend("console", "the log of each process", lambda _: {"type": "console"}),
+        Backend("none", "lineage is disabled", lambda _: {"type": "noop"}),
         _remote(
             "datahub",
             "DataHub",
@@ -119,7 +125,7 @@ BACKENDS = {
         ),
         Backend(
             "datazone",
-            "Amazon DataZone / SageMaker Catalog; not directly from Spark, which has no transport",
+            "Amazon DataZone / SageMaker Catalog; Spark has no direct transport for it",
             _datazone,
             spark=False,
             delivery=_datazone_delivery,
@@ -137,27 +143,30 @@ BACKENDS = {
 
 
 def chosen(settings: Settings) -> list[Backend]:
-    """The backends that LINEAGE_BACKEND names, in its order.
+    """Return the backends in LINEAGE_BACKEND, in its order.
 
     Raises:
-        SettingsError: a name is neither in the table nor a URL.
+        SettingsError: a name is neither a backend nor a URL.
     """
     backends = []
     for name in (part.strip() for part in settings.lineage_backend.split(",")):
         if _is_own_server(settings, name):
-            backends.append(BACKENDS["embedded"])  # through the spool, not by a delivery to itself
+            backends.append(BACKENDS["embedded"])  # the server must not deliver to itself
         elif name.startswith(("http://", "https://")):
             backends.append(_any_url(name, settings.lineage_url_endpoint))
         elif name in BACKENDS:
             backends.append(BACKENDS[name])
         else:
             raise SettingsError(
-                f"{name!r} is not a lineage backend; allowed: {', '.join(BACKENDS)}, or a URL; "
-                "several are separated by commas."
+                f"{name!r} is not a lineage backend; allowed: {', '.join(BACKENDS)}, or a URL. "
+                "Separate several with commas."
             )
     if BACKENDS["none"] in backends and len(backends) > 1:
-        raise SettingsError(f"LINEAGE_BACKEND is {settings.lineage_backend}; `none` stands alone.")
-    return _once(backends)
+        raise SettingsError(
+            f"LINEAGE_BACKEND is {settings.lineage_backend}, but `none` cannot be combined with "
+            "other backends. Remove it or the others."
+        )
+    return _unique(backends)
 
 
 def _is_own_server(settings: Settings, name: str) -> bool:
@@ -165,22 +174,22 @@ def _is_own_server(settings: Settings, name: str) -> bool:
     if not name.startswith("http://"):
         return False
     own = settings.throughline_server_url or settings.throughline_url
-    named, here = urlsplit(name), urlsplit(own)
+    url, own_url = urlsplit(name), urlsplit(own)
     local = ("localhost", "127.0.0.1", "[::1]", "::1")
-    hosts = local if here.hostname in local else (here.hostname,)
-    return (named.hostname, named.port) in [(host, here.port) for host in hosts]
+    hosts = local if own_url.hostname in local else (own_url.hostname,)
+    return (url.hostname, url.port) in [(host, own_url.port) for host in hosts]
 
 
-def _once(backends: list[Backend]) -> list[Backend]:
+def _unique(backends: list[Backend]) -> list[Backend]:
     if {"embedded", "file"} <= {backend.name for backend in backends}:
-        backends = [backend for backend in backends if backend.name != "file"]  # one spool
+        backends = [backend for backend in backends if backend.name != "file"]  # the same spool
     return list({backend.name: backend for backend in backends}.values())
 
 
 def sending(settings: Settings) -> list[Backend]:
-    """Where processes send to themselves: the lineage server in place of those it delivers to."""
+    """Return the backends that processes send to, with `embedded` for those delivered to later."""
     collects = settings.lineage_delivery == "collector"
-    return _once(
+    return _unique(
         [
             BACKENDS["embedded"] if collects and backend.delivery else backend
             for backend in chosen(settings)
@@ -189,17 +198,17 @@ def sending(settings: Settings) -> list[Backend]:
 
 
 def deliveries(settings: Settings) -> list[Transport]:
-    """The backends that the lineage server delivers to, as its deliver file has them.
+    """Return the lineage server's deliveries in the format of its deliver file.
 
     Raises:
         SettingsError: a backend lacks a setting.
     """
     if settings.lineage_delivery == "direct":
         return []
-    elsewhere = [(each, each.delivery) for each in chosen(settings)]
+    backends = [(backend.name, backend.delivery) for backend in chosen(settings)]
     return [
-        {"name": re.sub(r"[^A-Za-z0-9_.-]+", "-", each.name)[:64], **delivery(settings)}
-        for each, delivery in elsewhere
+        {"name": re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[:64], **delivery(settings)}
+        for name, delivery in backends
         if delivery is not None
     ]
 
@@ -210,12 +219,12 @@ def is_on(settings: Settings) -> bool:
 
 
 def is_embedded(settings: Settings) -> bool:
-    """Whether lineage goes to the lineage server of this machine, perhaps on its way elsewhere."""
+    """Return True if the lineage server on this machine receives lineage, to keep or to deliver."""
     return any(backend.name == "embedded" for backend in sending(settings))
 
 
 def unanswered(settings: Settings) -> list[str]:
-    """URLs that processes post to and at which nothing listens; a try each, of two seconds."""
+    """Return the URLs that processes post to but nothing listens at; tries each for two seconds."""
     urls = [str(b.transport(settings).get("url", "")) for b in sending(settings)]
     return [url for url in urls if url and not _listens(url)]
 
@@ -241,12 +250,12 @@ def _any_url(url: str, endpoint: str) -> Backend:
 
 
 def python_transport(settings: Settings) -> Transport:
-    """The transport for openlineage-python: Airflow's tasks and Metaflow's steps."""
+    """Return the transport for openlineage-python, which Airflow tasks and Metaflow steps use."""
     transports = {backend.name: backend.transport(settings) for backend in sending(settings)}
     if len(transports) == 1:
         return next(iter(transports.values()))
-    named = {f"{n}": transport for n, transport in enumerate(transports.values())}
-    return {"type": "composite", "continue_on_failure": True, "transports": named}
+    numbered = {f"{n}": transport for n, transport in enumerate(transports.values())}
+    return {"type": "composite", "continue_on_failure": True, "transports": numbered}
 
 
 def lineage_environ(settings: Settings) -> dict[str, str]:
@@ -263,10 +272,10 @@ def lineage_environ(settings: Settings) -> dict[str, str]:
 
 
 def spark_transport(settings: Settings, spool_name: str) -> dict[str, str]:
-    """The transport for Spark's listener, as ``spark.openlineage.transport.*``.
+    """Return the transport for Spark's listener as ``spark.openlineage.transport.*``.
 
-    Backends that Spark has no transport for are left out: they get Spark's lineage through the
-    collector only. If none is left, Spark writes to the spool, from where it can be replayed.
+    Backends without a Spark transport are omitted; they receive Spark's lineage through the
+    collector only. If none is left, Spark writes to the spool, and the events can be replayed.
     """
     transports = [_spark(b, settings, spool_name) for b in sending(settings) if b.spark]
     if not transports:
@@ -285,7 +294,7 @@ def _spark(backend: Backend, settings: Settings, spool_name: str) -> dict[str, s
     if backend.name in ("embedded", "file"):
         return {"type": "file", "location": str(settings.spool_dir / f"{spool_name}.jsonl")}
     if transport["type"] == "console":
-        # The listener's console transport writes to Spark's log at a level that Spark is silent at.
+        # The listener's console transport logs at a level that Spark's log configuration drops.
         return {"type": "file", "location": "/dev/stdout"}
     conf = {
         "type": "http",

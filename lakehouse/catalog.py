@@ -1,4 +1,4 @@
-"""The lakehouse through PyIceberg: no JVM, for tasks and steps that read or write little."""
+"""Access to the lakehouse with PyIceberg, without a JVM, for small reads and writes."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table as IcebergTable
 
-SLICE = "slice"
-"""Snapshot property: which slice of the table (a file, a month, a window) the commit replaced."""
+PARTITION = "slice"
+"""Snapshot property: the partition (a file, a month or a window) that the commit replaced."""
 CONTENT_HASH = "content-hash"
-"""Snapshot property: hash of the rows that the commit put into its slice."""
+"""Snapshot property: hash of the rows that the commit wrote to its partition."""
 SOURCE_HASH = "source-hash"
 """Snapshot property: hash of the source files that the rows came from."""
 STAGED = "staged-sources"
-"""Snapshot property: the source file hash of each slice in the commit, as JSON."""
+"""Snapshot property: the source file hash of each partition in the commit, as JSON."""
 PASSED = "passed-checks"
-"""Table property: the snapshot that passed its checks, its slices and their sources."""
+"""Table property: the snapshot that passed its checks, its partitions and their sources."""
 QUARANTINED = "quarantined"
-"""Table property: a snapshot, and the number of quarantined rows per slice."""
+"""Table property: a snapshot, and the number of quarantined rows per partition."""
 NOTED = "slices-before-expiry"
-"""Table property: what the slices held, as of a snapshot before which others may have expired."""
+"""Table property: contents of the partitions at a snapshot; earlier snapshots may have expired."""
 WRITERS_AT_ONCE = {"commit.retry.num-retries": "30", "commit.retry.max-wait-ms": "2000"}
-"""Table properties with which ten writers at once all get their turn: of Iceberg's own four tries,
-a minute apart at most, six of ten writers come out with nothing."""
+"""Table properties that allow ten concurrent writers to commit. With Iceberg's default of four
+retries, up to a minute apart, six of ten writers fail."""
 ATTEMPTS = 8
-"""How often a commit that writes no rows is tried while others commit at the same moment."""
+"""Attempts for a commit that writes no rows while others commit at the same time."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The rows of a slice as a bag, in which the order does not matter."""
+    """Counts and an order-independent hash of a partition's rows."""
 
     rows: int = 0
     distinct: int = 0
@@ -65,7 +65,7 @@ class Quarantined:
 
 
 def properties(settings: Settings) -> dict[str, str]:
-    """PyIceberg's properties of the catalog that Spark uses too."""
+    """Return the PyIceberg properties of the catalog, which Spark shares."""
     if settings.lakehouse == "glue":
         glue = {"type": "glue", "warehouse": settings.warehouse}
         glue |= {"glue.region": settings.aws_region, "s3.region": settings.aws_region}
@@ -84,12 +84,12 @@ def _profile(settings: Settings) -> dict[str, str]:
     if not keys:
         return {}
     names = dict(zip(KEYS, ("access-key-id", "secret-access-key", "session-token"), strict=True))
-    given = {f"s3.{names[name]}": value for name, value in keys.items()}
-    return {"glue.profile-name": settings.aws_profile, **given}
+    properties = {f"s3.{names[name]}": value for name, value in keys.items()}
+    return {"glue.profile-name": settings.aws_profile, **properties}
 
 
 def open_catalog(settings: Settings) -> Catalog:
-    """The catalog; the local one is made if it does not exist."""
+    """Return the catalog; create the local one if it does not exist."""
     from pyiceberg.catalog import load_catalog
 
     settings.state_dir.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def open_catalog(settings: Settings) -> Catalog:
 
 
 def load_table(settings: Settings, table: Table) -> IcebergTable | None:
-    """The table as of now, or None while nobody has written it."""
+    """Return the table's current state, or None if it was never written."""
     from pyiceberg.exceptions import NoSuchTableError
 
     try:
@@ -107,37 +107,37 @@ def load_table(settings: Settings, table: Table) -> IcebergTable | None:
 
 
 def list_tables(settings: Settings) -> list[Table]:
-    """Every table of ours, by name."""
+    """Return all tables of the lakehouse by name."""
     catalog = open_catalog(settings)
     names = catalog.list_tables(DATABASE) if catalog.namespace_exists(DATABASE) else []
     return [Table(name[-1]) for name in sorted(names)]
 
 
 def pin(settings: Settings, table: Table, name: str, snapshot_id: int | None = None) -> int | None:
-    """Tag a snapshot (by default the current one), so that no engine's expiry takes it until
-    KEEP_MODEL_INPUTS_DAYS from now; its id, or None while nobody has written the table.
+    """Tag a snapshot, by default the current one, and return its id; None for an unwritten table.
 
-    The tag is no snapshot: the table's version stays what it was. Whoever pins before reading,
-    and reads that snapshot, cannot lose its files in between.
+    The tag protects the snapshot from expiry by any engine for KEEP_MODEL_INPUTS_DAYS from now.
+    It does not change the table's version. If you pin a snapshot before you read it, its files
+    cannot be deleted in between.
     """
-    held = load_table(settings, table)
-    if held is None:
+    current = load_table(settings, table)
+    if current is None:
         return None
-    snapshot = held.snapshot_by_id(snapshot_id) if snapshot_id else held.current_snapshot()
+    snapshot = current.snapshot_by_id(snapshot_id) if snapshot_id else current.current_snapshot()
     if snapshot is None:
         return None
-    # An engine takes a tag's age to be that of its snapshot, which may be old by now.
+    # Engines compute a tag's age from its snapshot, which may already be old.
     end = datetime.now() + timedelta(days=settings.keep_model_inputs_days)
     age = int(end.timestamp() * 1000) - snapshot.timestamp_ms
     tag = snapshot.snapshot_id, name, age
-    _commit(held, lambda: held.manage_snapshots().create_tag(*tag).commit())
+    _commit(current, lambda: current.manage_snapshots().create_tag(*tag).commit())
     return snapshot.snapshot_id
 
 
 def _commit(table: IcebergTable, change: Callable[[], None]) -> None:
-    """Make a change that writes no rows; again if somebody else commits at the same moment.
+    """Apply a change that writes no rows, and retry it if another commit happens at the same time.
 
-    PyIceberg itself tries only those again that write a snapshot.
+    PyIceberg itself only retries commits that write a snapshot.
     """
     from pyiceberg.exceptions import CommitFailedException
 
@@ -147,38 +147,42 @@ def _commit(table: IcebergTable, change: Callable[[], None]) -> None:
         except CommitFailedException:
             if attempt == ATTEMPTS - 1:
                 raise
-            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # so that two do not meet again
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # avoids the next collision
             table.refresh()
         else:
             return
 
 
-def loaded_content(table: IcebergTable | None, slice_: str) -> str:
-    """Hash of the rows that the slice holds; empty if it was never written, or if nobody knows
-    because its snapshot expired without `note_slices`: it is then written again.
+def loaded_content(table: IcebergTable | None, partition: str) -> str:
+    """Return the hash of the partition's rows; empty if it was never written or is unknown.
+
+    It is unknown if the snapshot expired without a call of `note_partitions`. The partition is
+    then written again.
     """
-    return _newest(table, slice_)[1].get(CONTENT_HASH, "")
+    return _newest(table, partition)[1].get(CONTENT_HASH, "")
 
 
-def loaded_sources(table: IcebergTable | None, slice_: str) -> set[str]:
-    """Hashes of the source files that are known to hold the slice's rows: those it was loaded
-    from, and those that were found to hold the same rows since (`note_source`)."""
-    snapshot_id, summary = _newest(table, slice_)
+def loaded_sources(table: IcebergTable | None, partition: str) -> set[str]:
+    """Return the hashes of all source files known to contain the partition's rows.
+
+    These are the files it was loaded from and any with the same rows (`note_source`).
+    """
+    snapshot_id, summary = _newest(table, partition)
     if table is None or snapshot_id is None:
         return set()
-    noted, _, digest = table.properties.get(f"{SOURCE_HASH}.{slice_}", "").partition(":")
+    noted, _, digest = table.properties.get(f"{SOURCE_HASH}.{partition}", "").partition(":")
     return {summary.get(SOURCE_HASH, ""), digest if noted == str(snapshot_id) else ""} - {""}
 
 
-def newest_slice(table: IcebergTable) -> str:
-    """The slice that was written last; empty if none was."""
+def newest_partition(table: IcebergTable) -> str:
+    """Return the name of the partition that was written last; empty if there is none."""
     snapshot = table.current_snapshot()
-    found = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
-    return found.get(SLICE, "")
+    summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
+    return summary.get(PARTITION, "")
 
 
-def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
-    """Rows of each slice of a table that is partitioned by slice, from its metadata."""
+def rows_by_partition(table: IcebergTable | None) -> dict[str, int]:
+    """Return the number of rows per partition from the table's metadata."""
     if table is None or table.current_snapshot() is None:
         return {}
     parts = table.inspect.partitions().select(["partition", "record_count"]).to_pylist()
@@ -186,7 +190,7 @@ def rows_by_slice(table: IcebergTable | None) -> dict[str, int]:
 
 
 def staged_sources(table: IcebergTable) -> dict[str, str]:
-    """Return the source file hash of each slice currently in the table."""
+    """Return the source file hash of each partition currently in the table."""
     snapshot = table.current_snapshot()
     summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
     sources: dict[str, str] = json.loads(summary.get(STAGED, "{}"))
@@ -194,10 +198,10 @@ def staged_sources(table: IcebergTable) -> dict[str, str]:
 
 
 def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
-    """Remember that the table's rows, as `table` shows them, passed their checks."""
+    """Store that the table's rows, at the snapshot of `table`, passed their checks."""
     noted = {
         "snapshot": table.metadata.current_snapshot_id,
-        "slices": {name: asdict(held) for name, held in contents.items()},
+        "slices": {name: asdict(content) for name, content in contents.items()},
         "sources": staged_sources(table),
     }
     _note(table, PASSED, json.dumps(noted, sort_keys=True))
@@ -205,7 +209,7 @@ def note_passed(table: IcebergTable, contents: Mapping[str, Contents]) -> None:
 
 @dataclass(frozen=True)
 class Passed:
-    """Contents that passed the checks: a snapshot, its slices and their source hashes."""
+    """Contents that passed the checks: a snapshot, its partitions and their source hashes."""
 
     snapshot_id: int
     contents: Mapping[str, Contents]
@@ -217,46 +221,48 @@ def passed_contents(table: IcebergTable | None) -> Passed | None:
     noted = json.loads(table.properties.get(PASSED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
         return None
-    contents = {name: Contents(**held) for name, held in noted["slices"].items()}
+    contents = {name: Contents(**content) for name, content in noted["slices"].items()}
     return Passed(noted["snapshot"], contents, noted.get("sources", {}))
 
 
-def note_quarantined(table: IcebergTable, slices: Mapping[str, Quarantined]) -> None:
-    """Store the number of quarantined rows per slice currently in the table."""
-    counts = {name: asdict(count) for name, count in slices.items()}
+def note_quarantined(table: IcebergTable, partitions: Mapping[str, Quarantined]) -> None:
+    """Store the number of quarantined rows per partition currently in the table."""
+    counts = {name: asdict(count) for name, count in partitions.items()}
     noted = {"snapshot": table.metadata.current_snapshot_id, "slices": counts}
     _note(table, QUARANTINED, json.dumps(noted, sort_keys=True))
 
 
 def quarantined_rows(table: IcebergTable | None) -> dict[str, Quarantined]:
-    """Return the number of quarantined rows per slice currently in the table."""
+    """Return the number of quarantined rows per partition currently in the table."""
     noted = json.loads(table.properties.get(QUARANTINED, "{}")) if table else {}
     if table is None or noted.get("snapshot") != table.metadata.current_snapshot_id:
         return {}
     return {name: Quarantined(**count) for name, count in noted["slices"].items()}
 
 
-def note_source(table: IcebergTable, slice_: str, source_hash: str) -> None:
-    """Remember that other source files hold the slice's very rows; writes no snapshot."""
-    snapshot_id, _ = _newest(table, slice_)
-    _note(table, f"{SOURCE_HASH}.{slice_}", f"{snapshot_id}:{source_hash}")
+def note_source(table: IcebergTable, partition: str, source_hash: str) -> None:
+    """Store that another source file contains the same rows; writes no snapshot."""
+    snapshot_id, _ = _newest(table, partition)
+    _note(table, f"{SOURCE_HASH}.{partition}", f"{snapshot_id}:{source_hash}")
 
 
-def note_slices(table: IcebergTable) -> None:
-    """Remember what the slices that were loaded from files hold, because it is snapshots that
-    say so until they expire: to be called before that."""
-    known = {
+def note_partitions(table: IcebergTable) -> None:
+    """Store the contents of the partitions that were loaded from files.
+
+    Call this before snapshots expire, because the information is otherwise in the snapshots only.
+    """
+    contents = {
         name: (snapshot_id, {key: summary[key] for key in (CONTENT_HASH, SOURCE_HASH)})
-        for name, (snapshot_id, summary) in _slices(table).items()
+        for name, (snapshot_id, summary) in _partitions(table).items()
         if summary.get(SOURCE_HASH)
     }
-    if known:
-        noted = {"as-of": table.metadata.current_snapshot_id, "slices": known}
+    if contents:
+        noted = {"as-of": table.metadata.current_snapshot_id, "slices": contents}
         _note(table, NOTED, json.dumps(noted, sort_keys=True))
 
 
 def _note(table: IcebergTable, key: str, value: str) -> None:
-    """Set a property of the table, unless it is set so."""
+    """Set a property of the table unless it already has this value."""
 
     def change() -> None:
         with table.transaction() as transaction:
@@ -266,31 +272,31 @@ def _note(table: IcebergTable, key: str, value: str) -> None:
         _commit(table, change)
 
 
-def _newest(table: IcebergTable | None, slice_: str) -> tuple[int | None, dict[str, str]]:
-    """Id and summary of the newest snapshot that replaced the slice."""
-    return (_slices(table) if table else {}).get(slice_, (None, {}))
+def _newest(table: IcebergTable | None, partition: str) -> tuple[int | None, dict[str, str]]:
+    """Return id and summary of the newest snapshot that replaced the partition."""
+    return (_partitions(table) if table else {}).get(partition, (None, {}))
 
 
-def _slices(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
-    """Id and summary of the newest snapshot that replaced each slice.
+def _partitions(table: IcebergTable) -> dict[str, tuple[int, dict[str, str]]]:
+    """Return id and summary of the newest snapshot that replaced each partition.
 
-    Told by the history back to where it was noted (`note_slices`). If a part is missing in between
-    (somebody else expired it) or the table was rolled back, what was noted may not be true any
-    more and does not count.
+    They come from the history back to the snapshot of `note_partitions`, and before it from what
+    was stored there. If snapshots in between were expired by another program or the table was
+    rolled back, the stored contents may be outdated and are ignored.
     """
     noted = json.loads(table.properties.get(NOTED, "{}"))
-    found: dict[str, tuple[int, dict[str, str]]] = {}
+    newest: dict[str, tuple[int, dict[str, str]]] = {}
     snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
     at = table.metadata.current_snapshot_id
     while at is not None and at != noted.get("as-of"):
         if at not in snapshots:
-            return found
+            return newest
         snapshot = snapshots[at]
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
-        if SLICE in summary:
-            found.setdefault(summary[SLICE], (at, summary))
+        if PARTITION in summary:
+            newest.setdefault(summary[PARTITION], (at, summary))
         at = snapshot.parent_snapshot_id
     if at is not None:
         for name, (snapshot_id, summary) in noted["slices"].items():
-            found.setdefault(name, (snapshot_id, summary))
-    return found
+            newest.setdefault(name, (snapshot_id, summary))
+    return newest

@@ -1,7 +1,7 @@
-"""Descriptions and PII tags of the tables: the one place where they are declared.
+"""Declarations of the tables' descriptions and PII tags.
 
-They reach lineage as facets of Airflow's tasks and of the flow's steps, and the tables themselves
-as Iceberg comments, from which Spark's listener and PyIceberg report them with the schema.
+Airflow tasks and flow steps send them to lineage as facets. The tables store them as Iceberg
+comments, which Spark's listener and PyIceberg report with the schema.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Description:
-    """The text of a table, and its columns with personal data."""
+    """A table's description and its columns with personal data."""
 
     text: str
     pii: tuple[str, ...] = ()
 
 
 def _of_service(service: str, prefix: str) -> dict[str, Description]:
-    # The end of a trip and the tip are a person's. Of pickups, only counts are computed.
+    # The end of a trip and the tip are personal data. Pickups are only counted.
     pii = (f"{prefix}_dropoff_datetime", "dolocationid", "tip_amount")
     return {
         f"{service}_taxi_staging": Description(
@@ -71,24 +71,24 @@ COLUMNS = {
     "passenger_count": "Passengers, as entered by the driver.",
     "trip_distance": "Distance in miles, by the taximeter.",
     "ratecodeid": "Code of the rate at the end of the trip, such as 1 standard or 2 JFK.",
-    "store_and_fwd_flag": "Y if the record was kept in the taxi before it was sent.",
+    "store_and_fwd_flag": "Y if the taxi stored the record before it was sent.",
     "pulocationid": "TLC taxi zone of the pickup, 1 to 265.",
     "dolocationid": "TLC taxi zone of the drop-off, 1 to 265.",
-    "payment_type": "Code of the way of payment, such as 1 card or 2 cash.",
+    "payment_type": "Code of the payment method, such as 1 card or 2 cash.",
     "fare_amount": "Fare by time and distance, in dollars.",
     "extra": "Surcharges for rush hours and nights, in dollars.",
     "mta_tax": "MTA tax, in dollars.",
     "tip_amount": "Tip paid by card, in dollars; cash tips are not included.",
     "tolls_amount": "Tolls of the trip, in dollars.",
     "improvement_surcharge": "Improvement surcharge, in dollars.",
-    "total_amount": "Amount charged without cash tips, in dollars.",
+    "total_amount": "Amount charged, without cash tips, in dollars.",
     "congestion_surcharge": "New York State's congestion surcharge, in dollars.",
     "airport_fee": "Fee for pickups at LaGuardia and JFK, in dollars.",
     "ehail_fee": "Fee for hailing by app, in dollars.",
     "trip_type": "1 if hailed on the street, 2 if dispatched.",
     "cbd_congestion_fee": "MTA's fee for the congestion relief zone, since 2025, in dollars.",
-    "unique_row_id": "Hash of the columns of the source; equal rows of a file are one.",
-    "filename": "Source file, or the month's files for weather; rows are replaced by it.",
+    "unique_row_id": "Hash of the source columns; equal rows of a file are merged into one.",
+    "filename": "Source file, or the month's files for weather; a load replaces its rows.",
     "ingest_timestamp": "When the row was written.",
     "openlineage_run_id": "Lineage run of the task that wrote the row.",
     "reason": "Each broken rule: the column, the value received and the values allowed.",
@@ -107,24 +107,24 @@ COLUMNS = {
     "day": "Day of the month of the forecast hour.",
     "hour": "Forecast hour of the day, 0 to 23, in New York's time.",
     "forecasted_total_rides": "Forecast number of rides, rounded.",
-    "as_of": "Time from which was forecast: the end of the training data.",
+    "as_of": "Time at which the forecast begins: the end of the training data.",
     "model": "Kind of model, such as seasonal_naive.",
-    "model_version": "Run of the training flow that made the model.",
+    "model_version": "Run of the training flow that fitted the model.",
 }
-"""Descriptions by column name; a name means the same in every table."""
+"""Descriptions by column name; a name has the same meaning in every table."""
 
 
 def describe(table: IcebergTable) -> bool:
-    """Write the declared descriptions into the table, as its comments; True if any was new.
+    """Write the declared descriptions to the table as comments; return True if any was new.
 
-    A writer that commits at the same moment goes first: the next load writes them.
+    If another writer commits at the same time, nothing is written until the next load.
     """
     declared = TABLES.get(table.name()[-1])
     if declared is None:
         return False
-    wanted = {name: text for name in table.schema().column_names if (text := COLUMNS.get(name))}
+    comments = {name: text for name in table.schema().column_names if (text := COLUMNS.get(name))}
     changed = {
-        name: text for name, text in wanted.items() if table.schema().find_field(name).doc != text
+        name: text for name, text in comments.items() if table.schema().find_field(name).doc != text
     }
     if not changed and table.properties.get("comment") == declared.text:
         return False

@@ -1,8 +1,8 @@
-"""Bring a source's files to the landing folder, each once.
+"""Download a source's files to the landing folder, each once.
 
-Beside a landed file stands ``<file>.json`` with what the server said of it (ETag, size) and its
-SHA-256. A file whose ETag and size are as remembered is not fetched again; one that arrives
-with the same SHA-256 counts as unchanged.
+Next to each landed file, ``<file>.json`` stores its ETag and size from the server and its
+SHA-256. A file with the same ETag and size is not downloaded again. A downloaded file with the
+same SHA-256 counts as unchanged.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ATTEMPTS = 3
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_TABLE = (b"", b"<", b"{", b"[")
 """Prefixes of a web page and of JSON."""
-MISSING = (403, 404, 410)  # TLC's CDN answers 403 for a file that is not there
+MISSING = (403, 404, 410)  # TLC's CDN returns 403 for a missing file
 
 
 @dataclass(frozen=True)
 class LandedFile:
-    """A file in the landing folder and where it came from."""
+    """A file in the landing folder and its source."""
 
     path: str
     url: str
@@ -44,34 +44,33 @@ class LandedFile:
 
 
 def fetch(file: SourceFile, landing: Path) -> LandedFile:
-    """Land one file unless it has landed already; it appears complete or not at all.
+    """Download one file unless it has landed already; it appears complete or not at all.
 
-    A broken transfer is resumed, in this or a later call, if the server sends an ETag.
+    An interrupted transfer is resumed, in this or a later call, if the server sends an ETag.
 
     Raises:
         NotPublished: the source has no such file.
-        BadSourceFile: the download failed, fewer bytes arrived than announced, or the content is
-            something else.
+        BadSourceFile: the download failed, is incomplete, or is not the expected kind of file.
     """
     target = landing / file.filename
     landing.mkdir(parents=True, exist_ok=True)
-    known = _remembered(target, file.url)
+    earlier = _remembered(target, file.url)
     part = target.with_name(target.name + ".part")
     try:
-        etag = _persist(file.url, known, part)
+        etag = _persist(file.url, earlier, part)
     except urllib.error.HTTPError as error:
-        if error.code == 304 and known:
-            return known
+        if error.code == 304 and earlier:
+            return earlier
         if error.code in MISSING:
             raise NotPublished(f"{file.url} is not published (HTTP {error.code}).") from None
         _forget(part)
-        raise BadSourceFile(f"{file.url} answered HTTP {error.code}; try again later.") from None
+        raise BadSourceFile(f"{file.url} returned HTTP {error.code}. Try again later.") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
             raise NotPublished(f"{file.url} does not exist.") from None
         raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
-    if etag is None and known:
-        return known
+    if etag is None and earlier:
+        return earlier
     _refuse_other_things(part, file)
     with part.open("rb") as landed_bytes:
         digest = hashlib.file_digest(landed_bytes, "sha256").hexdigest()
@@ -82,11 +81,11 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
     return landed
 
 
-def _persist(url: str, known: LandedFile | None, part: Path) -> str | None:
-    """`_transfer`, again where it breaks off."""
+def _persist(url: str, landed: LandedFile | None, part: Path) -> str | None:
+    """Call `_transfer`, and repeat it if the connection is lost."""
     for _ in range(ATTEMPTS):
         try:
-            return _transfer(url, known, part)
+            return _transfer(url, landed, part)
         except urllib.error.URLError:
             raise
         except (http.client.HTTPException, OSError) as error:
@@ -94,21 +93,22 @@ def _persist(url: str, known: LandedFile | None, part: Path) -> str | None:
             if isinstance(error, OSError) and error.errno in NO_ROOM:
                 _forget(part)
                 raise BadSourceFile(
-                    f"{part} cannot be written: {error.strerror}. Make room, then run it again."
+                    f"Cannot write {part}: {error.strerror}. Free disk space, then run the task "
+                    "again."
                 ) from None
     raise BadSourceFile(
-        f"{url} broke off {ATTEMPTS} times, at last with {broke}. Run the task again: it goes on "
-        "from there if the server can."
+        f"The download of {url} was interrupted {ATTEMPTS} times, the last time by {broke}. Run "
+        "the task again; it resumes if the server supports that."
     )
 
 
-def _transfer(url: str, known: LandedFile | None, part: Path) -> str | None:
-    """Bring the rest of the file to `part`; its ETag, or None if the landed one is still right."""
+def _transfer(url: str, landed: LandedFile | None, part: Path) -> str | None:
+    """Download the rest of the file to `part`; return its ETag, or None if it has not changed."""
     etag_of_part = part.with_name(part.name + ".etag")
     begun = etag_of_part.read_text() if part.exists() and etag_of_part.exists() else ""
-    with _open(url, known.etag if known else "", begun, part) as response:
+    with _open(url, landed.etag if landed else "", begun, part) as response:
         etag, length = _etag(response.headers), _length(response.headers)
-        if known and etag and (etag, length) == (known.etag, known.size):
+        if landed and etag and (etag, length) == (landed.etag, landed.size):
             return None
         goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
         etag_of_part.write_text(response.headers.get("ETag") or "")
@@ -130,7 +130,7 @@ def _forget(part: Path) -> None:
 
 
 def _refuse_other_things(part: Path, file: SourceFile) -> None:
-    """Reject a web page, a JSON error, a truncated file, or a file that fails its source's check.
+    """Reject a web page, a JSON error, a truncated file or a file that fails its source's check.
 
     A complete Parquet file begins and ends with PAR1.
     """
@@ -152,20 +152,20 @@ def _check_ends(part: Path, url: str) -> None:
     is_parquet = (head, tail) == (b"PAR1", b"PAR1")
     if is_parquet if url.endswith(".parquet") else head and head.lstrip()[:1] not in NO_TABLE:
         return
-    kind = "a whole parquet file" if url.endswith(".parquet") else "a table but a page or nothing"
+    kind = "a complete Parquet file" if url.endswith(".parquet") else "a table"
     raise BadSourceFile(
         f"{url} is not {kind}: it begins with {head!r} and ends with {tail!r}. "
-        "Look at what the address answers, then run the task again."
+        "Open the URL to see what it returns, then run the task again."
     )
 
 
 def _remembered(target: Path, url: str) -> LandedFile | None:
-    """What was written beside the file when it landed from this URL; None without one."""
+    """Return what was stored when the file landed from this URL, or None."""
     note = target.with_name(target.name + ".json")
     if not (target.exists() and note.exists()):
         return None
-    known = LandedFile(**json.loads(note.read_text()))
-    return known if known.url == url else None
+    landed = LandedFile(**json.loads(note.read_text()))
+    return landed if landed.url == url else None
 
 
 def _write_json(target: Path, landed: LandedFile) -> None:
@@ -185,7 +185,7 @@ def _open(url: str, etag: str, begun: str, part: Path) -> urllib.response.addinf
 
 
 def _etag(headers: Message) -> str:
-    """The ETag, or for file:// and servers without one the time of the last change."""
+    """Return the ETag; without one, as for file:// URLs, the time of the last change."""
     return headers.get("ETag") or headers.get("Last-Modified") or ""
 
 

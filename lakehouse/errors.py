@@ -1,19 +1,19 @@
 """Errors of the pipeline.
 
 PipelineError
-├── SettingsError      a setting holds what it must not
+├── SettingsError      a setting has an invalid value
 ├── NotPublished       a source has no such file (yet)
-├── BadSourceFile      a source file cannot be taken as it is
-├── ChecksFailed       a critical check failed on what would be published
-├── Conflict           somebody else wrote the same rows at the same time
-└── SetupError         a program or port the project needs is missing
+├── BadSourceFile      a source file is invalid
+├── ChecksFailed       a critical check failed before publishing
+├── Conflict           another run wrote the same rows at the same time
+└── SetupError         a required program or port is missing or in use
 """
 
 from __future__ import annotations
 
 
 class PipelineError(Exception):
-    """Base of all errors that a user of the pipeline is meant to read."""
+    """Base class of all errors whose message is shown to the user."""
 
 
 class SettingsError(PipelineError):
@@ -25,7 +25,7 @@ class NotPublished(PipelineError):
 
 
 class BadSourceFile(PipelineError):
-    """A source file is broken or of another schema."""
+    """A source file is broken or has another schema."""
 
 
 class ChecksFailed(PipelineError):
@@ -33,8 +33,8 @@ class ChecksFailed(PipelineError):
 
 
 class Conflict(PipelineError):
-    """Somebody else wrote the same slice of a table meanwhile; theirs is kept."""
+    """Another run wrote the same partition of a table in the meantime; its rows are kept."""
 
 
 class SetupError(PipelineError):
-    """Something the commands need on this machine is missing or taken."""
+    """A program, port or folder that a command needs is missing or in use."""

@@ -1,4 +1,4 @@
-"""What can be wrong with a published file: the generator makes each, tests show what is said."""
+"""Faults that a published file can have; the generator and the tests use them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _no_rows(path: Path) -> None:
 
 
 def _text_dates(path: Path) -> None:
-    """Times as a spreadsheet writes them."""
+    """Replace times by text as a spreadsheet writes it."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -75,7 +75,7 @@ def _impossible_values(path: Path) -> None:
     pq.write_table(trips.set_column(at, "total_amount", pa.array(amounts)), path)
 
 
-FAULTS: dict[Fault, Callable[[Path], None]] = {  # each makes a bad file of a good one
+FAULTS: dict[Fault, Callable[[Path], None]] = {  # functions that damage a good file
     "truncated": _truncated,
     "page": _page,
     "empty": _empty,

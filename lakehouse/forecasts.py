@@ -1,4 +1,4 @@
-"""Read the forecasts back, as the reference query does."""
+"""Read the newest forecasts, like the reference query."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ FORECAST = forecast_table("yellow")
 
 
 def newest_forecasts(settings: Settings, service: str = "yellow") -> list[dict[str, Any]]:
-    """Rows (datetime_hour, pulocationid, forecasted_total_rides, as_of, model_version) of the
-    newest as_of, the busiest zone first and by hour; none while nothing was forecast."""
+    """Return the forecasts of the newest as_of, busiest zone first and by hour; empty without any.
+
+    Columns: datetime_hour, pulocationid, forecasted_total_rides, as_of, model_version.
+    """
     table = load_table(settings, forecast_table(service))
     if table is None:
         return []
-    rows = table.scan().to_arrow().to_pylist()
-    newest = max((row["as_of"] for row in rows), default=None)
-    found = [
+    stored = table.scan().to_arrow().to_pylist()
+    newest = max((row["as_of"] for row in stored), default=None)
+    rows = [
         {
             "datetime_hour": datetime(row["year"], row["month"], row["day"], row["hour"]),
             "pulocationid": row["pulocationid"],
@@ -35,13 +37,13 @@ def newest_forecasts(settings: Settings, service: str = "yellow") -> list[dict[s
             "as_of": row["as_of"],
             "model_version": row["model_version"],
         }
-        for row in rows
+        for row in stored
         if row["as_of"] == newest
     ]
     rides: Counter[int] = Counter()
-    for row in found:
+    for row in rows:
         rides[row["pulocationid"]] += row["forecasted_total_rides"]
     return sorted(
-        found,
+        rows,
         key=lambda row: (-rides[row["pulocationid"]], row["pulocationid"], row["datetime_hour"]),
     )

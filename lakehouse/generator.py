@@ -1,8 +1,8 @@
-"""Files with TLC's and NOAA's exact schemas for where there is neither network nor a mirror.
+"""Generate files with TLC's and NOAA's exact schemas, for use without a network or a mirror.
 
-Made from a seed per month, so the same month always has the same bytes. Rides follow the hour,
-the weekday, the zone and the weather of the zone's county: rain keeps people in taxis, and a
-model that knows the weather can beat one that does not.
+Each month has its own seed, so the same month always has the same bytes. Rides depend on the
+hour, the weekday, the zone and the weather of the zone's county. Rain increases the number of
+rides, so a model that uses the weather can be more accurate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOUR_WEIGHTS = (3, 2, 1.5, 1, 1, 1.5, 3, 5, 6, 5.5, 5, 5) + (5.5, 5.5, 6, 6, 6, 
 
 
 def generate(settings: Settings, source: Source, month: str) -> None:
-    """Write the month's files where `Source.files` says they are, unless they are there.
+    """Write the month's files to the paths of `Source.files`, unless they exist.
 
     Like TLC, the generator "publishes" a month about two months after its end.
     """
@@ -54,7 +54,7 @@ def generate(settings: Settings, source: Source, month: str) -> None:
             pq.write_table(trips, part, compression="zstd")
             if settings.generator_fault:
                 FAULTS[settings.generator_fault](part)
-                spoilt.touch()  # made anew when it is asked for without the fault
+                spoilt.touch()  # generated again when requested without the fault
         part.replace(path)
 
 
@@ -66,12 +66,12 @@ def _random(*seed: str) -> np.random.Generator:
 
 
 def daily_weather(county: str, month: str) -> dict[str, np.ndarray[Any, Any]]:
-    """prcp (mm), tavg, tmin, tmax (degrees Celsius), each of shape (days of the month,)."""
+    """Return prcp (mm), tavg, tmin and tmax (degrees Celsius), one value per day of the month."""
     import numpy as np
 
     year, number = int(month[:4]), int(month[5:])
     days = calendar.monthrange(year, number)[1]
-    city = _random("weather", month)  # one sky over the city, a little different in each county
+    city = _random("weather", month)  # shared by the counties, with small differences
     own = _random("weather", month, county)
     season = 12.5 - 12 * np.cos((number - 1.5 + np.arange(days) / 30) / 12 * 2 * np.pi)
     tavg = season + city.normal(0, 3, days) + own.normal(0, 0.4, days)
@@ -82,7 +82,7 @@ def daily_weather(county: str, month: str) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def weather_csv(file: SourceFile) -> str:
-    """One file of nClimGrid daily county averages: no header, 31 day columns, -999.99 for none."""
+    """Return a file of nClimGrid daily county averages: no header, 31 days, -999.99 if missing."""
     element = file.filename.split("-")[0]
     year, number = file.month[:4], file.month[5:]
     lines = []
@@ -95,7 +95,7 @@ def weather_csv(file: SourceFile) -> str:
 
 
 def taxi_table(month: str, rows: int, service: str = "yellow") -> pa.Table:
-    """A month of trips, TLC's columns and types of 2025."""
+    """Return a month of trips with TLC's columns and types of 2025."""
     import numpy as np
     import pyarrow as pa
 
@@ -142,7 +142,7 @@ def taxi_table(month: str, rows: int, service: str = "yellow") -> pa.Table:
 
 
 def _as_green(columns: dict[str, Any], trip_type: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Green's columns, in green's order and types."""
+    """Return the trips with the columns, order and types of green taxis."""
     import pyarrow as pa
 
     money = pa.float64()
@@ -158,7 +158,7 @@ def _as_green(columns: dict[str, Any], trip_type: np.ndarray[Any, Any]) -> dict[
 
 
 def _zone_weights() -> np.ndarray[Any, Any]:
-    """Few zones have most of the rides, as in Manhattan; the same in every month."""
+    """Return each zone's share of the rides: a few zones have most, the same in every month."""
     import numpy as np
 
     weights = _random("zones").permutation(1 / np.arange(1, ZONES + 1) ** 1.1)
@@ -166,7 +166,7 @@ def _zone_weights() -> np.ndarray[Any, Any]:
 
 
 def _hour_weights(month: str, hours: int) -> np.ndarray[Any, Any]:
-    """How the month's rides are spread over its hours; rain adds up to 60 %, frost 15 %."""
+    """Return each hour's share of the month's rides; rain adds up to 60 %, frost 15 %."""
     import numpy as np
 
     weather = daily_weather("30061", month)

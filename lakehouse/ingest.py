@@ -1,4 +1,4 @@
-"""What an ingest run has to load: months to files to slices of a table."""
+"""Download the files of months and find the partitions that an ingest run has to load."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lakehouse.sources import Source, SourceFile
 
 
 @dataclass(frozen=True)
-class Slice:
-    """The rows of a table that are replaced together: those of one source file.
+class Partition:
+    """A partition of a table: the rows from one source file, which a load replaces together.
 
-    Weather's four files a month, one an element, make one slice, because a row holds all four.
+    Weather's four files per month form one partition, because each row combines four elements.
     """
 
     name: str
@@ -29,33 +29,33 @@ class Slice:
 
 @dataclass(frozen=True)
 class Landing:
-    """What a run found: the slices to load, every file landed, and why months are left out."""
+    """The partitions to load, all landed files, and the reasons why months were skipped."""
 
-    slices: tuple[Slice, ...]
+    partitions: tuple[Partition, ...]
     files: tuple[LandedFile, ...]
     skipped: tuple[str, ...]
 
 
 def land(settings: Settings, source: Source, months: list[str]) -> Landing:
-    """Land the files of the months and keep the slices that the raw table does not hold yet."""
+    """Download the months' files; return the partitions that are not in the raw table yet."""
     raw = load_table(settings, Table(f"{source.table}_raw"))
-    slices: list[Slice] = []
+    partitions: list[Partition] = []
     files: list[LandedFile] = []
     skipped: list[str] = []
     for month in months:
         landed = _land_month(settings, source, month, skipped)
         if not landed:
             continue
-        slice_ = _slice(source, month, landed)
-        if slice_.source_hash in loaded_sources(raw, slice_.name):
-            skipped.append(f"{slice_.name} is loaded already and has not changed.")
+        partition = _partition(source, month, landed)
+        if partition.source_hash in loaded_sources(raw, partition.name):
+            skipped.append(f"{partition.name} is already loaded and has not changed.")
             continue
         if settings.spark == "emr-serverless":
             landed = [_uploaded(settings, source, file) for file in landed]
-            slice_ = _slice(source, month, landed)
+            partition = _partition(source, month, landed)
         files += landed
-        slices.append(slice_)
-    return Landing(tuple(slices), tuple(files), tuple(skipped))
+        partitions.append(partition)
+    return Landing(tuple(partitions), tuple(files), tuple(skipped))
 
 
 def _land_month(
@@ -75,7 +75,7 @@ def _land_month(
 
 
 def _fetch(file: SourceFile, landing: Path) -> LandedFile:
-    """The file, or the preliminary one while it is not published."""
+    """Download the file, or the preliminary one while it is not published."""
     try:
         return fetch(file, landing)
     except NotPublished as reason:
@@ -87,7 +87,7 @@ def _fetch(file: SourceFile, landing: Path) -> LandedFile:
 
 
 def _uploaded(settings: Settings, source: Source, file: LandedFile) -> LandedFile:
-    """The file in the bucket, because EMR's jobs read nothing of this machine."""
+    """Upload the file to the bucket, because EMR jobs cannot read this machine's files."""
     from pyiceberg.io import load_file_io
 
     url = f"s3://{settings.bucket}/landing/{source.name}/{Path(file.path).name}"
@@ -98,6 +98,6 @@ def _uploaded(settings: Settings, source: Source, file: LandedFile) -> LandedFil
     return replace(file, path=url)
 
 
-def _slice(source: Source, month: str, files: list[LandedFile]) -> Slice:
+def _partition(source: Source, month: str, files: list[LandedFile]) -> Partition:
     digest = hashlib.sha256("".join(f.sha256 for f in files).encode()).hexdigest()
-    return Slice(source.slice_of(month), tuple(f.path for f in files), digest)
+    return Partition(source.partition_of(month), tuple(f.path for f in files), digest)

@@ -1,4 +1,4 @@
-"""The lineage server, as the processes of this project ask it."""
+"""HTTP client of the lineage server for the processes of this project."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def lineage_server(settings: Settings, timeout: float) -> httpx.Client:
-    """A client of the lineage server, with its key where there is one; timeout in seconds.
+    """Return a client of the lineage server, with its key if it has one; timeout in seconds.
 
-    In a container the server is another machine, while links are still for a browser on this one.
+    In a container, the server has another host name than in links, which a browser on this
+    machine opens.
     """
     import httpx
 

@@ -1,7 +1,6 @@
-"""What things are called: one constructor a kind of name.
+"""Names of tables and files in Spark, PyIceberg, Airflow and OpenLineage.
 
-A table has one `Table`, from which Spark's identifier, PyIceberg's, Airflow's asset and
-OpenLineage's dataset are all derived; that is what makes it one node in the lineage
+All names of a table are derived from one `Table`, so that it is one node in the lineage graph
 (docs/decisions/0001-table-names.md).
 """
 
@@ -13,18 +12,18 @@ from urllib.parse import unquote, urlsplit
 from lakehouse.settings import Settings
 
 CATALOG = "lakehouse"
-"""Name of the Iceberg catalog. PyIceberg shares tables with Spark only under the same name."""
+"""Name of the Iceberg catalog. PyIceberg and Spark share tables only under the same name."""
 
 DATABASE = "nyc_taxi"
 
 LOCAL_NAMESPACE = f"hive://{CATALOG}"
-"""OpenLineage namespace of local tables: the only form that Spark's listener gives a JDBC
-catalog's tables; no Hive metastore is involved (docs/decisions/0001-table-names.md)."""
+"""OpenLineage namespace of local tables. Spark's listener uses only this form for tables of a JDBC
+catalog; there is no Hive metastore (docs/decisions/0001-table-names.md)."""
 
 
 @dataclass(frozen=True)
 class DatasetName:
-    """An OpenLineage dataset's namespace and name."""
+    """Namespace and name of an OpenLineage dataset."""
 
     namespace: str
     name: str
@@ -32,29 +31,29 @@ class DatasetName:
 
 @dataclass(frozen=True)
 class Table:
-    """An Iceberg table of the lakehouse, by its bare name, such as ``yellow_taxi_raw``."""
+    """An Iceberg table of the lakehouse, by its short name, such as ``yellow_taxi_raw``."""
 
     name: str
 
     @property
     def identifier(self) -> str:
-        """PyIceberg's identifier."""
+        """The identifier in PyIceberg."""
         return f"{DATABASE}.{self.name}"
 
     @property
     def spark(self) -> str:
-        """Spark SQL's identifier."""
+        """The identifier in Spark SQL."""
         return f"{CATALOG}.{DATABASE}.{self.name}"
 
     @property
     def asset_uri(self) -> str:
-        """Airflow's asset URI. Airflow refuses OpenLineage's own form of it."""
+        """The URI of the Airflow asset. Airflow rejects OpenLineage's form of it."""
         return f"iceberg://{CATALOG}/{DATABASE}/{self.name}"
 
     def dataset(self, settings: Settings) -> DatasetName:
-        """OpenLineage's name of the table.
+        """Return the table's name in OpenLineage.
 
-        On AWS as OpenLineage's naming page has it for Glue; locally as Spark's listener does.
+        On AWS, it follows OpenLineage's naming rules for Glue; locally, Spark's listener.
         """
         if settings.lakehouse == "glue":
             arn = f"arn:aws:glue:{settings.aws_region}:{settings.aws_account}"
@@ -63,10 +62,10 @@ class Table:
 
 
 def file_dataset(url: str) -> DatasetName:
-    """OpenLineage's name of a file, from its URL or absolute path.
+    """Return a file's name in OpenLineage from its URL or absolute path.
 
-    https://github.com/OpenLineage/OpenLineage/blob/main/spec/Naming.md: a local file is `file`
-    plus its absolute path; for a web address the namespace is scheme and host.
+    The namespace is `file` for a local path, and scheme and host for a URL:
+    https://github.com/OpenLineage/OpenLineage/blob/main/spec/Naming.md
     """
     parts = urlsplit(url)
     if parts.scheme in ("", "file"):

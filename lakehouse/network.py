@@ -60,10 +60,10 @@ def java_options(state_dir: Path) -> list[str]:
 
     Options already in a variable that Java reads are left out: a command line would override them.
     """
-    given = _given_to_java()
-    options = [] if "-Dhttps.proxyHost=" in given else _proxy_options()
+    set_options = _given_to_java()
+    options = [] if "-Dhttps.proxyHost=" in set_options else _proxy_options()
     bundle = ca_bundle()
-    if "-Djavax.net.ssl.trustStore=" in given or bundle is None:
+    if "-Djavax.net.ssl.trustStore=" in set_options or bundle is None:
         return options
     store = _trust_store(bundle.path, state_dir)
     return [
@@ -77,8 +77,8 @@ def java_options(state_dir: Path) -> list[str]:
 def java_trust() -> str:
     """Return the source of Java's certificate authorities, for a message."""
     for name in JAVA_VARIABLES:
-        if found := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", os.environ.get(name, "")):
-            return f"{found[1]} ({name})"
+        if match := re.search(r"-Djavax\.net\.ssl\.trustStore=(\S+)", os.environ.get(name, "")):
+            return f"{match[1]} ({name})"
     bundle = ca_bundle()
     return f"{bundle.path} ({bundle.source})" if bundle else "Java's own trust store"
 
@@ -88,17 +88,23 @@ def _given_to_java() -> str:
 
 
 def _proxy_options() -> list[str]:
-    found = proxies()
+    environment_proxies = proxies()
     options = []
-    for scheme in {"http", "https"} & found.keys():
-        url = found[scheme] if "://" in found[scheme] else f"http://{found[scheme]}"
+    for scheme in {"http", "https"} & environment_proxies.keys():
+        url = (
+            environment_proxies[scheme]
+            if "://" in environment_proxies[scheme]
+            else f"http://{environment_proxies[scheme]}"
+        )
         parts = urlsplit(url)
         options += [
             f"-D{scheme}.proxyHost={parts.hostname}",
             f"-D{scheme}.proxyPort={parts.port or 80}",
         ]
-    if options and found.get("no"):
-        names = [name.strip().lstrip("*").lstrip(".") for name in found["no"].split(",")]
+    if options and environment_proxies.get("no"):
+        names = [
+            name.strip().lstrip("*").lstrip(".") for name in environment_proxies["no"].split(",")
+        ]
         hosts = [host for name in names if name for host in (name, f"*.{name}")]
         options.append(f"-Dhttp.nonProxyHosts={'|'.join((*NO_PROXY, *hosts))}")
     return sorted(options)

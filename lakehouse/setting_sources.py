@@ -29,10 +29,12 @@ def settings_file() -> Path:
     Raises:
         SettingsError: SETTINGS_FILE names a file that does not exist.
     """
-    named = os.environ.get("SETTINGS_FILE")
-    if named and not Path(named).expanduser().exists():
-        raise SettingsError(f"SETTINGS_FILE is {named!r}, and there is no such file.")
-    return Path(named).expanduser().absolute() if named else REPOSITORY / "settings.yaml"
+    variable = os.environ.get("SETTINGS_FILE")
+    if variable and not Path(variable).expanduser().exists():
+        raise SettingsError(
+            f"SETTINGS_FILE is {variable!r}, but there is no such file. Correct or unset it."
+        )
+    return Path(variable).expanduser().absolute() if variable else REPOSITORY / "settings.yaml"
 
 
 def file_values() -> dict[str, Any]:
@@ -74,7 +76,7 @@ def openlineage_values(
             )
         server, path = f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
         values["lineage_backend"] = "OPENLINEAGE_URL", f"embedded,{server}"
-        named = "OPENLINEAGE_ENDPOINT" if endpoint else "OPENLINEAGE_URL"
-        values["lineage_url_endpoint"] = named, path
+        source = "OPENLINEAGE_ENDPOINT" if endpoint else "OPENLINEAGE_URL"
+        values["lineage_url_endpoint"] = source, path
         values["lineage_url_api_key"] = "OPENLINEAGE_API_KEY", key
     return {name: pair for name, pair in values.items() if pair[1] and name not in given}

@@ -1,4 +1,4 @@
-"""Every setting of the project, as one frozen object.
+"""All settings of the project, as one frozen object.
 
 The first source with a value wins; an empty value counts as not set:
 
@@ -10,8 +10,8 @@ The first source with a value wins; an empty value counts as not set:
 
 ``OPENLINEAGE_DISABLED=true`` overrides all of them. See docs/settings.md for the full table.
 
-``settings.environ()`` hands what differs from the defaults to child processes, so that Airflow,
-its tasks, Spark drivers and Metaflow steps all resolve the same values.
+``settings.environ()`` passes all values that differ from the defaults to child processes, so that
+Airflow, its tasks, Spark drivers and Metaflow steps resolve the same values.
 """
 
 from __future__ import annotations
@@ -52,77 +52,87 @@ NOAA = "https://www.ncei.noaa.gov/pub/data/daily-grids/v1-0-0"
 
 
 class Settings(BaseSettings):
-    """All settings; see the module's text for where a value comes from."""
+    """All settings; the module's docstring lists their sources."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
 
     state_dir: Path = Field(
-        REPOSITORY / ".state", description="Folder of everything that commands write."
+        REPOSITORY / ".state", description="Folder for all data that the commands write."
     )
     data_source: str = Field(
         "generator",
-        description="`generator`, `real` (TLC and NOAA), or a path or URL with taxi/ and weather/.",
+        description="`generator`, `real` (TLC and NOAA), or the path or URL of a mirror with taxi/ "
+        "and weather/.",
     )
-    taxi_base_url: str = Field("", description="Base of trip-data/; by default from data_source.")
-    weather_base_url: str = Field("", description="Base of averages/; by default from data_source.")
+    taxi_base_url: str = Field("", description="Parent URL of trip-data/; empty: from data_source.")
+    weather_base_url: str = Field(
+        "", description="Parent URL of averages/; empty: from data_source."
+    )
     months_back: int = Field(
-        4, ge=1, le=120, description="Months a scheduled run looks back for new or changed files."
+        4,
+        ge=1,
+        le=120,
+        description="Months in which a scheduled run checks for new or changed files.",
     )
     generator_rows: int = Field(
-        60_000, ge=1_000, description="Taxi trips a month that the generator makes."
+        60_000, ge=1_000, description="Taxi trips per month from the generator."
     )
     generator_fault: Fault | None = Field(
-        None, description="Makes bad taxi files, to see what becomes of them: lakehouse/faults.py."
+        None, description="Fault of the generated taxi files, for tests: see lakehouse/faults.py."
     )
 
     max_quarantined_share: float = Field(
         0.01,
         ge=0,
         le=1,
-        description="Largest share of a taxi file's rows that may have impossible values. These "
-        "rows go to <service>_taxi_quarantine; above the share, the file is rejected.",
+        description="Largest share (0 to 1) of a taxi file's rows that may have impossible values. "
+        "These rows go to <service>_taxi_quarantine; above the share, the file is rejected.",
     )
     forecast_model: ForecastModel = Field(
         "seasonal_naive",
-        description="What forecasts where no model is named: seasonal_naive or weather.",
+        description="Default forecast model: seasonal_naive or weather.",
     )
     lakehouse: Literal["local", "glue"] = Field(
-        "local", description="Where Iceberg tables live: a SQLite catalog, or AWS Glue and S3."
+        "local",
+        description="Location of the Iceberg tables: `local` (SQLite catalog) or `glue` (AWS Glue "
+        "and S3).",
     )
-    aws_region: str = Field("us-east-1", description="AWS region of the lakehouse and the stack.")
+    aws_region: str = Field("us-east-1", description="AWS region of the lakehouse and the stacks.")
     aws_account: str = Field(
-        "", pattern=r"^(\d{12})?$", description="AWS account id; needed when LAKEHOUSE=glue."
+        "", pattern=r"^(\d{12})?$", description="AWS account id; required for LAKEHOUSE=glue."
     )
     aws_profile: str = Field(
         "",
-        description="AWS profile whose credentials and endpoint are used; overrides keys in the "
-        "environment. Empty: AWS's default credential order.",
+        description="AWS profile for credentials and endpoint; overrides keys in the environment. "
+        "Empty: AWS's default credential order.",
     )
-    aws_endpoint_url: str = Field("", description="Endpoint instead of AWS's own, for stand-ins.")
-    bucket: str = Field("", description="S3 bucket of the lakehouse; made by create-infra.")
+    aws_endpoint_url: str = Field("", description="Endpoint that replaces AWS's, for emulators.")
+    bucket: str = Field("", description="S3 bucket of the lakehouse; create-infra creates it.")
 
     keep_snapshots_days: int = Field(
-        7, ge=0, description="Days back to which every table can be read as it was."
+        7, ge=0, description="Days for which earlier versions of every table can be read."
     )
     keep_model_inputs_days: int = Field(
-        365, ge=1, description="Days for which a training run can be done again."
+        365, ge=1, description="Days for which a training run can be reproduced."
     )
 
     spark: Literal["local", "emr-serverless"] = Field(
-        "local", description="Where the DAGs' Spark jobs run: at SPARK_MASTER, or docs/emr.md."
+        "local",
+        description="Where the DAGs' Spark jobs run: `local` (at SPARK_MASTER) or `emr-serverless` "
+        "(see docs/emr.md).",
     )
-    emr_application_id: str = Field("", description="EMR Serverless application.")
-    emr_role_arn: str = Field("", description="Role that its jobs run as.")
+    emr_application_id: str = Field("", description="Id of the EMR Serverless application.")
+    emr_role_arn: str = Field("", description="IAM role of the EMR Serverless jobs.")
     emr_prefix: str = Field(
-        "emr", min_length=1, description="Where in the bucket emr-package puts the jobs' code."
+        "emr", min_length=1, description="Prefix in the bucket for the jobs' code from emr-package."
     )
     emr_lineage_url: str = Field(
         "",
-        description="The lineage server as EMR's jobs reach it; empty: their events are in the "
-        "drivers' logs.",
+        description="URL of the lineage server for EMR jobs; empty: events go to the drivers' "
+        "logs.",
     )
     emr_lineage_secret: str = Field(
-        "", description="Id of the secret in Secrets Manager that is the key for it."
+        "", description="Id of the Secrets Manager secret with the key for emr_lineage_url."
     )
 
     spark_master: str = Field(
@@ -131,36 +141,39 @@ class Settings(BaseSettings):
     spark_driver_memory: str = Field("2g", description="Memory of a Spark driver.")
     spark_java_options: str = Field(
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
-        description="Options of a driver's JVM. These compile once and quickly, which is right for "
-        "a month of trips, with room for what Spark generates; for the backfill of years "
-        "-XX:TieredStopAtLevel=4 is better.",
+        description="JVM options of a driver. The default compiles quickly, which suits one month "
+        "of trips. For a backfill of years, use -XX:TieredStopAtLevel=4.",
     )
 
-    job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of jobs.")
+    job_namespace: str = Field("nyc_taxi", description="OpenLineage namespace of the jobs.")
     lineage_backend: str = Field(
         "embedded",
-        description="One or several of embedded, datahub, datazone, marquez, openmetadata, "
-        "console, file, or a URL, separated by commas; or none.",
+        description="Lineage backends, separated by commas: embedded, datahub, datazone, marquez, "
+        "openmetadata, console, file or a URL; or only none.",
     )
     lineage_delivery: Literal["collector", "direct"] = Field(
         "collector",
-        description="How lineage gets elsewhere: by the lineage server, which keeps it until it "
-        "arrives, or directly from each process, with one try.",
+        description="How other backends receive lineage: `collector` (from the lineage server, "
+        "which retries until it is accepted) or `direct` (from each process, one attempt).",
     )
-    datahub_url: str = Field("http://localhost:8080", description="DataHub's metadata service.")
+    datahub_url: str = Field(
+        "http://localhost:8080", description="URL of DataHub's metadata service."
+    )
     datahub_token: SecretStr = Field(SecretStr(""), description="DataHub access token.")
     datazone_domain_id: str = Field(
-        "", pattern=r"^(dzd[-_][\w-]{1,36})?$", description="Amazon DataZone domain (dzd_...)."
+        "",
+        pattern=r"^(dzd[-_][\w-]{1,36})?$",
+        description="Id of the Amazon DataZone domain (dzd_...).",
     )
-    marquez_url: str = Field("http://localhost:5000", description="Marquez API.")
-    marquez_api_key: SecretStr = Field(SecretStr(""), description="Key for Marquez, if it has one.")
-    openmetadata_url: str = Field("http://localhost:8585", description="OpenMetadata server.")
+    marquez_url: str = Field("http://localhost:5000", description="URL of the Marquez API.")
+    marquez_api_key: SecretStr = Field(SecretStr(""), description="Marquez API key, if required.")
+    openmetadata_url: str = Field("http://localhost:8585", description="URL of OpenMetadata.")
     openmetadata_token: SecretStr = Field(SecretStr(""), description="OpenMetadata bot token.")
     lineage_url_api_key: SecretStr = Field(
-        SecretStr(""), description="Key sent when the backend is a URL."
+        SecretStr(""), description="API key for a backend that is a URL."
     )
     lineage_url_endpoint: str = Field(
-        ENDPOINT, description="Path of the endpoint if the backend is a URL."
+        ENDPOINT, description="Path of the endpoint for a backend that is a URL."
     )
 
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
@@ -168,15 +181,15 @@ class Settings(BaseSettings):
         9002,
         ge=1,
         le=65535,
-        description="Port of the lineage server; by default 9003 where lineage goes to a DataHub "
-        "on this machine, whose page has 9002.",
+        description="Port of the lineage server. The default is 9003 if lineage goes to a DataHub "
+        "on this machine, because its UI uses 9002.",
     )
     throughline_server_url: str = Field(
         "",
-        description="Where processes reach the lineage server, if not at that port of localhost.",
+        description="URL of the lineage server for processes, if it is not on localhost.",
     )
     throughline_api_key: SecretStr = Field(
-        SecretStr(""), description="Key of the lineage server, if it asks for one."
+        SecretStr(""), description="API key of the lineage server, if required."
     )
 
     @field_validator("state_dir")
@@ -211,8 +224,8 @@ class Settings(BaseSettings):
         missing = [n for n in ("bucket", "aws_account") if not getattr(self, n)]
         if self.lakehouse == "glue" and missing:
             raise ValueError(
-                f"LAKEHOUSE=glue needs {' and '.join(n.upper() for n in missing)} too; "
-                "./run create-infra prints them"
+                f"LAKEHOUSE=glue also requires {' and '.join(n.upper() for n in missing)}; "
+                "`./run create-infra` prints them"
             )
         return self
 
@@ -222,13 +235,13 @@ class Settings(BaseSettings):
             return self
         if self.lakehouse != "glue":
             raise ValueError(
-                f"SPARK=emr-serverless needs LAKEHOUSE=glue, not {self.lakehouse}: its jobs reach "
-                "no table on this machine"
+                f"SPARK=emr-serverless requires LAKEHOUSE=glue, not {self.lakehouse}, because EMR "
+                "jobs cannot read tables on this machine"
             )
         if missing := [n for n in ("emr_application_id", "emr_role_arn") if not getattr(self, n)]:
             raise ValueError(
-                f"SPARK=emr-serverless needs {' and '.join(n.upper() for n in missing)} too; "
-                "./run create-infra --with emr-serverless prints them"
+                f"SPARK=emr-serverless also requires {' and '.join(n.upper() for n in missing)}; "
+                "`./run create-infra --with emr-serverless` prints them"
             )
         return self
 
@@ -243,8 +256,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources, highest precedence first."""
         file = file_values()
-        given = {**file, **env_settings(), **init_settings()}
-        others = openlineage_values(os.environ, given)
+        values = {**file, **env_settings(), **init_settings()}
+        others = openlineage_values(os.environ, values)
         return (
             InitSettingsSource(settings_cls, disabled_values(os.environ)),
             init_settings,
@@ -255,12 +268,12 @@ class Settings(BaseSettings):
 
     @cached_property
     def taxi_url(self) -> str:
-        """Base URL of TLC's site or its mirror, without a slash at the end."""
+        """Base URL of TLC's site or its mirror, without a trailing slash."""
         return (self.taxi_base_url or self._base("taxi", TLC)).rstrip("/")
 
     @cached_property
     def weather_url(self) -> str:
-        """Base URL of NOAA's site or its mirror, without a slash at the end."""
+        """Base URL of NOAA's site or its mirror, without a trailing slash."""
         return (self.weather_base_url or self._base("weather", NOAA)).rstrip("/")
 
     def _base(self, kind: str, real: str) -> str:
@@ -274,12 +287,12 @@ class Settings(BaseSettings):
 
     @property
     def landing_dir(self) -> Path:
-        """Folder of the files as downloaded."""
+        """Folder of the downloaded files."""
         return self.state_dir / "landing"
 
     @property
     def spool_dir(self) -> Path:
-        """Folder to which every producer of lineage on this machine appends."""
+        """Folder to which all producers on this machine write lineage events."""
         return self.state_dir / "spool"
 
     @property
@@ -291,17 +304,17 @@ class Settings(BaseSettings):
 
     @property
     def throughline_url(self) -> str:
-        """Where the lineage server answers people on this machine; see also `lineage_server`."""
+        """URL of the lineage server for a browser on this machine; see also `lineage_server`."""
         return f"http://localhost:{self.throughline_port}"
 
     def environ(self) -> dict[str, str]:
-        """Environment variables that give a child process these same settings."""
-        given: dict[str, str] = {}
+        """Return the environment variables that give a child process the same settings."""
+        variables: dict[str, str] = {}
         for name in self.model_fields_set | {"state_dir", "throughline_port"}:
             value = getattr(self, name)
             plain = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-            given[name.upper()] = plain
-        return given
+            variables[name.upper()] = plain
+        return variables
 
 
 def load_settings(**arguments: Any) -> Settings:
@@ -310,11 +323,11 @@ def load_settings(**arguments: Any) -> Settings:
     Raises:
         SettingsError: a value is not allowed, or the file names an unknown setting.
     """
-    given = {k: v for k, v in arguments.items() if v not in (None, "")}
+    values = {k: v for k, v in arguments.items() if v not in (None, "")}
     try:
-        return Settings(**given)
+        return Settings(**values)
     except ValidationError as error:
-        problems = "; ".join(_problem(dict(e), given) for e in error.errors())
+        problems = "; ".join(_problem(dict(e), values) for e in error.errors())
         raise SettingsError(f"{problems}.") from None
     except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"{settings_file()} cannot be read as YAML: {error}") from None
@@ -326,14 +339,12 @@ def _problem(error: dict[str, Any], arguments: Collection[str]) -> str:
     field = Settings.model_fields.get(name)
     if not name:
         message = str(error["msg"]).removeprefix("Value error, ")
-        return (
-            f"{message}. They can be set as arguments, in the environment or in {settings_file()}"
-        )
+        return f"{message}. Set them as arguments, in the environment or in {settings_file()}"
     if field is None:
         near = get_close_matches(name.lower(), Settings.model_fields, 1)
-        hint = f", did you mean {near[0]}?" if near else ";"
+        hint = f", did you mean {near[0]}?" if near else "."
         where = "argument" if name in arguments else settings_file()
-        return f"{where}: there is no setting {name}{hint} `./run settings` lists them"
+        return f"{where}: there is no setting {name}{hint} `./run settings` lists all settings"
     received = "" if field.annotation is SecretStr else f" (received {error['input']!r})"
     return f"{name.upper()} ({source_of(name, arguments)}): {error['msg']}{received}"
 
@@ -350,14 +361,14 @@ def _sources(arguments: Collection[str]) -> dict[str, str]:
     """Return the source of each setting that has a value, by precedence."""
     environment = {name.upper() for name, value in os.environ.items() if value}
     file, disabled = file_values(), disabled_values(os.environ)
-    given = {*arguments, *(name.lower() for name in environment), *file}
-    others = openlineage_values(os.environ, given)
-    found = {name: f"environment {variable}" for name, (variable, _) in others.items()}
-    found |= dict.fromkeys(file, f"file {settings_file().name}")
+    names_set = {*arguments, *(name.lower() for name in environment), *file}
+    others = openlineage_values(os.environ, names_set)
+    origins = {name: f"environment {variable}" for name, (variable, _) in others.items()}
+    origins |= dict.fromkeys(file, f"file {settings_file().name}")
     names = (name for name in Settings.model_fields if name.upper() in environment)
-    found |= {name: f"environment {name.upper()}" for name in names}
-    found |= dict.fromkeys(arguments, "argument")
-    return found | dict.fromkeys(disabled, "environment OPENLINEAGE_DISABLED")
+    origins |= {name: f"environment {name.upper()}" for name in names}
+    origins |= dict.fromkeys(arguments, "argument")
+    return origins | dict.fromkeys(disabled, "environment OPENLINEAGE_DISABLED")
 
 
 def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[str, str, str, str]]:
@@ -365,9 +376,11 @@ def sources(settings: Settings, arguments: Collection[str] = ()) -> list[tuple[s
 
     `arguments` lists the names of settings given as arguments.
     """
-    found, rows = _sources(arguments), []
+    origins, rows = _sources(arguments), []
     for name, field in Settings.model_fields.items():
-        source = found.get(name) or ("argument" if name in settings.model_fields_set else "default")
+        source = origins.get(name) or (
+            "argument" if name in settings.model_fields_set else "default"
+        )
         shown = re.sub(r"://[^/@]*@", "://***@", str(getattr(settings, name)))
         rows.append((name, shown, source, field.description or ""))
     return rows

@@ -1,4 +1,4 @@
-"""Where files come from: one declaration per source, and the months it may hold."""
+"""Declarations of the data sources, and functions for lists of months."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ CheckFile = Callable[[str, BinaryIO], object]
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a source: where it is published, and the month it is of."""
+    """One file of a source: its URL and its month."""
 
     url: str
     month: str
     preliminary: SourceFile | None = None
-    """What is published in its place until it is."""
+    """The file that is published in its place until it is final."""
     check: CheckFile | None = field(default=None, compare=False)
     """The check that the file must pass before it lands."""
 
     @property
     def filename(self) -> str:
-        """The name under which it lands."""
+        """The name of the file in the landing folder."""
         return self.url.rsplit("/", 1)[1]
 
 
@@ -40,24 +40,24 @@ class SourceFile:
 class Source:
     """A source of monthly files that are loaded into ``<table>_staging`` and ``<table>_raw``.
 
-    `paths` and `slice_name` are templates of {year} and {month}: a month's files below the base
-    URL, and what the rows of all of them are called.
+    `paths` and `partition_name` are templates with {year} and {month}: the paths of a month's
+    files below the base URL, and the name of the partition with their rows.
     """
 
     name: str
     table: str
     base_url: Callable[[Settings], str]
     paths: tuple[str, ...]
-    slice_name: str
+    partition_name: str
     preliminary: tuple[str, str] | None = None
-    """The end of a path, and what stands there while the file is preliminary."""
+    """The suffix of a path, and its replacement while the file is preliminary."""
     check: CheckFile | None = None
     """The check that each file must pass before it lands."""
     has_quarantine: bool = False
     """Rows with impossible values go to ``<table>_quarantine``."""
 
     def files(self, settings: Settings, month: str) -> list[SourceFile]:
-        """The files that make up one month (YYYY-MM)."""
+        """Return the files of a month (YYYY-MM)."""
         base = self.base_url(settings)
         return [self._file(f"{base}/{_filled(path, month)}", month) for path in self.paths]
 
@@ -68,9 +68,9 @@ class Source:
         early = SourceFile(url.removesuffix(final) + preliminary, month, check=self.check)
         return SourceFile(url, month, early, self.check)
 
-    def slice_of(self, month: str) -> str:
-        """The slice that a month's files are."""
-        return _filled(self.slice_name, month)
+    def partition_of(self, month: str) -> str:
+        """Return the name of the partition for a month's files."""
+        return _filled(self.partition_name, month)
 
 
 def _filled(template: str, month: str) -> str:
@@ -79,7 +79,7 @@ def _filled(template: str, month: str) -> str:
 
 
 def taxi(service: str) -> Source:
-    """TLC's trips of a service (yellow, green)."""
+    """Return the source of TLC's trips for a service (yellow, green)."""
     file = f"{service}_tripdata_{{year}}-{{month}}.parquet"
     base = attrgetter("taxi_url")
     path = f"trip-data/{file}"
@@ -100,24 +100,24 @@ WEATHER = Source(
 
 
 def parse_months(text: str | Sequence[str]) -> list[str]:
-    """``2019-03,2019-04`` as a sorted list without repetitions.
+    """Parse ``2019-03,2019-04`` into a sorted list without duplicates.
 
     Raises:
-        SettingsError: something is not YYYY-MM, or a month that has not begun.
+        SettingsError: a value is not YYYY-MM, or a month that has not begun.
     """
     parts = text.split(",") if isinstance(text, str) else list(text)
     months = sorted({part.strip() for part in parts if part.strip()})
     for month in months:
         if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
             raise SettingsError(
-                f"{month!r} is not a month; write YYYY-MM, several as 2019-03,2019-04."
+                f"{month!r} is not a month. Use YYYY-MM, and separate several with commas."
             )
     if months and months[-1] > (today := f"{date.today():%Y-%m}"):
-        raise SettingsError(f"{months[-1]} has not begun: the last month there can be is {today}.")
+        raise SettingsError(f"{months[-1]} has not begun. The latest allowed month is {today}.")
     return months
 
 
 def months_before(day: date, count: int) -> list[str]:
-    """The last `count` months up to the one of `day`, oldest first."""
+    """Return the last `count` months up to the month of `day`, oldest first."""
     last = day.year * 12 + day.month - 1
     return [f"{n // 12:04d}-{n % 12 + 1:02d}" for n in range(last - count + 1, last + 1)]

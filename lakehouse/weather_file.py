@@ -65,18 +65,18 @@ def check_weather_file(path: str, content: BinaryIO) -> WeatherFile:
         BadSourceFile: the file is not NOAA's; the message names the line, the text received and
             the text allowed.
     """
-    named = NAME.fullmatch(PurePosixPath(urlsplit(path).path).name)
-    if named is None or named["element"] not in ELEMENT_RANGES:
+    match = NAME.fullmatch(PurePosixPath(urlsplit(path).path).name)
+    if match is None or match["element"] not in ELEMENT_RANGES:
         raise _bad(
-            f"{path} is not named as NOAA names its files: allowed are "
-            f"ELEMENT-YYYYMM-cty-scaled.csv and -prelim.csv with {', '.join(ELEMENT_RANGES)}"
+            f"{path} does not have the name of a NOAA file; expected "
+            f"ELEMENT-YYYYMM-cty-scaled.csv or -prelim.csv with {', '.join(ELEMENT_RANGES)}"
         )
-    head = {"year": named["year"], "month": named["month"], "element": named["element"].upper()}
-    days = calendar.monthrange(int(named["year"]), int(named["month"]))[1]
+    head = {"year": match["year"], "month": match["month"], "element": match["element"].upper()}
+    days = calendar.monthrange(int(match["year"]), int(match["month"]))[1]
     counties: dict[str, list[bool]] = {}
     for number, line in _lines(path, content):
         fields = line.split(",")
-        problem = _head_problem(fields, head) or _values_problem(fields, named["element"], days)
+        problem = _head_problem(fields, head) or _values_problem(fields, match["element"], days)
         if not problem and fields[1] in counties:
             problem = f"received region code {fields[1]} a second time, expected it once"
         if problem:
@@ -84,36 +84,38 @@ def check_weather_file(path: str, content: BinaryIO) -> WeatherFile:
         counties[fields[1]] = [value.strip() == MISSING for value in fields[len(HEAD) :][:days]]
     if absent := sorted(CITY_COUNTIES.keys() - counties.keys()):
         raise _bad(
-            f"{path} has {len(counties):,} counties, but not {', '.join(absent)}; "
-            "all five counties of New York City are expected"
+            f"{path} has {len(counties):,} counties but lacks {', '.join(absent)}; "
+            "expected all five counties of New York City"
         )
-    _refuse_gaps(path, list(counties.values()), is_final="-scaled" in named[0])
-    return WeatherFile(named["element"], f"{named['year']}-{named['month']}", frozenset(counties))
+    _refuse_gaps(path, list(counties.values()), is_final="-scaled" in match[0])
+    return WeatherFile(match["element"], f"{match['year']}-{match['month']}", frozenset(counties))
 
 
 def _bad(problem: str) -> BadSourceFile:
-    return BadSourceFile(f"{problem}. Get NOAA's own file, then run the task again.")
+    return BadSourceFile(
+        f"{problem}. Download the original file from NOAA, then run the task again."
+    )
 
 
 def _lines(path: str, content: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield the lines without line ends, numbered from 1; the last line must end, too."""
+    """Yield numbered lines, without line ends; the last line must have one too."""
     number = 0
     while line := content.readline(MAX_LINE_BYTES):
         number += 1
         shown = f"received {line[:60].decode(errors='replace')!r}"
         if number > MAX_LINES:
-            raise _bad(f"{path} has more than the allowed {MAX_LINES:,} lines")
+            raise _bad(f"{path} has more than {MAX_LINES:,} lines, the maximum")
         if not line.endswith(b"\n"):
             size = f"more than {MAX_LINE_BYTES:,}" if len(line) == MAX_LINE_BYTES else len(line)
             raise _bad(
                 f"{path}, line {number}: {shown}, {size} bytes without an end of line; "
-                "the file is cut off or is not a table"
+                "the file is truncated or not a table"
             )
         if not line.isascii():
             raise _bad(f"{path}, line {number}: {shown}, expected ASCII text")
         yield number, line.decode().rstrip("\r\n")
     if not number:
-        raise _bad(f"{path} is empty; one line per county is expected")
+        raise _bad(f"{path} is empty; expected one line per county")
 
 
 def _head_problem(fields: list[str], expected: dict[str, str]) -> str:
@@ -123,16 +125,16 @@ def _head_problem(fields: list[str], expected: dict[str, str]) -> str:
         return (
             f"received {len(fields)} fields ({received!r}), expected {FIELDS} separated by commas"
         )
-    found = dict(zip(HEAD, fields, strict=False))
-    if found["region type"] != "cty":
-        return f"received region type {found['region type']!r}, expected 'cty'"
-    if not re.fullmatch(r"\d{5}", found["region code"]):
-        return f"received region code {found['region code']!r}, expected five digits"
-    if not re.fullmatch(r"[A-Z]{2}: .{1,80}", found["region name"]):
-        return f"received region name {found['region name']!r}, expected 'STATE: NAME'"
+    values = dict(zip(HEAD, fields, strict=False))
+    if values["region type"] != "cty":
+        return f"received region type {values['region type']!r}, expected 'cty'"
+    if not re.fullmatch(r"\d{5}", values["region code"]):
+        return f"received region code {values['region code']!r}, expected five digits"
+    if not re.fullmatch(r"[A-Z]{2}: .{1,80}", values["region name"]):
+        return f"received region name {values['region name']!r}, expected 'STATE: NAME'"
     for name, value in expected.items():
-        if found[name] != value:
-            return f"received {name} {found[name]!r}, expected {value!r} as in the file's name"
+        if values[name] != value:
+            return f"received {name} {values[name]!r}, expected {value!r} as in the file's name"
     return ""
 
 
@@ -164,6 +166,6 @@ def _refuse_gaps(path: str, missing: list[list[bool]], *, is_final: bool) -> Non
     share = sum(by_day) / (len(by_day) * len(missing)) if by_day else 1.0
     if share > MAX_MISSING_SHARE:
         raise _bad(
-            f"{path} has no value for {share:.0%} of its days ({MISSING}), "
-            f"allowed are {MAX_MISSING_SHARE:.0%}"
+            f"{path} has no value ({MISSING}) for {share:.0%} of its days; "
+            f"at most {MAX_MISSING_SHARE:.0%} are allowed"
         )

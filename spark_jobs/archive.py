@@ -1,8 +1,8 @@
-"""A class-data archive: the JVM's classes, parsed once, so that a driver starts in half the time.
+"""Create a class-data sharing archive, with which a driver starts in half the time.
 
-A driver's first seconds go into loading some 20,000 classes. The JVM can dump them into a file
-(about 190 MB) when it ends and map them the next time (JEP 310, 350); nothing else changes. The
-base archive is made too, because the embedded Java comes without one.
+A driver spends its first seconds loading some 20,000 classes. The JVM can write the parsed
+classes to a file (about 190 MB) when it exits and map them at the next start (JEP 310, 350).
+Nothing else changes. The base archive is created too, because the embedded Java lacks it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_jobs.runtime import classpath, java_home
 
 
 def archive(settings: Settings) -> Path:
-    """The archive for this Java and these jars; beside it stands `base.jsa`, which it names."""
+    """Return the archive's path for this Java and these jars; `base.jsa` is next to it."""
     home = java_home(settings)
     release = home / "release"
     # A container that shares the state folder may have another Java at the same path.
@@ -32,22 +32,22 @@ def archive(settings: Settings) -> Path:
 
 
 def archive_options(settings: Settings) -> str:
-    """JVM options that use the archives, if they are there."""
+    """Return the JVM options that use the archives, if they exist."""
     top = archive(settings)
-    if not top.exists() or " " in str(top):  # Spark splits its options at blanks
+    if not top.exists() or " " in str(top):  # Spark splits its options at spaces
         return ""
     return f"-Xshare:auto -XX:SharedArchiveFile={top.with_name('base.jsa')}:{top}"
 
 
 def ensure_archive(settings: Settings) -> None:
-    """Make the archives unless they are there. A Java that cannot make them goes without."""
+    """Create the archives unless they exist; if Java cannot create them, do without."""
     top = archive(settings)
     failed = top.with_name("failed")
     if top.exists() or failed.exists():
         return
     top.parent.mkdir(parents=True, exist_ok=True)
     with (top.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another command may be making them
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another command may be creating them
         if not (top.exists() or failed.exists()):
             _make(settings, top, failed)
 
@@ -65,11 +65,11 @@ def _make(settings: Settings, top: Path, failed: Path) -> None:
         if part.exists():
             part.replace(top)
         else:
-            failed.write_bytes(done.stderr)  # so that it is not tried each time
+            failed.write_bytes(done.stderr)  # prevents further attempts
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
-    """Run a command that ends together with this process, also when that is told to end."""
+    """Run a command and kill it if this process is interrupted."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
@@ -82,7 +82,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
 
 
 def _train(work: str, base: str, target: str) -> None:
-    """Use once what the jobs use, in a lakehouse of its own, so that it is in the archive."""
+    """Run what the jobs run, in a temporary lakehouse, so that the archive contains its classes."""
     from pyspark.sql import functions as F
 
     from spark_jobs.session import open_session
@@ -93,7 +93,7 @@ def _train(work: str, base: str, target: str) -> None:
         update={"state_dir": Path(work), "lakehouse": "local", "lineage_backend": "file"}
     )
     conf = {
-        # The class path must be that of the drivers: an archive is good for no other.
+        # An archive is only valid for one class path: the one of the drivers.
         "spark.driver.extraClassPath": classpath(settings),
         "spark.driver.extraJavaOptions": (
             f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit={target}"

@@ -1,4 +1,4 @@
-"""Checks of what would be published: a table per source, one pass, reported as lineage."""
+"""Check rows before they are published, in one pass, and report the results to lineage."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from lakehouse.catalog import Contents
 from lakehouse.errors import ChecksFailed
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.lineage import tell_checks
+from spark_jobs.lineage import report_checks
 
 SHARE_OF_LAST_LOAD = 0.5
-"""A file that comes again with fewer rows than this share of what it held is not believed."""
+"""A file is rejected if it has fewer rows than this share of its last load."""
 
 MOSTLY_REPEATED = 0.5
-"""A file of which more rows than this share repeat others is not believed; fewer collapse."""
+"""A file is rejected if a larger share of its rows are duplicates; fewer duplicates are merged."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A rule: `broken` is SQL that aggregates a file's rows to the number that break it.
+    """A rule; `broken` is an SQL aggregate that counts the rows of a file that break it.
 
-    More than `tolerated` (a share of the rows, 0 to 1) is critical; up to it is a warning.
+    More than the share `tolerated` (0 to 1) of broken rows is critical; fewer are a warning.
     """
 
     assertion: str
@@ -37,30 +37,30 @@ class Check:
 
 
 def not_null(column: str) -> Check:
-    """No row is without the column."""
+    """Require that the column has a value in every row."""
     return Check("not_null", f"count_if({column} IS NULL)", column)
 
 
 def in_range(column: str, low: float, high: float, tolerated: float = 0.0) -> Check:
-    """The column is within bounds, or null."""
+    """Require that the column is null or within bounds."""
     broken = f"count_if({column} NOT BETWEEN {low} AND {high})"
     return Check("in_range", broken, column, tolerated)
 
 
 def ordered(first: str, second: str, tolerated: float = 0.0) -> Check:
-    """The one column is never above the other."""
+    """Require that `first` is at most `second`."""
     return Check("ordered", f"count_if({first} > {second})", second, tolerated)
 
 
 def unique(columns: Iterable[str], tolerated: float = 0.0) -> Check:
-    """No row repeats another in the columns."""
+    """Require that no two rows have the same values in the columns."""
     broken = f"count(*) - count(DISTINCT xxhash64({', '.join(columns)}))"
     return Check("unique", broken, None, tolerated)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A check of one file, and how many of its rows broke it."""
+    """The result of a check for one file: the number of rows that break it."""
 
     check: Check
     file: str
@@ -70,7 +70,7 @@ class Result:
 
     @property
     def critical(self) -> bool:
-        """Whether nothing may be published."""
+        """True if nothing may be published."""
         return self.broken > self.check.tolerated * self.rows
 
     def __str__(self) -> str:
@@ -84,57 +84,59 @@ def run_checks(
     by: str,
     checks: tuple[Check, ...],
     contents: Mapping[str, Contents],
-    held: Mapping[str, int],
+    previous_rows: Mapping[str, int],
 ) -> list[Result]:
-    """Every check's result for every file, from one pass over the rows.
+    """Return the result of each check for each file, from one pass over the rows.
 
-    `contents` is what the files hold, `held` the files that must be there with the rows that each
-    had when it was last loaded (0 for never): one without rows, with suddenly few, or mostly with
-    repeated ones is critical too.
+    `contents` are the contents per file. `previous_rows` lists the expected files with their number
+    of rows in the last load (0 if never loaded). A file without rows, with far fewer rows than
+    before, or with mostly duplicates is critical too.
     """
     counts = [F.expr(check.broken).alias(f"c{n}") for n, check in enumerate(checks)]
-    found = {row[by]: row for row in rows.groupBy(by).agg(*counts).collect()}
+    counts_by_file = {row[by]: row for row in rows.groupBy(by).agg(*counts).collect()}
     results = []
-    for file, before in held.items():
+    for file, before in previous_rows.items():
         content = contents.get(file, Contents())
         n, repeated = content.rows, content.rows - content.distinct
         few = int(n == 0 or n < before * SHARE_OF_LAST_LOAD)
-        detail = f"{n:,} rows, after {before:,} in the last load"
+        detail = f"{n:,} rows; {before:,} in the last load"
         results.append(Result(Check("row_count", ""), file, few, n, detail))
         results.append(Result(Check("distinct_rows", "", None, MOSTLY_REPEATED), file, repeated, n))
-        if file in found:
-            results += [Result(c, file, found[file][f"c{i}"], n) for i, c in enumerate(checks)]
+        if file in counts_by_file:
+            results += [
+                Result(c, file, counts_by_file[file][f"c{i}"], n) for i, c in enumerate(checks)
+            ]
     return results
 
 
 def report(spark: SparkSession, settings: Settings, table: Table, results: list[Result]) -> None:
-    """Tell lineage, and refuse to go on if a result is critical.
+    """Report the results to lineage, and raise if one is critical.
 
     Raises:
-        ChecksFailed: names each critical check, its count and its condition.
+        ChecksFailed: a check is critical; the message has each with its count and condition.
     """
-    tell_checks(spark, settings, table.dataset(settings), _assertions(results))
+    report_checks(spark, settings, table.dataset(settings), _assertions(results))
     for result in results:
         if result.broken:
             print(f"{'CRITICAL' if result.critical else 'warning'}: {result}")  # noqa: T201 - task log
     critical = [str(result) for result in results if result.critical]
     if critical:
         raise ChecksFailed(
-            f"{table.name}: {'; '.join(critical)}. Nothing was published; correct the source "
+            f"{table.name}: {'; '.join(critical)}. Nothing was published. Correct the source "
             "file or the check, then run the task again."
         )
 
 
 def _assertions(results: list[Result]) -> list[dict[str, Any]]:
-    """Results as OpenLineage's `dataQualityAssertions`, all files of a check in one."""
+    """Return the results as OpenLineage `dataQualityAssertions`, one per check for all files."""
 
     def key(result: Result) -> tuple[str, str]:
         return result.check.assertion, result.check.column or ""
 
-    found = []
+    assertions = []
     for (assertion, column), group in groupby(sorted(results, key=key), key):
         of_check = list(group)
-        found.append(
+        assertions.append(
             {
                 "assertion": assertion,
                 "success": not any(result.broken for result in of_check),
@@ -144,4 +146,4 @@ def _assertions(results: list[Result]) -> list[dict[str, Any]]:
                 "actual": str(sum(result.broken for result in of_check)),
             }
         )
-    return found
+    return assertions

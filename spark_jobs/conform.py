@@ -1,4 +1,4 @@
-"""From the columns that a file has to the columns that its table has."""
+"""Convert the columns of a file to the columns of its table."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ RECEIVED = "received "
 
 @dataclass(frozen=True)
 class Drift:
-    """How a file's columns differ from the table's."""
+    """Differences between a file's columns and its table's."""
 
     file: str
     unknown: tuple[str, ...]
-    """In the file only: left out, and reported."""
+    """Columns of the file only: ignored and reported."""
     missing: tuple[str, ...]
-    """In the table only: null, as in the years before TLC added them."""
+    """Columns of the table only: null, as in the years before TLC added them."""
     narrowed: tuple[str, ...] = ()
-    """Columns whose file type may not fit the table's, such as 1.5 for a whole number. Values
-    that do not fit become null and are kept as `RECEIVED`."""
+    """Columns whose type in the file may not fit the table's, such as 1.5 for a whole number.
+    Values that do not fit become null and are kept in a `RECEIVED` column."""
 
 
 def conform(
     schema: T.StructType, columns: dict[str, str], required: frozenset[str], file: str
 ) -> tuple[list[str], Drift]:
-    """Return what to select of a file: typed `columns` and, after them, the `RECEIVED` ones.
+    """Return the SELECT expressions for a file: typed `columns`, then the `RECEIVED` ones.
 
     Column names are matched case-insensitively (Airport_fee).
 
     Raises:
-        BadSourceFile: a required column is missing, or a column has another kind of value, such as
-            text for a number.
+        BadSourceFile: a required column is missing, or a column has the wrong kind of value, such
+            as text instead of numbers.
     """
-    found = {field.name.lower(): field for field in schema}
-    missing = tuple(name for name in columns if name not in found)
-    unknown = tuple(field.name for name, field in found.items() if name not in columns)
+    fields = {field.name.lower(): field for field in schema}
+    missing = tuple(name for name in columns if name not in fields)
+    unknown = tuple(field.name for name, field in fields.items() if name not in columns)
     problems = [f"{name} is missing" for name in sorted(required & set(missing))]
     for name, type_ in columns.items():
-        if name in found and not _fits(found[name].dataType, T._parse_datatype_string(type_)):
-            problems.append(f"{name} is {found[name].dataType.simpleString()} instead of {type_}")
+        if name in fields and not _fits(fields[name].dataType, T._parse_datatype_string(type_)):
+            problems.append(f"{name} is {fields[name].dataType.simpleString()} instead of {type_}")
     if problems:
         raise BadSourceFile(
-            f"{file} is not of the schema it should have: {'; '.join(problems)}. It has "
-            f"{', '.join(schema.names)}. Get the publisher's own file, then run the task again."
+            f"{file} does not have the expected schema: {'; '.join(problems)}. Its columns are "
+            f"{', '.join(schema.names)}. Download the publisher's file, then run the task again."
         )
     narrowed = tuple(
         name
         for name, type_ in columns.items()
-        if name in found and _narrows(found[name].dataType, T._parse_datatype_string(type_))
+        if name in fields and _narrows(fields[name].dataType, T._parse_datatype_string(type_))
     )
     typed = [
         f"{'TRY_CAST' if name in narrowed else 'CAST'}"
-        f"({f'`{found[name].name}`' if name in found else 'NULL'} AS {type_}) AS `{name}`"
+        f"({f'`{fields[name].name}`' if name in fields else 'NULL'} AS {type_}) AS `{name}`"
         for name, type_ in columns.items()
     ]
-    received = [f"`{found[name].name}` AS `{RECEIVED}{name}`" for name in narrowed]
+    received = [f"`{fields[name].name}` AS `{RECEIVED}{name}`" for name in narrowed]
     return [*typed, *received], Drift(file, unknown, missing, narrowed)
 
 
@@ -67,18 +67,18 @@ WHOLE_NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 """Integer types, narrowest first."""
 
 
-def _narrows(given: T.DataType, wanted: T.DataType) -> bool:
-    """Return True if a value of one type may not be representable in the other, an integer type."""
-    if not isinstance(wanted, WHOLE_NUMBERS) or not isinstance(given, T.NumericType):
+def _narrows(source: T.DataType, target: T.DataType) -> bool:
+    """Return True if the target is an integer type that may not represent all source values."""
+    if not isinstance(target, WHOLE_NUMBERS) or not isinstance(source, T.NumericType):
         return False
-    if not isinstance(given, WHOLE_NUMBERS):
+    if not isinstance(source, WHOLE_NUMBERS):
         return True
-    return WHOLE_NUMBERS.index(type(given)) > WHOLE_NUMBERS.index(type(wanted))
+    return WHOLE_NUMBERS.index(type(source)) > WHOLE_NUMBERS.index(type(target))
 
 
-def _fits(given: T.DataType, wanted: T.DataType) -> bool:
-    """Whether a value of one kind can be one of the other: any number for any number, and so on."""
+def _fits(source: T.DataType, target: T.DataType) -> bool:
+    """Return True if both types are of the same kind, such as two kinds of numbers."""
     kinds = (T.NumericType, (T.TimestampType, T.TimestampNTZType), T.StringType, T.DateType)
-    return isinstance(given, T.NullType) or any(
-        isinstance(given, kind) and isinstance(wanted, kind) for kind in kinds
+    return isinstance(source, T.NullType) or any(
+        isinstance(source, kind) and isinstance(target, kind) for kind in kinds
     )

@@ -1,4 +1,4 @@
-"""What EMR Serverless is told of a job: where its code is, and the settings of its driver."""
+"""Parameters of EMR Serverless jobs: location of the code and settings of the driver."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from lakehouse.settings import Settings
 from spark_jobs.runtime import EMR_JARS
 
 RELEASE = "emr-spark-8.0.0"
-"""Spark 4.0 on Java 17, with a Python 3.11: the newest that EMR has."""
+"""Spark 4.0 on Java 17 with Python 3.11, EMR's newest release."""
 PYTHON = "/usr/bin/python3.11"
 CODE, ENTRY = "code.zip", "main.py"
 STATE_DIR = "/tmp/lakehouse"
 
-NOT_HANDED_OVER = (
+NOT_PASSED_ON = (
     *("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_"),
-    "aws_profile",  # a job uses its role
+    "aws_profile",  # a job uses its IAM role
 )
-"""Beginnings of the names of settings that are not the driver's."""
+"""Name prefixes of settings that are not passed to the driver."""
 
 
 def code_url(settings: Settings) -> str:
-    """Where `./run emr-package` puts what the jobs need."""
+    """Return the URL to which `./run emr-package` uploads the jobs' code and jars."""
     return f"s3://{settings.bucket}/{settings.emr_prefix.strip('/')}"
 
 
 def jar_names() -> list[str]:
-    """The jars that the jobs need and EMR does not bring."""
+    """Return the jars that the jobs need and EMR does not include."""
     return [f"{name}-{version}.jar" for name, (_, version) in EMR_JARS.items()]
 
 
 def job_driver(settings: Settings, arguments: Sequence[str]) -> dict[str, Any]:
-    """StartJobRun's `jobDriver` of `spark_jobs/run.py` with these arguments."""
+    """Return StartJobRun's `jobDriver` for `spark_jobs/run.py` with these arguments."""
     return {
         "sparkSubmit": {
             "entryPoint": f"{code_url(settings)}/{ENTRY}",
@@ -45,9 +45,9 @@ def job_driver(settings: Settings, arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
-    """StartJobRun's `configurationOverrides`; the provider adds the lineage parent to it.
+    """Return StartJobRun's `configurationOverrides`; the provider adds the lineage parent.
 
-    No secret is in it: of the key of the lineage server, EMR is told the id only.
+    It contains no secret: EMR only receives the id of the secret with the lineage server's key.
     """
     at = code_url(settings)
     properties = {
@@ -63,20 +63,20 @@ def configuration(settings: Settings) -> dict[str, Any]:
 
 
 def _environ(settings: Settings) -> dict[str, str]:
-    """The settings as the driver's environment.
+    """Return the settings as the driver's environment.
 
-    Lineage goes from the driver to the server's URL, or into the driver's log: no other machine
-    sees its disk.
+    The driver sends lineage to the server's URL or to its log, because no other machine can read
+    its disk.
     """
-    given = {
+    variables = {
         name: value
         for name, value in settings.environ().items()
-        if not name.lower().startswith(NOT_HANDED_OVER)
+        if not name.lower().startswith(NOT_PASSED_ON)
         and not isinstance(getattr(settings, name.lower()), SecretStr)
     }
     if not is_on(settings):
-        return given | {"LINEAGE_BACKEND": "none", "STATE_DIR": STATE_DIR}
+        return variables | {"LINEAGE_BACKEND": "none", "STATE_DIR": STATE_DIR}
     lineage = {"LINEAGE_BACKEND": settings.emr_lineage_url or "console"}
     if settings.emr_lineage_url and settings.emr_lineage_secret:
         lineage["LINEAGE_URL_API_KEY"] = f"EMR.secret@{settings.emr_lineage_secret}"
-    return given | lineage | {"LINEAGE_DELIVERY": "direct", "STATE_DIR": STATE_DIR}
+    return variables | lineage | {"LINEAGE_DELIVERY": "direct", "STATE_DIR": STATE_DIR}

@@ -1,10 +1,10 @@
-"""What EMR Serverless starts: the program is what `spark.archives` unpacked beside it."""
+"""Entry point on EMR Serverless; runs the code that `spark.archives` unpacked to ./code."""
 
 import logging
 import sys
 
 sys.path.insert(0, "code")
-# What Python tells lineage goes where Spark's listener writes when no server is named.
+# Without a lineage server, Python's events go to stdout, like those of Spark's listener.
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
 logging.getLogger("openlineage.client.transport.console").setLevel(logging.INFO)
 

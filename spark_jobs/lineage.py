@@ -1,7 +1,7 @@
-"""What the jobs tell lineage beside what Spark's listener sees. Nothing here can break a job.
+"""Lineage events of the jobs in addition to Spark's listener. An error here never fails a job.
 
-DataHub's converter refuses an event unless it finds what runs its job, by `processing_engine`, and
-knows the producer of its parent facet, as it does openlineage-python.
+DataHub's converter rejects an event unless it has the facet `processing_engine` and a known
+producer of the parent facet, such as openlineage-python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMMIT_REPORT = (
 )
 
 LAUNCHER = "spark.lakehouse.launcher"
-"""The engine of the run that started the application, if that is not Airflow."""
+"""Spark property: the engine of the parent run, if it is not Airflow."""
 
 P = ParamSpec("P")
 
@@ -42,13 +42,13 @@ PARENT_KEYS = (
 
 
 def lineage_parent(spark: SparkSession) -> dict[str, str]:
-    """The run that started this application, as its launcher told; empty if it told nothing."""
+    """Return the parent run that the launcher passed to this application; empty without one."""
     conf = spark.sparkContext.getConf()
-    found = {key: conf.get(f"spark.openlineage.{key}") for key in PARENT_KEYS}
-    return {k: v for k, v in found.items() if v} if all(found.values()) else {}
+    values = {key: conf.get(f"spark.openlineage.{key}") for key in PARENT_KEYS}
+    return {k: v for k, v in values.items() if v} if all(values.values()) else {}
 
 
-def _harmless(report: Callable[P, None]) -> Callable[P, None]:
+def _never_failing(report: Callable[P, None]) -> Callable[P, None]:
     """Turn any exception of a report into a warning."""
 
     @wraps(report)
@@ -56,16 +56,16 @@ def _harmless(report: Callable[P, None]) -> Callable[P, None]:
         try:
             report(*args, **kwargs)
         except Exception as error:
-            print(f"warning: lineage was not reported in full: {error!r}")  # noqa: T201 - task log
+            print(f"warning: lineage is incomplete: {error!r}")  # noqa: T201 - task log
 
     return call
 
 
-@_harmless
-def tell_checks(
+@_never_failing
+def report_checks(
     spark: SparkSession, settings: Settings, name: DatasetName, assertions: list[dict[str, Any]]
 ) -> None:
-    """Assertions on a dataset as one run below the task, with `dataQualityAssertions`."""
+    """Report `dataQualityAssertions` of a dataset as a child run of the task."""
     with _client(settings) as client:
         from openlineage.client.constants import DEFAULT_PRODUCER
         from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
@@ -73,8 +73,8 @@ def tell_checks(
         from openlineage.client.facet_v2 import job_type_job, parent_run
         from openlineage.client.uuid import generate_new_uuid
 
-        made = [quality.Assertion(**assertion) for assertion in assertions]
-        facet = quality.DataQualityAssertionsDatasetFacet(made)
+        quality_assertions = [quality.Assertion(**assertion) for assertion in assertions]
+        facet = quality.DataQualityAssertionsDatasetFacet(quality_assertions)
         dataset = InputDataset(
             name.namespace, name.name, inputFacets={"dataQualityAssertions": facet}
         )
@@ -107,12 +107,14 @@ def tell_checks(
             )
 
 
-@_harmless
-def tell_commit(spark: SparkSession, settings: Settings, table: Table, snapshot: Snapshot) -> None:
-    """What a commit added and what it kept, as a further event of the run that started this one.
+@_never_failing
+def report_commit(
+    spark: SparkSession, settings: Settings, table: Table, snapshot: Snapshot
+) -> None:
+    """Report the number of added and total rows of a commit as an event of the parent run.
 
-    From it follows that the files of earlier loads are still upstream. Spark's listener reports it
-    only for tables that were not loaded before its first event, so it is not left to that.
+    They show that the files of earlier loads are still upstream. Spark's listener reports them only
+    for tables that were not loaded before its first event.
     """
     parent = lineage_parent(spark)
     summary = snapshot.summary
@@ -141,7 +143,7 @@ def tell_commit(spark: SparkSession, settings: Settings, table: Table, snapshot:
                 producer=PRODUCER,
                 run=Run(parent["parentRunId"], _engine(launcher, "unknown")),
                 job=Job(parent["parentJobNamespace"], parent["parentJobName"]),
-                eventType=RunState.RUNNING,  # DataHub refuses OTHER
+                eventType=RunState.RUNNING,  # DataHub rejects OTHER
                 outputs=[dataset],
             )
         )

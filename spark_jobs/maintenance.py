@@ -1,4 +1,4 @@
-"""What keeps the tables from growing for ever, without taking what somebody still names."""
+"""Expire old snapshots, except those that are still needed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import list_tables, load_table, note_slices
+from lakehouse.catalog import list_tables, load_table, note_partitions
 from lakehouse.names import CATALOG
 from lakehouse.settings import Settings
 
 NO_LINEAGE = {"spark.extraListeners": ""}
-"""No rows change, and Spark's listener would tell of the queries that look for files."""
+"""Disables Spark's listener: no rows change, and it would report the queries that find files."""
 
 
 def expire_snapshots(spark: SparkSession, settings: Settings) -> None:
-    """Take from every table what no moment of the last KEEP_SNAPSHOTS_DAYS and no tag needs.
+    """Expire the snapshots of all tables that were not current in the last KEEP_SNAPSHOTS_DAYS.
 
-    A snapshot is as old as it has been replaced, not as it was written: Iceberg's own rule would
-    take the one that was current for months a minute after the next, and its files from readers.
+    Tagged snapshots are kept. A snapshot's age counts from its replacement. Iceberg's rule counts
+    from its creation, so it could expire a snapshot that was current a minute ago and delete files
+    that are being read.
     """
     end = (datetime.now(UTC) - timedelta(days=settings.keep_snapshots_days)).timestamp() * 1000
     for name in list_tables(settings):
@@ -27,7 +28,7 @@ def expire_snapshots(spark: SparkSession, settings: Settings) -> None:
         current_then = max((time for time in times if time <= end), default=None)
         if table is None or current_then is None or current_then == min(times):
             continue
-        note_slices(table)
+        note_partitions(table)
         spark.catalog.refreshTable(name.spark)
         deleted = spark.sql(
             f"CALL {CATALOG}.system.expire_snapshots(table => '{name.spark}', "

@@ -15,20 +15,20 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.catalog import Quarantined, load_table, note_quarantined, rows_by_slice
+from lakehouse.catalog import Quarantined, load_table, note_quarantined, rows_by_partition
 from lakehouse.errors import ChecksFailed
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import Settings
 from spark_jobs.checks import Check, Result
 from spark_jobs.conform import RECEIVED
-from spark_jobs.lineage import lineage_parent, tell_checks
-from spark_jobs.tables import SLICE_COLUMN, TableSchema, ensure_table
+from spark_jobs.lineage import lineage_parent, report_checks
+from spark_jobs.tables import PARTITION_COLUMN, TableSchema, ensure_table
 
 IMPOSSIBLE = "is_impossible"
 
 QUARANTINE_COLUMNS = {
-    SLICE_COLUMN: "string",
+    PARTITION_COLUMN: "string",
     "reason": "string",
     "quarantined_at": "timestamp",
     "openlineage_run_id": "string",
@@ -38,7 +38,7 @@ QUARANTINE_COLUMNS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for the values of a row; `broken` is an SQL condition, where null means not broken."""
+    """A rule for the values of a row; `broken` is an SQL condition, and null means not broken."""
 
     assertion: str
     column: str
@@ -76,9 +76,9 @@ def unchanged(column: str, type_: str) -> Rule:
 
 @dataclass(frozen=True)
 class Sifted:
-    """A slice's rows, with the rules applied."""
+    """A partition's rows after the rules were applied."""
 
-    slice_: Slice
+    partition: Partition
     rules: tuple[Rule, ...]
     rows: DataFrame
     """All rows, with `IMPOSSIBLE`."""
@@ -100,11 +100,11 @@ class Sifted:
         return self.rows.where(IMPOSSIBLE).withColumn("reason", reasons)
 
 
-def sift(spark: SparkSession, query: str, slice_: Slice, rules: tuple[Rule, ...]) -> Sifted:
-    """Return the rows of the slice's query with `IMPOSSIBLE` set on those that break a rule."""
+def sift(spark: SparkSession, query: str, partition: Partition, rules: tuple[Rule, ...]) -> Sifted:
+    """Return the rows of the partition's query with `IMPOSSIBLE` set on those that break a rule."""
     broken = "\n  OR ".join(f"coalesce({rule.broken}, false)" for rule in rules)
     rows = spark.sql(f"SELECT *,\n  {broken} AS {IMPOSSIBLE}\nFROM (\n{query}\n)")
-    return Sifted(slice_, rules, rows, Observation())
+    return Sifted(partition, rules, rows, Observation())
 
 
 def write_quarantine(
@@ -114,21 +114,21 @@ def write_quarantine(
     staging: Table,
     sifted: list[Sifted],
 ) -> None:
-    """Replace the slices' rows in the quarantine table; call it after staging is written."""
+    """Replace the partitions' rows in the quarantine table; call it after staging is written."""
     ensure_table(spark, settings, schema)
-    found = {file.slice_.name: _counts(file) for file in sifted}
-    held = rows_by_slice(load_table(settings, schema.table))
-    if held.keys() & found.keys() or any(count.broken for count in found.values()):
-        by_rule = {file.slice_.name: Observation() for file in sifted}
-        bad = [_quarantined(spark, schema, file, by_rule[file.slice_.name]) for file in sifted]
+    counts = {file.partition.name: _counts(file) for file in sifted}
+    stored_rows = rows_by_partition(load_table(settings, schema.table))
+    if stored_rows.keys() & counts.keys() or any(count.broken for count in counts.values()):
+        by_rule = {file.partition.name: Observation() for file in sifted}
+        bad = [_quarantined(spark, schema, file, by_rule[file.partition.name]) for file in sifted]
         rows = reduce(DataFrame.unionByName, bad)
-        rows.writeTo(schema.table.spark).overwrite(F.col(SLICE_COLUMN).isin(list(found)))
+        rows.writeTo(schema.table.spark).overwrite(F.col(PARTITION_COLUMN).isin(list(counts)))
         for file in sifted:
-            if found[file.slice_.name].broken:
-                _report(spark, settings, file, by_rule[file.slice_.name].get, found)
+            if counts[file.partition.name].broken:
+                _report(spark, settings, file, by_rule[file.partition.name].get, counts)
     written = load_table(settings, staging)
     if written is not None:
-        note_quarantined(written, found)
+        note_quarantined(written, counts)
 
 
 def _counts(file: Sifted) -> Quarantined:
@@ -153,10 +153,10 @@ def _report(
     settings: Settings,
     file: Sifted,
     by_rule: Mapping[str, Any],
-    found: dict[str, Quarantined],
+    counts: dict[str, Quarantined],
 ) -> None:
     """Report the number of rows that break each rule, to the log and to lineage."""
-    count = found[file.slice_.name]
+    count = counts[file.partition.name]
     assertions: list[dict[str, Any]] = []
     for number, rule in enumerate(file.rules):
         if broken := by_rule.get(f"r{number}", 0):
@@ -164,29 +164,32 @@ def _report(
             failed = {"assertion": rule.assertion, "success": False, "severity": "warn"}
             failed |= {"column": rule.column, "expected": rule.allowed, "actual": str(broken)}
             assertions.append(failed)
-    print(f"warning: {file.slice_.name}: quarantined {count}")  # noqa: T201 - task log
-    for path in file.slice_.paths:
-        tell_checks(spark, settings, file_dataset(path), assertions)
+    print(f"warning: {file.partition.name}: quarantined {count}")  # noqa: T201 - task log
+    for path in file.partition.paths:
+        report_checks(spark, settings, file_dataset(path), assertions)
 
 
 def quarantine_results(
-    settings: Settings, quarantined: dict[str, Quarantined], table: Table, slices: list[Slice]
+    settings: Settings,
+    quarantined: dict[str, Quarantined],
+    table: Table,
+    partitions: list[Partition],
 ) -> list[Result]:
-    """Return the number of quarantined rows per slice as check results.
+    """Return the number of quarantined rows per partition as check results.
 
     Raises:
         ChecksFailed: `stage` did not finish.
     """
-    if not {slice_.name for slice_ in slices} <= quarantined.keys():
+    if not {partition.name for partition in partitions} <= quarantined.keys():
         raise ChecksFailed(
-            f"{table.name} was written, but not everything after it. Nothing was published; "
-            "run stage again."
+            f"{table.name} was written, but `stage` did not finish. Nothing was published. "
+            "Run stage again."
         )
     share = settings.max_quarantined_share
     check = Check("quarantined_rows", "", None, share)
     results = []
-    for slice_ in slices:
-        count = quarantined[slice_.name]
+    for partition in partitions:
+        count = quarantined[partition.name]
         detail = f"{count}; allowed are {share:.2%} (MAX_QUARANTINED_SHARE)"
-        results.append(Result(check, slice_.name, count.broken, count.rows, detail))
+        results.append(Result(check, partition.name, count.broken, count.rows, detail))
     return results

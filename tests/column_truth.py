@@ -1,4 +1,4 @@
-"""Truth tables of the pipeline's column lineage, written by hand from what the jobs do.
+"""Truth tables of the pipeline's column lineage, written by hand from the jobs' code.
 
 `target <- source ...` lists columns whose values go into the target, `target <~ source ...` columns
 that only decide it (filters, joins, groupings, sorts, conditions). The target `*` is every column
@@ -216,11 +216,11 @@ def reported(tree: Mapping[str, Any]) -> set[Edge]:
     return edges
 
 
-def assert_same(table: str, found: set[Edge], expected: set[Edge]) -> None:
+def assert_same(table: str, actual: set[Edge], expected: set[Edge]) -> None:
     """Fail unless precision and recall are both 1.00; name the edges that are wrong."""
-    right = len(found & expected)
-    precision, recall = right / max(len(found), 1), right / max(len(expected), 1)
-    assert found == expected, (
+    right = len(actual & expected)
+    precision, recall = right / max(len(actual), 1), right / max(len(expected), 1)
+    assert actual == expected, (
         f"{table}: precision {precision:.2f}, recall {recall:.2f}; "
-        f"false: {sorted(found - expected)[:10]}, missing: {sorted(expected - found)[:10]}"
+        f"false: {sorted(actual - expected)[:10]}, missing: {sorted(expected - actual)[:10]}"
     )

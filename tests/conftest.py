@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite; what is slow starts once."""
+"""Fixtures of the whole suite; slow ones start once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DBT = ("dbt-core==1.11.16", "dbt-duckdb==1.11.1", "openlineage-dbt==1.54.0")
 
 @pytest.fixture(autouse=True, scope="session")
 def clean_environment() -> Iterator[None]:
-    """No setting of the person who runs the tests reaches them."""
+    """Remove the developer's settings from the environment."""
     names = {name.upper() for name in Settings.model_fields} | {"SETTINGS_FILE"}
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
@@ -42,7 +42,7 @@ def clean_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real data beside the repository; a test that needs it skips without."""
+    """Return the folder of real data next to the repository; skip the test without it."""
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is not there: this test needs its real data")
     return SHARED
@@ -50,26 +50,26 @@ def shared() -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings with a state folder of the test's own."""
+    """Return settings with a state folder for the test."""
     return load_settings(state_dir=tmp_path / "state")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, the machine's own. Ends with its module: while it is open, an event loop runs."""
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
+    """Start the machine's Chromium for a module; while it is open, an event loop runs."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
         pytest.skip("neither chromium nor google-chrome is on the PATH")
     expect.set_options(timeout=20_000)  # as long as a busy machine may need
     with sync_playwright() as playwright:
-        # A name that is not this machine's: over plain HTTP the page is then no secure context.
+        # Another host name than localhost, so that the page is no secure context over plain HTTP.
         names = "--host-resolver-rules=MAP *.example 127.0.0.1"
-        yield playwright.chromium.launch(executable_path=found, args=["--no-sandbox", names])
+        yield playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", names])
 
 
 @pytest.fixture(scope="session")
 def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Settings]:
-    """Settings with a new state folder that shares the repository's jars and class archive."""
+    """Return a function for settings with a new state folder that shares jars and archive."""
 
     def make(name: str, **values: Any) -> Settings:
         from spark_jobs.archive import archive, ensure_archive
@@ -79,8 +79,8 @@ def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Set
         jars(own)
         ensure_archive(own)
         state = tmp_path_factory.mktemp(name)
-        for kept in (own.state_dir / "jars", archive(own).parent):
-            (state / kept.name).symlink_to(kept)
+        for shared_path in (own.state_dir / "jars", archive(own).parent):
+            (state / shared_path.name).symlink_to(shared_path)
         return load_settings(state_dir=state, **values)
 
     return make
@@ -88,18 +88,18 @@ def make_settings(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Set
 
 @pytest.fixture(scope="session")
 def real_or_generated() -> tuple[dict[str, Any], list[str]]:
-    """Settings and months: real rows when they are there, otherwise the generator's."""
+    """Return settings and months of real data if available, otherwise of generated data."""
     if SHARED.is_dir():
         return {"data_source": str(SHARED / "data")}, REAL_MONTHS
     return {"data_source": "generator", "generator_rows": 5_000}, GENERATED_MONTHS
 
 
 def make_older(table: IcebergTable, snapshot_id: int, days: int) -> None:
-    """Date a snapshot back, and all before it, in the metadata: only time can do it otherwise."""
+    """Change the metadata so that a snapshot and all earlier ones have an earlier time."""
     path = Path(table.metadata_location)
     metadata = json.loads(path.read_text())
     entries = metadata["snapshots"] + metadata["snapshot-log"]
-    (last,) = {each["timestamp-ms"] for each in entries if each["snapshot-id"] == snapshot_id}
+    (last,) = {e["timestamp-ms"] for e in entries if e["snapshot-id"] == snapshot_id}
     for entry in entries:
         if entry["timestamp-ms"] <= last:
             entry["timestamp-ms"] -= days * 24 * 3600 * 1000
@@ -110,8 +110,8 @@ def make_older(table: IcebergTable, snapshot_id: int, days: int) -> None:
 def train(
     settings: Settings, *parameters: str, flow: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the training flow, or a copy of it, to its end, as `./run training-flow run` does."""
-    # A copy brings the modules that it imports: they lie in the same places beside it.
+    """Run the training flow, or a copy of it, like `./run training-flow run`."""
+    # The copy's folder also contains the modules that it imports.
     own = {"PYTHONPATH": str(flow.parents[2])} if flow else {}
     return subprocess.run(
         [sys.executable, flow or FLOW, "run", *parameters],
@@ -125,12 +125,12 @@ def train(
 
 
 def card_of(settings: Settings, run: str) -> list[dict[str, Any]]:
-    """What the card of a run of the training flow shows, as Metaflow keeps it."""
+    """Return the contents of a training run's card as Metaflow stores them."""
     runs = settings.state_dir / "metaflow" / ".metaflow" / "TrainForecastModelFlow" / "runs"
     (path,) = runs.glob(f"{run}/steps/train/tasks/*/cards/*.html")
-    kept = re.search(r'__MF_DATA__\["[^"]+"\] = "([^"]+)"', path.read_text())
-    assert kept, path
-    (page,) = json.loads(base64.b64decode(kept[1]))["components"]
+    match = re.search(r'__MF_DATA__\["[^"]+"\] = "([^"]+)"', path.read_text())
+    assert match, path
+    (page,) = json.loads(base64.b64decode(match[1]))["components"]
     (section,) = page["contents"]
     contents: list[dict[str, Any]] = section["contents"]
     return contents
@@ -138,7 +138,7 @@ def card_of(settings: Settings, run: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def dbt() -> Path:
-    """The programs of a dbt in an environment of its own: it takes other versions than we do."""
+    """Return the programs of dbt in a separate environment with other package versions."""
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
         pytest.skip("dbt is installed with uv, which is not on the PATH; ./run test brings it")

@@ -1,4 +1,4 @@
-"""Pages in a real browser, watched while they are looked at."""
+"""Helpers that open pages in a real browser and check them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ Look = Callable[..., Page]
 def looking(
     browser: Browser, url: str, expected: tuple[str, ...] = (), **options: Any
 ) -> Iterator[Look]:
-    """A function that opens a path of the page at an address, with options of Playwright's context.
+    """Return a function that opens a path of the page, with options of Playwright's context.
 
-    At the end it fails if a page logged an error that does not begin as expected, or asked another
-    host.
+    At the end it fails if a page logged an unexpected error or sent a request to another host.
     """
     wrong: list[str] = []
     contexts = []
@@ -61,7 +60,7 @@ def _in_each_theme(page: Page) -> Iterator[str]:
 
 
 def axe_finds(page: Page) -> list[tuple[str, str, list[str]]]:
-    """Return what axe finds wrong on a page: the theme, axe's rule, and the elements."""
+    """Return the axe violations of a page: theme, rule and elements."""
     page.evaluate((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text())
     return [
         (theme, rule["id"], [node["html"][:160] for node in rule["nodes"]][:3])
@@ -75,7 +74,7 @@ KEPT = {"start", "graph", "columns", "difference", "provenance"}
 
 
 def keep(page: Page, name: str) -> None:
-    """Keep pictures of a view for the docs, where WRITE_DOCS is set."""
+    """Save screenshots of a view for the docs if WRITE_DOCS is set."""
     if name in KEPT and os.environ.get("WRITE_DOCS"):
         for theme in _in_each_theme(page):
             page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
@@ -90,7 +89,7 @@ addEventListener("click", (event) => { if (event.isTrusted) window.clicks += 1; 
 
 @contextmanager
 def counted(page: Page) -> Iterator[Page]:
-    """The start page, while a question is answered: at most three clicks, and it is never left."""
+    """Open the start page; check at the end that there were three clicks and no reload."""
     expect(page.get_by_text("Newest runs")).to_be_visible()
     page.evaluate(_COUNT)
     yield page
@@ -98,13 +97,13 @@ def counted(page: Page) -> Iterator[Page]:
 
 
 def find(page: Page, text: str, name: str) -> None:
-    """Search a text and click on the first that was found with a name (a pattern)."""
+    """Search a text and click the first result with a name (a pattern)."""
     page.get_by_role("combobox").fill(text)
     page.get_by_role("option", name=re.compile(name)).first.click()
 
 
 def details(page: Page) -> Locator:
-    """What is told beside the graph."""
+    """Return the details panel next to the graph."""
     return page.get_by_role("complementary", name="Details")
 
 
@@ -123,7 +122,7 @@ _MOST_STOPS = 150
 
 
 def tab_to(page: Page, name: str, key: str = "Tab") -> None:
-    """Press Tab until something with a name (a pattern) has the focus; each stop is to be seen."""
+    """Press Tab until an element with a name (a pattern) has the focus; check each stop."""
     met = []
     for _ in range(_MOST_STOPS):
         page.keyboard.press(key)
@@ -136,7 +135,7 @@ def tab_to(page: Page, name: str, key: str = "Tab") -> None:
 
 
 def walk_every_view(page: Page) -> None:
-    """Reach and leave every view by keyboard alone, from the start page and back to it."""
+    """Open and leave every view with the keyboard only, starting and ending at the start page."""
     expect(page.get_by_text("Newest runs")).to_be_visible()
     press = page.keyboard.press
     heading = page.get_by_role("heading", level=1)

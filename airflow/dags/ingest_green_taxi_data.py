@@ -1,4 +1,4 @@
-"""Ingest NYC green taxi trips: TLC's monthly parquet files to `green_taxi_raw`."""
+"""Load NYC green taxi trips from TLC's monthly Parquet files into `green_taxi_raw`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingest daily weather: NOAA's county averages to `weather_raw`."""
+"""Load daily weather from NOAA's county averages into `weather_raw`."""
 
 from __future__ import annotations
 

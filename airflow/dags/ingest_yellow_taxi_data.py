@@ -1,4 +1,4 @@
-"""Ingest NYC yellow taxi trips: TLC's monthly parquet files to `yellow_taxi_raw`."""
+"""Load NYC yellow taxi trips from TLC's monthly Parquet files into `yellow_taxi_raw`."""
 
 from __future__ import annotations
 

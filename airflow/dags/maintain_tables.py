@@ -1,4 +1,4 @@
-"""Maintain the tables: old snapshots go, with the files that nothing else names."""
+"""Expire old snapshots of the tables and delete the files that only they use."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ with DAG(
         "expire_snapshots",
         job=("tables", "expire_snapshots"),
         args=(),
-        doc="Keep every moment of the last days, and what training runs have pinned.",
+        doc="Expire snapshots, except those of the last days and those pinned by training runs.",
     )

@@ -1,4 +1,4 @@
-"""Train the forecast model of yellow taxis with Metaflow, each time that their data is new."""
+"""Train the forecast model for yellow taxis with Metaflow when new data is loaded."""
 
 from __future__ import annotations
 

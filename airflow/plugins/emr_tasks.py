@@ -1,4 +1,4 @@
-"""Spark jobs as tasks on EMR Serverless; imported only where SPARK names it."""
+"""Operator for Spark jobs on EMR Serverless; only imported for SPARK=emr-serverless."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from pipeline_tasks import TableOperator
 
 
 class EmrJobOperator(TableOperator, EmrServerlessStartJobOperator):
-    """A job run of EMR Serverless; the provider hands its driver the lineage parent."""
+    """A job run on EMR Serverless; the provider passes the lineage parent to its driver."""

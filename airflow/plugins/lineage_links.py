@@ -1,6 +1,6 @@
-"""Lineage in Airflow: in the navigation, and beside each DAG, task and run of them.
+"""Add lineage views to Airflow's navigation, DAGs, tasks and their runs.
 
-Airflow shows the lineage server's page in a frame. What is in braces it fills in itself.
+Airflow shows the lineage server's page in a frame and fills in the placeholders in braces.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ICON = "data:image/svg+xml," + quote(
 
 
 def views(settings: Settings) -> list[dict[str, str | bool]]:
-    """The views that Airflow adds; none where no lineage server of this machine gets the lineage.
+    """Return the views to add; none if no lineage server on this machine receives the lineage.
 
-    A view of a run names it as Airflow does: the page finds the OpenLineage run of that name.
+    A run's view contains Airflow's run id, from which the page finds the OpenLineage run.
     """
     if not is_embedded(settings):
         return []
@@ -39,7 +39,7 @@ def views(settings: Settings) -> list[dict[str, str | bool]]:
             "name": "Lineage",
             "href": url + page,
             "destination": place,
-            "url_route": f"lineage-{place.replace('_', '-')}",  # Airflow wants each only once
+            "url_route": f"lineage-{place.replace('_', '-')}",  # must be unique in Airflow
             "icon": ICON,
             "nav_top_level": place == "nav",
         }
@@ -48,7 +48,7 @@ def views(settings: Settings) -> list[dict[str, str | bool]]:
 
 
 class LineagePlugin(AirflowPlugin):
-    """Registers the views."""
+    """Plugin that registers the views."""
 
     name = "lineage"
     external_views = views(load_settings())

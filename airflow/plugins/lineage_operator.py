@@ -1,4 +1,4 @@
-"""What the pipeline's own operators add to the provider's OpenLineage events."""
+"""Base class of the operators that adds datasets and source code to OpenLineage events."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from openlineage.client.facet_v2 import source_code_location_job
 from lakehouse.descriptions import dataset_facets
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings
-from throughline.wrap.events import git_location
+from throughline.wrap.git import git_location
 
 
 class LineageOperator(BaseOperator):
-    """A task whose events name its datasets and, in git, the file of its DAG.
+    """A task whose events contain its datasets and, in a git clone, the file of its DAG.
 
-    The provider has an extension point for run facets only, so each operator states the job facet.
+    The provider has an extension point for run facets only, so the operator adds the job facet.
     """
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Dataset, Any]:
-        """The code, so that a task without an end event has it too."""
+        """Return the source code, so that a task without an end event has it too."""
         return OperatorLineage(job_facets=self._source_code())
 
     def get_openlineage_facets_on_complete(
         self, task_instance: Any
     ) -> OperatorLineage[Dataset, Any]:
-        """What was read and written, and the code; also of a failed task."""
+        """Return inputs, outputs and source code, also for a failed task."""
         inputs, outputs = self.datasets()
         return OperatorLineage(inputs=inputs, outputs=outputs, job_facets=self._source_code())
 
     def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
-        """The inputs and the outputs."""
+        """Return the inputs and the outputs."""
         return [], []
 
     def _source_code(self) -> dict[str, Any]:
@@ -45,12 +45,12 @@ class LineageOperator(BaseOperator):
 
 
 def dataset_of_file(url: str) -> Dataset:
-    """Return a file, by its URL or path, as a dataset."""
+    """Return the dataset of a file, given its URL or path."""
     name = file_dataset(url)
     return Dataset(name.namespace, name.name)
 
 
 def dataset_of_table(table: Table) -> Dataset:
-    """Return a table as a dataset, under the name that Spark's own events give it."""
+    """Return the dataset of a table, with the name used in Spark's events."""
     name = table.dataset(load_settings())
     return Dataset(name.namespace, name.name, facets=dict(dataset_facets(table)))

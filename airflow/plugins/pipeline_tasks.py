@@ -1,7 +1,7 @@
-"""The tasks that the DAGs are made of.
+"""Build the tasks of the DAGs.
 
-Each names what it reads and writes through `lakehouse.names`, so that Airflow's own events say
-the same as Spark's and PyIceberg's.
+All tasks take the names of their inputs and outputs from `lakehouse.names`, so that Airflow's
+events match those of Spark and PyIceberg.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from spark_jobs.session import submit_conf
 
 EMR_POLL_SECONDS = 10
 EMR_HOURS = 12
-"""After so long EMR Serverless itself ends a job."""
+"""Hours after which EMR Serverless ends a job."""
 
 
 def asset(table: Table) -> Asset:
-    """The table as an Airflow asset: what schedules the DAGs that need it."""
+    """Return the table as an Airflow asset, which schedules the DAGs that read it."""
     return Asset(name=table.identifier, uri=table.asset_uri)
 
 
 def every(cron: str) -> CronTriggerTimetable:
-    """A schedule from the next tick on: to unpause a DAG does not start a run of the last one."""
+    """Return a cron schedule; unpausing a DAG starts no run for the previous interval."""
     return CronTriggerTimetable(cron, timezone="UTC", run_immediately=timedelta(0))
 
 
 def months_param() -> Param:
-    """The form field of the months to load; empty in a scheduled run."""
+    """Return the form field for the months to load; it is empty in a scheduled run."""
     return Param(
         [],
         type=["array", "null"],
         items={"type": "string", "pattern": r"^\d{4}-(0[1-9]|1[0-2])$"},
         title="Months",
-        description="Months to load, one a line, as YYYY-MM. Without any, each of the last few "
-        "months that is published and new or changed.",
+        description="Months to load (YYYY-MM), one per line. By default, all new or changed months "
+        "among the most recent ones.",
     )
 
 
 def training_params() -> dict[str, Param]:
-    """The form of a training run: the flow's parameters; without a value the flow's own default."""
+    """Return the form of a training run; an empty field means the flow's default."""
     whole: Any = {"type": ["integer", "null"], "minimum": 1}
     return {
         "model": Param(
@@ -69,39 +69,44 @@ def training_params() -> dict[str, Param]:
         "as_of_datetime": Param(
             None,
             type=["string", "null"],
-            description="Forecast from here (2019-05-01T00:00:00, New York time); by default from "
+            description="Start of the forecast in New York time (2019-05-01T00:00:00). Default: "
             "the end of the newest loaded month.",
         ),
         "lookback_days": Param(None, **whole, description="Days of history to train on."),
-        "predict_horizon_hours": Param(None, **whole, description="Hours ahead."),
+        "predict_horizon_hours": Param(None, **whole, description="Hours to forecast."),
         "locations": Param(
-            None, type=["string", "null"], description="Pickup zones: 132,237; the busiest."
+            None,
+            type=["string", "null"],
+            description="Pickup zones, such as 132,237. Default: the busiest.",
         ),
     }
 
 
 def training_schedule(taxi: Source) -> BaseAsset:
-    """New taxi data starts a training; a model that needs weather waits for that too."""
+    """Return the assets that trigger training: the taxi data, and weather if the model needs it."""
     rides, weather = (asset(Table(f"{source.table}_raw")) for source in (taxi, WEATHER))
     return rides & weather if load_settings().forecast_model == "weather" else rides
 
 
 def refuse_unknown_params(context: Context) -> None:
-    """Raises:
-    SettingsError: the run was given what the DAG does not know; Airflow takes it in silence.
+    """Reject unknown parameters of a run, which Airflow would ignore.
+
+    Raises:
+        SettingsError: the run has a parameter that the DAG does not declare.
     """
     allowed = context["dag"].params
     if unknown := set(context["dag_run"].conf or {}) - set(allowed):
         raise SettingsError(
-            f"The run was given {', '.join(sorted(unknown))}; allowed: {', '.join(allowed)}."
+            f"Unknown parameters of the run: {', '.join(sorted(unknown))}. Use only "
+            f"{', '.join(allowed)}."
         )
 
 
 class DownloadOperator(LineageOperator):
-    """Land the files of the chosen months; returns the slices that are to be loaded.
+    """Download the files of the selected months and return the partitions to load.
 
-    Skipped, with the reasons, when nothing is published that is new or changed. Months come
-    from the DAG's Param and never from the data interval: a manual run has none to lean on.
+    The task is skipped, with the reasons, if no published file is new or changed. Months come from
+    the DAG's Param, not from the data interval, because a manual run has none.
     """
 
     def __init__(self, *, source: Source, **kwargs: Any):
@@ -117,12 +122,12 @@ class DownloadOperator(LineageOperator):
         for reason in self.landing.skipped:
             self.log.info(reason)
         context["ti"].xcom_push(key="skipped", value=list(self.landing.skipped))
-        if not self.landing.slices:
+        if not self.landing.partitions:
             raise AirflowSkipException(f"Nothing to load. {' '.join(self.landing.skipped)}")
-        return [asdict(slice_) for slice_ in self.landing.slices]
+        return [asdict(partition) for partition in self.landing.partitions]
 
     def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
-        """Each file: from its URL to its place in the landing folder."""
+        """Return the files' URLs as inputs and their paths in the landing folder as outputs."""
         files = self.landing.files if self.landing else ()
         inputs = [dataset_of_file(file.url) for file in files]
         return inputs, [dataset_of_file(file.path) for file in files]
@@ -130,11 +135,11 @@ class DownloadOperator(LineageOperator):
     def get_openlineage_facets_on_complete(
         self, task_instance: Any
     ) -> OperatorLineage[Dataset, Any]:
-        """State the source of each file, so that no other file of the run counts as one."""
-        told = super().get_openlineage_facets_on_complete(task_instance)
-        files = zip(told.inputs, told.outputs, strict=True)
-        told.job_facets["lineage"] = lineage.LineageJobFacet([_copied(*file) for file in files])
-        return told
+        """Add the source of each file, so that it does not depend on the run's other files."""
+        facets = super().get_openlineage_facets_on_complete(task_instance)
+        files = zip(facets.inputs, facets.outputs, strict=True)
+        facets.job_facets["lineage"] = lineage.LineageJobFacet([_copied(*file) for file in files])
+        return facets
 
 
 class TableOperator(LineageOperator):
@@ -146,13 +151,13 @@ class TableOperator(LineageOperator):
         self.writes = list(writes)
 
     def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
-        """The tables that it was given."""
+        """Return the tables passed to the constructor."""
         inputs = [dataset_of_table(table) for table in self.reads]
         return inputs, [dataset_of_table(table) for table in self.writes]
 
 
 class SparkJobOperator(TableOperator, SparkSubmitOperator):
-    """spark-submit of one of the repository's jobs."""
+    """A spark-submit of one of the repository's jobs."""
 
 
 def spark_task(
@@ -164,11 +169,11 @@ def spark_task(
     args: Sequence[str] = ("{{ ti.xcom_pull(task_ids='download') | tojson }}",),
     **kwargs: Any,
 ) -> BaseOperator:
-    """A task that runs a Spark job: the one seam between the DAGs and where Spark runs.
+    """Return a task that runs a Spark job.
 
-    `job` is the source and the job of `spark_jobs/run.py`. SPARK says where: at SPARK_MASTER
-    (this machine or a standalone cluster) or on EMR Serverless. The provider hands the driver its
-    lineage parent.
+    `job` is the source and the job of `spark_jobs/run.py`. The setting SPARK selects where it runs:
+    at SPARK_MASTER (this machine or a standalone cluster) or on EMR Serverless. The provider passes
+    the lineage parent to the driver.
     """
     settings = load_settings()
     common: dict[str, Any] = {
@@ -186,7 +191,7 @@ def spark_task(
             execution_role_arn=settings.emr_role_arn,
             job_driver=emr.job_driver(settings, [*job, *args]),
             configuration_overrides=emr.configuration(settings),
-            aws_conn_id=None,  # credentials as any AWS tool finds them
+            aws_conn_id=None,  # AWS's default credential order
             region_name=settings.aws_region,
             waiter_delay=EMR_POLL_SECONDS,
             waiter_max_attempts=EMR_HOURS * 3600 // EMR_POLL_SECONDS,
@@ -201,7 +206,7 @@ def spark_task(
 
 
 def ingest_chain(source: Source) -> None:
-    """The tasks of an ingest DAG, in their order: what every source has in common."""
+    """Create and chain the tasks of an ingest DAG, which are the same for every source."""
     staging, raw = Table(f"{source.table}_staging"), Table(f"{source.table}_raw")
     quarantine = [Table(f"{source.table}_quarantine")] if source.has_quarantine else []
     chain(
@@ -209,20 +214,20 @@ def ingest_chain(source: Source) -> None:
             task_id="download",
             source=source,
             pre_execute=refuse_unknown_params,
-            doc="Land the months' files that are published and new or changed.",
+            doc="Download the months' new or changed files.",
         ),
         spark_task(
             "stage",
             job=(source.name, "stage"),
             writes=[staging, *quarantine],
-            doc="Convert the landed files to the typed schema of staging; rows with impossible "
-            "values go to quarantine.",
+            doc="Convert the files to the typed schema of staging; rows with impossible values go "
+            "to quarantine.",
         ),
         spark_task(
             "check_staging",
             job=(source.name, "check_staging"),
             reads=[staging],
-            doc="Check what would be published; a critical result stops the run here.",
+            doc="Check the staged rows; a critical result stops the run.",
         ),
         spark_task(
             f"merge_upsert_staging_into_raw_{source.name}",
@@ -230,30 +235,30 @@ def ingest_chain(source: Source) -> None:
             reads=[staging],
             writes=[raw],
             outlets=[asset(raw)],
-            doc="Replace each file's rows in raw by those in staging, unless they are the same.",
+            doc="Replace the rows of each file in raw by those in staging, unless they are equal.",
         ),
     )
 
 
 class FlowOperator(LineageOperator, BashOperator):
-    """A shell command that runs a flow."""
+    """A shell command that runs a flow and reports its lineage."""
 
 
 def flow_task(
     task_id: str, *, flow: Path, params: Sequence[str], args: str = "", **kwargs: Any
 ) -> BaseOperator:
-    """A task that runs a Metaflow flow, which becomes a child of the task in lineage.
+    """Return a task that runs a Metaflow flow as a child of the task in lineage.
 
-    `params` are those of the DAG that are the flow's too. Their values reach the command line
-    through the environment, so that nothing in them is the shell's; an empty one is not given.
+    `params` are the DAG's parameters that the flow has too. Their values reach the command line
+    through the environment, so that the shell does not interpret them. Empty ones are omitted.
     """
-    given = " ".join(f'${{{p}:+--{p} "${p}"}}' for p in params)
+    options = " ".join(f'${{{p}:+--{p} "${p}"}}' for p in params)
     # The provider defines no macros if lineage is disabled.
     macros = "macros.OpenLineageProviderPlugin"
     guard = f"if {macros} is defined else ''"
     return FlowOperator(
         task_id=task_id,
-        bash_command=f"exec {shlex.join([sys.executable, str(flow)])} run {args} {given}",
+        bash_command=f"exec {shlex.join([sys.executable, str(flow)])} run {args} {options}",
         env={
             "OPENLINEAGE_PARENT_ID": f"{{{{ {macros}.lineage_parent_id(task_instance) {guard} }}}}",
             "OPENLINEAGE_ROOT_PARENT_ID": (
@@ -268,7 +273,7 @@ def flow_task(
 
 
 def training_task(taxi: Source) -> BaseOperator:
-    """The training of a service's forecasts, with the parameters of `training_params`."""
+    """Return the task that trains a service's forecasts, with the fields of `training_params`."""
     return flow_task(
         "run_flow",
         flow=REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py",
@@ -279,6 +284,6 @@ def training_task(taxi: Source) -> BaseOperator:
 
 
 def _copied(source: Dataset, target: Dataset) -> lineage.LineageDatasetEntry:
-    """Return the edge of one file."""
+    """Return the lineage of a file that was copied from its source."""
     origin = lineage.LineageDatasetInput(source.namespace, source.name, "DATASET")
     return lineage.LineageDatasetEntry(target.namespace, target.name, "DATASET", [origin])

@@ -86,7 +86,7 @@ class DataZoneServer(ThreadingHTTPServer):
             for previous in self.accepted:
                 if previous.token == token:
                     if previous.digest != digest:
-                        return 409, {"message": f"Client-Token {token} was of another event"}
+                        return 409, {"message": f"Client-Token {token} was used for another event"}
                     self.repeated.append(body)
                     return 200, {"id": previous.id}
             status = self.answer(body)

@@ -1,7 +1,7 @@
-"""What the card of a run shows, made from frames by plain functions.
+"""Build the contents of a run's card from DataFrames.
 
-The charts are Vega-Lite, which Metaflow's cards draw by themselves: no plotting library is needed,
-and a card asks nothing of any other host.
+The charts use Vega-Lite, which Metaflow cards include. So no plotting library is needed, and a
+card loads nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ Spec: TypeAlias = dict[str, Any]
 Row: TypeAlias = "list[str | MetaflowCardComponent]"
 
 ZONES_SHOWN = 6
-ACTUAL, HELD_OUT, AHEAD = "actual", "forecast of a day held out", "forecast ahead"
+ACTUAL, HELD_OUT, AHEAD = "actual", "forecast of a held-out day", "forecast"
 GREY, BLUE, ORANGE = "#8c8c8c", "#1f6fb4", "#d9730d"
 
 
 def forecast_contents(
     plan: Plan, metrics: Mapping[str, float], held_out: pd.DataFrame, ahead: pd.DataFrame
 ) -> list[MetaflowCardComponent]:
-    """What the model is worth, and what it forecasts.
+    """Return the model's errors and its forecasts.
 
-    `held_out` is of `forecast_held_out`; `ahead` are the forecasts `unique_id`, `ds`, `forecast`.
+    `held_out` comes from `forecast_held_out`; `ahead` has the columns `unique_id`, `ds` and
+    `forecast`.
     """
     from metaflow.cards import Table, VegaChart
 
@@ -44,15 +45,15 @@ def forecast_contents(
     return [
         _text(
             f"# {plan.service.capitalize()} rides as of {plan.as_of:%Y-%m-%d %H:%M}\n"
-            f"Model **{plan.model}**, trained from {plan.window_start:%Y-%m-%d %H:%M} on "
-            f"{held_out['unique_id'].nunique()} zones; forecasts {plan.horizon_hours} hours. "
-            "Hours are New York's."
+            f"Model **{plan.model}**, trained on {held_out['unique_id'].nunique()} zones from "
+            f"{plan.window_start:%Y-%m-%d %H:%M}; forecasts {plan.horizon_hours} hours. "
+            "All times are New York time."
         ),
         _text(
-            f"## Errors on the days held out\nThere were {days}, each forecast by a model that saw "
-            "nothing later. MASE is MAE over the usual change from a week to the next."
+            f"## Errors on held-out days\nEach of the {days} days was forecast by a model trained "
+            "on earlier data only. MASE is MAE divided by the mean change from week to week."
         ),
-        Table(metric_rows(metrics, plan.model), ["", "MAE, rides an hour", "MASE"]),
+        Table(metric_rows(metrics, plan.model), ["", "MAE, rides per hour", "MASE"]),
         VegaChart(errors_chart(errors_by_hour(held_out, plan.model))),
         _text(f"## The {len(zones)} busiest zones"),
         VegaChart(zones_chart(zone_lines(held_out, ahead, zones), zones)),
@@ -62,10 +63,10 @@ def forecast_contents(
 def lineage_contents(
     settings: Settings, run: str, read: Sequence[Dataset], written: Dataset | None
 ) -> list[MetaflowCardComponent]:
-    """What the run read and goes on to write; `written` is None for one that is done again."""
+    """Return the tables that the run reads and writes; `written` is None in a reproduction."""
     from metaflow.cards import Table
 
-    rows: list[Row] = [["read", each.name, f"snapshot {each.version}"] for each in read]
+    rows: list[Row] = [["read", table.name, f"snapshot {table.version}"] for table in read]
     if written:
         rows.append(["written next", written.name, f"model_version {run}"])
     contents: list[MetaflowCardComponent] = [_text("## Lineage")]
@@ -76,13 +77,13 @@ def lineage_contents(
 
 
 def busiest_zones(held_out: pd.DataFrame) -> list[int]:
-    """The zones that are shown, by their rides on the days held out."""
-    named = held_out.rename(columns={"unique_id": "pulocationid", "y": "total_rides"})
-    return busiest(named, ZONES_SHOWN)
+    """Return the zones to show, by their rides on the held-out days."""
+    rides = held_out.rename(columns={"unique_id": "pulocationid", "y": "total_rides"})
+    return busiest(rides, ZONES_SHOWN)
 
 
 def zone_lines(held_out: pd.DataFrame, ahead: pd.DataFrame, zones: Sequence[int]) -> pd.DataFrame:
-    """`zone`, `ds`, `rides` and whether they are the actual or which forecast (`what`)."""
+    """Return `zone`, `ds`, `rides` and their kind (`what`): actual or one of the forecasts."""
     parts = [(ACTUAL, held_out, "y"), (HELD_OUT, held_out, "forecast"), (AHEAD, ahead, "forecast")]
     lines = pd.concat(
         pd.DataFrame({"zone": of["unique_id"], "ds": of["ds"], "rides": of[rides], "what": what})
@@ -92,7 +93,7 @@ def zone_lines(held_out: pd.DataFrame, ahead: pd.DataFrame, zones: Sequence[int]
 
 
 def errors_by_hour(held_out: pd.DataFrame, model: str) -> pd.DataFrame:
-    """`hour` (0 to 23), `error` (mean, absolute, rides) and whose it is (`model`)."""
+    """Return `hour` (0 to 23), `error` (mean absolute error in rides) and `model`."""
     parts = []
     for name, column in {BASELINE: "baseline", model: "forecast"}.items():
         error = (held_out["y"] - held_out[column]).abs()
@@ -102,28 +103,28 @@ def errors_by_hour(held_out: pd.DataFrame, model: str) -> pd.DataFrame:
 
 
 def metric_rows(metrics: Mapping[str, float], model: str) -> list[Row]:
-    """A row for the model, and one for what it is measured beside."""
+    """Return a row of metrics for the model and one for the baseline."""
     rows: list[Row] = []
     for name, prefix in {model: "", BASELINE: "baseline_"}.items():
-        found = [metrics.get(prefix + metric) for metric in ("mae", "mase")]
-        rows.append([name, *("–" if each is None else f"{each:.3f}" for each in found)])
+        values = [metrics.get(prefix + metric) for metric in ("mae", "mase")]
+        rows.append([name, *("–" if value is None else f"{value:.3f}" for value in values)])
     return rows
 
 
 def lineage_links(settings: Settings, run: str, dataset: Dataset) -> str:
-    """Where the page of this machine's lineage server tells more."""
+    """Return links to the run's lineage on this machine's lineage server."""
     page = f"{settings.throughline_url}/lineage?node="
     node = quote(f"dataset:{dataset.namespace}:{dataset.name}", safe="")
     flow = quote(f"job:{settings.job_namespace}:{FLOW}", safe="")
     return (
         "On the lineage server:"
-        f" [what {dataset.name} comes from]({page}{node}&up=20), "
-        f"[this run and what it started]({page}{flow}&open=run%3A{flow_run_id(FLOW, run)})."
+        f" [upstream of {dataset.name}]({page}{node}&up=20), "
+        f"[this run and its steps]({page}{flow}&open=run%3A{flow_run_id(FLOW, run)})."
     )
 
 
 def errors_chart(errors: pd.DataFrame) -> Spec:
-    """The error of each hour of the day, a line a model."""
+    """Return the chart of the error per hour of the day, one line per model."""
     models = errors["model"].unique()[::-1]
     return {
         "data": {"values": errors.round(3).to_dict("records")},
@@ -144,8 +145,8 @@ def errors_chart(errors: pd.DataFrame) -> Spec:
 
 
 def zones_chart(lines: pd.DataFrame, zones: Sequence[int]) -> Spec:
-    """Actual rides and forecasts, a small chart a zone, the busiest first."""
-    # Said to be UTC and drawn so, New York's clock is what every browser shows.
+    """Return small charts of actual and forecast rides, one per zone, busiest first."""
+    # Times are labelled and drawn as UTC, so that every browser shows New York time.
     rows = lines.assign(
         ds=lines["ds"].dt.strftime("%Y-%m-%dT%H:%MZ"), zone="zone " + lines["zone"].astype(str)
     )
@@ -165,8 +166,8 @@ def zones_chart(lines: pd.DataFrame, zones: Sequence[int]) -> Spec:
             "y": {
                 "field": "rides",
                 "type": "quantitative",
-                "title": "rides an hour",
-                "axis": {"minExtent": 24},  # so that all charts begin at the same place
+                "title": "rides per hour",
+                "axis": {"minExtent": 24},  # aligns all charts
             },
             "color": _colors("what", {ACTUAL: GREY, HELD_OUT: BLUE, AHEAD: ORANGE}),
         },
@@ -185,4 +186,4 @@ def _colors(field: str, colors: Mapping[str, str]) -> Spec:
 def _text(markdown: str) -> MetaflowCardComponent:
     from metaflow.cards import Markdown
 
-    return Markdown(markdown)  # type: ignore[no-untyped-call]  # Metaflow's own is not typed
+    return Markdown(markdown)  # type: ignore[no-untyped-call]  # untyped in Metaflow

@@ -1,6 +1,6 @@
-"""Metaflow's commands `card view` and `card server`, kept to this machine and the state folder.
+"""Restrict Metaflow's `card view` to the state folder and `card server` to this machine.
 
-Metaflow has no option for either.
+Metaflow has no options for this.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from lakehouse.settings import load_settings
 
 
 def keep_cards_home(arguments: Sequence[str]) -> None:
-    """Call before Metaflow reads its `arguments`; does nothing for other commands."""
+    """Patch the card commands before Metaflow reads `arguments`; do nothing for others."""
     if "card" not in arguments:
         return
     from metaflow.plugins.cards import card_datastore, card_server
 
-    # `card view` copies the card into a folder of this name below the current one.
+    # `card view` copies the card to a folder of this name below the current one.
     card_datastore.TEMP_DIR_NAME = str(load_settings().state_dir / "metaflow" / "card_cache")
-    card_server.ThreadingHTTPServer = _on_loopback  # type: ignore[assignment,misc]  # one is made
+    card_server.ThreadingHTTPServer = _on_loopback  # type: ignore[assignment,misc]  # a factory
 
 
 def _on_loopback(
     address: tuple[str, int], routes: type[BaseHTTPRequestHandler]
 ) -> ThreadingHTTPServer:
-    """The server, which Metaflow would have listen on every interface, without a password."""
+    """Return the server on loopback; Metaflow's listens on all interfaces without a password."""
     return ThreadingHTTPServer(("127.0.0.1", address[1]), routes)

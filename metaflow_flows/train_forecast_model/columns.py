@@ -1,6 +1,6 @@
-"""Column lineage of the flow's datasets: the columns that each column is computed from.
+"""Column lineage of the flow's datasets.
 
-No listener sees what pandas and the models do, so the flow states it.
+No listener observes pandas and the models, so the flow declares it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ ZONE, HOUR, RIDES, FORECAST = "unique_id", "ds", "y", "forecast"
 
 
 def training_data(target: Dataset, actuals: Dataset, *, by_rides: bool) -> Dataset:
-    """Return the training data with its lineage; `by_rides` if the busiest zones were chosen."""
+    """Return the training data with its lineage; `by_rides` if it has the busiest zones."""
     columns: dict[str, list[ColumnSource]] = {
         ZONE: [(actuals, "pulocationid", "IDENTITY")],
-        HOUR: [(actuals, "datetime_hour", "TRANSFORMATION")],  # also the hours without a ride
-        RIDES: [(actuals, "total_rides", "TRANSFORMATION")],  # zero where there was none
+        HOUR: [(actuals, "datetime_hour", "TRANSFORMATION")],  # includes hours without a ride
+        RIDES: [(actuals, "total_rides", "TRANSFORMATION")],  # zero for hours without a ride
     }
     rows: list[ColumnSource] = [
         (actuals, "datetime_hour", "FILTER"),
@@ -31,9 +31,9 @@ def training_data(target: Dataset, actuals: Dataset, *, by_rides: bool) -> Datas
 
 
 def weather_columns(target: Dataset, actuals: Dataset, weather: Dataset, zones: Dataset) -> Dataset:
-    """Return the training data with the lineage of what `with_weather` adds.
+    """Return the training data with the lineage of the columns that `with_weather` adds.
 
-    The joins keep every row, so they only decide the values of the added columns.
+    The joins keep all rows, so they only affect the values of the added columns.
     """
     county: list[ColumnSource] = [(actuals, "pulocationid", "JOIN"), (zones, "zone", "JOIN")]
     day: list[ColumnSource] = [
@@ -51,10 +51,10 @@ def weather_columns(target: Dataset, actuals: Dataset, weather: Dataset, zones: 
 
 
 def model(target: Dataset, training: Dataset, *, needs_weather: bool) -> Dataset:
-    """Return the model with the columns that it forecasts, and their lineage.
+    """Return the model with the columns of its forecasts and their lineage.
 
-    The weather model computes with the calendar of the hours and with the weather, and pools the
-    zones of a county. Seasonal-naive repeats the rides of a zone's hour.
+    The weather model uses the calendar and the weather, and pools the zones of a county.
+    Seasonal-naive repeats the rides of a zone's hour.
     """
     rides: list[ColumnSource] = [(training, RIDES, "TRANSFORMATION"), (training, ZONE, "GROUP_BY")]
     if needs_weather:
@@ -65,7 +65,7 @@ def model(target: Dataset, training: Dataset, *, needs_weather: bool) -> Dataset
         rides.append((training, HOUR, "SORT"))
     fields = (
         (ZONE, "int64", "Pickup zone."),
-        (HOUR, "datetime64[ns]", "Hour after the training data, in New York's time."),
+        (HOUR, "datetime64[ns]", "Hour after the training data, in New York time."),
         (FORECAST, "float64", "Rides of the zone in the hour."),
     )
     columns: dict[str, list[ColumnSource]] = {
@@ -79,7 +79,7 @@ def model(target: Dataset, training: Dataset, *, needs_weather: bool) -> Dataset
 def forecasts(target: Dataset, model: Dataset) -> Dataset:
     """Return the forecast table with its lineage.
 
-    `as_of`, `model` and `model_version` are of the run, not of a column.
+    `as_of`, `model` and `model_version` come from the run, not from a column.
     """
     hour: dict[str, list[ColumnSource]] = {
         part: [(model, HOUR, "TRANSFORMATION")] for part in ("year", "month", "day", "hour")

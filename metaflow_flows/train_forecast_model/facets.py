@@ -1,4 +1,4 @@
-"""What lineage is told of a model beyond OpenLineage's own facets, which have no word for it."""
+"""Custom OpenLineage facet for models, which the standard facets do not cover."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MODEL_FACET = "nycTaxi_model"
 
 @attr.define
 class ModelFacet(DatasetFacet):
-    """A fitted model: which one, of what history, its errors on the days held out, and the gate.
+    """A fitted model: its kind, training period, errors on held-out days and gate result.
 
-    `gate` is `passed`, or `ungated: ` and why nobody vouched for what it was trained on.
+    `gate` is `passed`, or `ungated: ` and the reason why the gate did not approve the data.
     """
 
     model: str

@@ -1,7 +1,7 @@
-"""The training flow; the science is in forecasting.py, the tables in tables.py.
+"""The training flow. The models are in forecasting.py, the tables in tables.py.
 
-Each step, the launcher and each card import this module in a process of their own: what needs
-pandas is imported by the steps that use it.
+The launcher, each step and each card import this module in separate processes. So modules that
+need pandas are imported inside the steps that use them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any, get_args
 
-from metaflow import (  # type: ignore[attr-defined]  # Metaflow makes card while it is imported
+from metaflow import (  # type: ignore[attr-defined]  # Metaflow defines card during the import
     FlowSpec,
     Parameter,
     card,
@@ -27,9 +27,9 @@ from lakehouse.names import Table, file_dataset
 from lakehouse.settings import ForecastModel, load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
-from metaflow_flows.train_forecast_model.gate import ask_gate
-from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_again
-from metaflow_flows.train_forecast_model.reproduce import compare, made_then
+from metaflow_flows.train_forecast_model.gate import check_gate
+from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_reproduction
+from metaflow_flows.train_forecast_model.reproduce import compare, earlier_forecasts
 from metaflow_openlineage import (
     Dataset,
     artifact,
@@ -45,104 +45,107 @@ BUSIEST_ZONES = 50
 
 
 class Refused(MetaflowException):
-    """What was asked for cannot be done; Metaflow prints such an error without a traceback."""
+    """The request cannot be fulfilled; Metaflow prints this error without a traceback."""
 
     headline = "Refused"
 
 
 def dataset(table: Table) -> Dataset:
-    """The table in lineage, with its description."""
+    """Return the table as a dataset with its description."""
     name = table.dataset(load_settings())
     return Dataset(name.namespace, name.name, facets=dataset_facets(table))
 
 
-def pinned(table: Table, snapshot_id: int | None = None) -> int | None:
-    """Keep a snapshot (by default the current one) in the name of this run; its id."""
+def pin_snapshot(table: Table, snapshot_id: int | None = None) -> int | None:
+    """Pin a snapshot, by default the current one, for this run; return its id."""
     return pin(load_settings(), table, f"{current.flow_name}/{current.run_id}", snapshot_id)
 
 
-def to_read(plan: Plan, table: Table) -> int | None:
-    """The snapshot that the run to be done again has read, or else the current one, kept."""
-    return plan.recipe.snapshot_of(table) if plan.recipe else pinned(table)
+def snapshot_to_read(plan: Plan, table: Table) -> int | None:
+    """Return the snapshot that the reproduced run read, or else the current one, pinned."""
+    return plan.recipe.snapshot_of(table) if plan.recipe else pin_snapshot(table)
 
 
 @openlineage
 class TrainForecastModelFlow(FlowSpec):
     """Forecast taxi rides for each hour and pickup zone.
 
-    1. Settle the moment as of which to forecast; ask whether lineage vouches for the data.
-    2. Count the rides of each hour and zone before it, with Spark.
-    3. Make the training data: the busiest zones, every hour, gaps as zero; for the weather model
-       with the weather of each zone's county.
-    4. Fit the model and measure it on the last days, beside seasonal-naive.
+    1. Determine the start of the forecast, and check the data's provenance at the gate.
+    2. Count the earlier rides per hour and zone with Spark.
+    3. Build the training data: the busiest zones and all hours, with zero for hours without rides.
+       For the weather model, add the weather of each zone's county.
+    4. Evaluate the model on the last days against seasonal-naive, then fit it.
     5. Write the forecasts of the next hours to the lakehouse.
     """
 
-    # Any: in a step, the attribute is the parameter's value, which Metaflow's types do not say.
+    # Any, because in a step the attribute is the parameter's value, unlike in Metaflow's types.
     as_of_datetime: Any = Parameter(
         "as_of_datetime",
         default="",
-        help="Forecast from here (ISO 8601, New York time); the end of the newest loaded month.",
+        help="Start of the forecast (ISO 8601, New York time). Default: the end of the newest "
+        "loaded month.",
     )
     lookback_days: Any = Parameter("lookback_days", default=30, help="Days of history to train on.")
-    predict_horizon_hours: Any = Parameter("predict_horizon_hours", default=24, help="Hours ahead.")
+    predict_horizon_hours: Any = Parameter(
+        "predict_horizon_hours", default=24, help="Hours to forecast."
+    )
     locations: Any = Parameter(
         "locations",
         default="",
-        help=f"Pickup zones, separated by commas; the {BUSIEST_ZONES} busiest.",
+        help=f"Pickup zones, separated by commas. Default: the {BUSIEST_ZONES} busiest.",
     )
     service: Any = Parameter(
-        "service", default="yellow", help=f"Whose rides: {' or '.join(tables.SERVICES)}."
+        "service", default="yellow", help=f"Taxi service: {' or '.join(tables.SERVICES)}."
     )
     reproduce: Any = Parameter(
         "reproduce",
         default="",
-        help="Run (a model_version, or an id of `./run lineage runs`) to train again from what "
-        "lineage says of it, and to compare with; all other parameters are then the run's.",
+        help="Run to reproduce and compare with: a model_version or an id from `./run lineage "
+        "runs`. Its lineage provides all other parameters.",
     )
-    # self.model is the fitted one, as an artifact.
+    # self.model is the artifact of the fitted model.
     model_name: Any = Parameter(
         "model",
         default=lambda _: load_settings().forecast_model,
-        help=f"What forecasts: {' or '.join(get_args(ForecastModel))}.",
+        help=f"Forecast model: {' or '.join(get_args(ForecastModel))}.",
     )
 
     ungated: Any = Parameter(
         "ungated",
         default=False,
-        help="Train although lineage does not vouch for it.",
-        is_flag=True,  # type: ignore[arg-type]  # for click, which knows it
+        help="Train even if the provenance gate rejects the data.",
+        is_flag=True,  # type: ignore[arg-type]  # passed on to click
     )
     strict: Any = Parameter(
         "strict",
         default=False,
-        help="Train only if lineage could be asked.",
+        help="Fail if the lineage server does not respond to the gate.",
         is_flag=True,  # type: ignore[arg-type]
     )
 
     @step
     def start(self) -> None:
-        """Settle what to do, by the parameters or those of the run to be reproduced; ask the gate.
+        """Make the plan from the parameters or the run to reproduce, and check the gate.
 
-        A run that is done again is not asked for: it makes nothing that is used.
+        A reproduction skips the gate, because its results are not used.
         """
         try:
-            self._plan = self._settled()
+            self._plan = self._make_plan()
             self._gate = "not asked: reproduced"
             if self._plan.recipe is None:
                 weather = [tables.WEATHER] if self._plan.needs_weather else []
-                asked = [tables.raw(self._plan.service), *weather]
+                required = [tables.raw(self._plan.service), *weather]
                 how = {"ungated": bool(self.ungated), "strict": bool(self.strict)}
-                self._gate = ask_gate(load_settings(), asked, **how)
+                self._gate = check_gate(load_settings(), required, **how)
             print(f"Gate: {self._gate}.")  # noqa: T201
         except PipelineError as error:
             raise Refused(str(error)) from error  # type: ignore[no-untyped-call]
         self.next(self.compute_actuals)
 
-    def _settled(self) -> Plan:
+    def _make_plan(self) -> Plan:
         settings = load_settings()
         if self.reproduce:
-            return plan_again(settings, self.reproduce)
+            return plan_reproduction(settings, self.reproduce)
         return make_plan(
             settings,
             service=self.service,
@@ -155,9 +158,9 @@ class TrainForecastModelFlow(FlowSpec):
 
     @step
     def compute_actuals(self) -> None:
-        """Count the rides of each hour and zone, in whole days around the window."""
+        """Count the rides per hour and zone for all days that overlap the window."""
         plan = self._plan
-        if plan.recipe is None:  # else they are read as they were
+        if plan.recipe is None:  # a reproduction reads the earlier counts
             from spark_jobs.lineage import LAUNCHER
             from spark_jobs.session import open_session
             from spark_jobs.taxi.actuals import compute_actuals
@@ -173,12 +176,12 @@ class TrainForecastModelFlow(FlowSpec):
 
     @step
     def prepare_training_data(self) -> None:
-        """Choose the zones, fill every hour without a ride with zero, add weather if needed."""
+        """Select the zones, fill hours without a ride with zero, and add weather if needed."""
         from metaflow_flows.train_forecast_model import columns, forecasting, weather_model
 
         plan, settings = self._plan, load_settings()
         source = tables.actuals(plan.service)
-        snapshot = to_read(plan, source)
+        snapshot = snapshot_to_read(plan, source)
         span = (plan.window_start, plan.as_of)
         table, actuals = tables.read_actuals(settings, plan.service, *span, snapshot)
         self._read = [table_read(table, dataset(source), snapshot_id=snapshot)]
@@ -187,7 +190,7 @@ class TrainForecastModelFlow(FlowSpec):
         written = artifact("training_data")
         writes(columns.training_data(written, dataset(source), by_rides=not plan.locations))
         if plan.needs_weather:
-            snapshot = to_read(plan, tables.WEATHER)
+            snapshot = snapshot_to_read(plan, tables.WEATHER)
             counties = weather_model.counties().unique()
             table, weather = tables.read_weather(settings, counties, *span, snapshot)
             self._read.append(table_read(table, dataset(tables.WEATHER), snapshot_id=snapshot))
@@ -202,7 +205,7 @@ class TrainForecastModelFlow(FlowSpec):
     @card(type="blank")  # type: ignore[untyped-decorator]
     @step
     def train(self) -> None:
-        """Measure the model on the last days, then fit it on all of them; show both in the card."""
+        """Evaluate the model on the last days, fit it on all days, and show both in the card."""
         from metaflow_flows.train_forecast_model import card as cards
         from metaflow_flows.train_forecast_model import columns, forecasting
         from metaflow_flows.train_forecast_model.facets import MODEL_FACET, ModelFacet
@@ -212,22 +215,22 @@ class TrainForecastModelFlow(FlowSpec):
         self.metrics = forecasting.measure(self._held_out)
         self.model = forecasting.fit(self.training_data, plan.model)
         window = plan.window_start.isoformat(), plan.as_of.isoformat()
-        told = ModelFacet(plan.model, plan.service, *window, self.metrics, self._gate)
-        described = replace(artifact("model"), facets={MODEL_FACET: told})
+        model_facet = ModelFacet(plan.model, plan.service, *window, self.metrics, self._gate)
+        described = replace(artifact("model"), facets={MODEL_FACET: model_facet})
         training = artifact("training_data")
         writes(columns.model(described, training, needs_weather=plan.needs_weather))
         ahead = forecasting.predict(self.model, plan.horizon_hours)
         target = None if plan.recipe else dataset(tables.forecast(plan.service))
-        card: Any = current.card  # type: ignore[attr-defined]  # it has one, by the decorator
+        card: Any = current.card  # type: ignore[attr-defined]  # added by the decorator
         card.extend(cards.forecast_contents(plan, self.metrics, self._held_out, ahead))
         card.extend(cards.lineage_contents(settings, str(current.run_id), self._read, target))
         self.next(self.write_forecasts_to_table)
 
     @step
     def write_forecasts_to_table(self) -> None:
-        """Forecast the next hours and replace those forecast as of the same moment.
+        """Forecast the next hours and replace the forecasts with the same `as_of`.
 
-        A run that is done again writes nothing: its forecasts have to be those of the first time.
+        A reproduction writes nothing, but compares its forecasts with the earlier ones.
         """
         from metaflow_flows.train_forecast_model import columns, forecasting
 
@@ -237,24 +240,24 @@ class TrainForecastModelFlow(FlowSpec):
         version = str(current.run_id)
         rows = tables.forecast_rows(forecasts, plan.as_of, plan.model, version)
         if plan.recipe:
-            _, then = made_then(settings, plan.recipe, target)
-            compare(plan.recipe, then, rows)
-            print(f"{rows.num_rows:,} forecasts are those of run {plan.recipe.run}.")  # noqa: T201
+            _, earlier = earlier_forecasts(settings, plan.recipe, target)
+            compare(plan.recipe, earlier, rows)
+            print(f"{rows.num_rows:,} forecasts equal those of run {plan.recipe.run}.")  # noqa: T201
         else:
             table = tables.write_forecasts(settings, plan.service, rows, plan.as_of)
             table_written(table, columns.forecasts(dataset(target), artifact("model")))
-            pinned(target, table.metadata.current_snapshot_id)
+            pin_snapshot(target, table.metadata.current_snapshot_id)
             print(  # noqa: T201
-                f"{rows.num_rows:,} forecasts by {plan.model}, as of {plan.as_of}, are in"
-                f" {target.name}; their model_version is {version}."
+                f"Wrote {rows.num_rows:,} forecasts by {plan.model} as of {plan.as_of} to"
+                f" {target.name} with model_version {version}."
             )
         self.next(self.end)
 
     @step
     def end(self) -> None:
-        """Nothing is left to do."""
+        """End the flow."""
 
 
 if __name__ == "__main__":
     keep_cards_home(sys.argv)
-    TrainForecastModelFlow()  # type: ignore[no-untyped-call]  # Metaflow's own is not typed
+    TrainForecastModelFlow()  # type: ignore[no-untyped-call]  # untyped in Metaflow

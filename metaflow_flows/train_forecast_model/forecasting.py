@@ -1,8 +1,8 @@
-"""The science, as plain functions over DataFrames.
+"""Forecasting models as plain functions over DataFrames.
 
 A training frame has the columns of Nixtla's libraries: `unique_id` (pickup zone, int), `ds`
-(hour, New York wall clock) and `y` (rides), with a row for every zone and hour; for a model that
-needs the weather also those of `with_weather`.
+(hour, New York wall clock) and `y` (rides), with one row per zone and hour. For a model that
+needs weather, it also has the columns of `with_weather`.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ HOLDOUT_DAYS = 3
 
 
 class BadWindow(PipelineError):
-    """The parameters name a time that cannot be trained on."""
+    """The parameters specify an invalid time, zone or service."""
 
 
 class UnknownModel(PipelineError):
-    """The parameters name a model that is none."""
+    """The parameters specify an unknown model."""
 
 
 class Model(Protocol):
-    """What forecasts; fitted, it is the flow's artifact, so it can be pickled.
+    """A forecasting model. The fitted model is an artifact of the flow, so it can be pickled.
 
-    `days_needed` is the least history to fit it on, `needs_weather` whether the training frame
-    must have the weather.
+    `days_needed` is the minimum history for fitting. `needs_weather` is True if the training
+    frame must contain weather.
     """
 
     days_needed: ClassVar[int]
     needs_weather: ClassVar[bool]
 
     def fit(self, training: pd.DataFrame) -> Self:
-        """Learn from a training frame."""
+        """Fit the model to a training frame."""
 
     def predict(self, hours: int) -> pd.DataFrame:
-        """`unique_id`, `ds`, `forecast` (rides) for the `hours` after the training frame's last."""
+        """Return `unique_id`, `ds`, `forecast` (rides) for the `hours` after the training frame."""
 
 
 class SeasonalNaive:
-    """An hour is forecast as the same hour seven days before."""
+    """Forecast each hour as the same hour seven days before."""
 
     days_needed: ClassVar[int] = 7
     needs_weather: ClassVar[bool] = False
 
     def fit(self, training: pd.DataFrame) -> Self:
-        """Remember the last week."""
+        """Store the last week."""
         from statsforecast import StatsForecast
         from statsforecast.models import SeasonalNaive as Naive
 
@@ -64,7 +64,7 @@ class SeasonalNaive:
         return self
 
     def predict(self, hours: int) -> pd.DataFrame:
-        """The last week again, as often as it takes."""
+        """Repeat the last week as often as needed."""
         return self.fitted.predict(h=hours)
 
 
@@ -73,60 +73,66 @@ MODELS: dict[str, type[Model]] = {BASELINE: SeasonalNaive, "weather": WeatherMod
 
 
 def model_named(name: str) -> type[Model]:
-    """Raises:
-    UnknownModel: there is none of that name.
+    """Return a new model by its name.
+
+    Raises:
+        UnknownModel: there is no model with this name.
     """
     if name not in MODELS:
-        raise UnknownModel(f"model is {name!r}; it must be {' or '.join(MODELS)}.")
+        raise UnknownModel(f"model is {name!r}; use {' or '.join(MODELS)}.")
     return MODELS[name]
 
 
 def parse_as_of(text: str) -> datetime:
-    """Raises:
-    BadWindow: it is no time.
+    """Parse an ISO 8601 time.
+
+    Raises:
+        BadWindow: the text is not a time.
     """
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         raise BadWindow(
-            f"as_of_datetime is {text!r}; it must be a time such as 2025-06-01T00:00."
+            f"as_of_datetime is {text!r}; use a time such as 2025-06-01T00:00."
         ) from None
 
 
 def parse_locations(text: str) -> list[int]:
-    """Raises:
-    BadWindow: a zone is not a number.
+    """Parse zone numbers that are separated by commas.
+
+    Raises:
+        BadWindow: a zone is not a number.
     """
     try:
         return sorted({int(zone) for zone in text.split(",") if zone.strip()})
     except ValueError:
-        raise BadWindow(
-            f"locations is {text!r}; it must be zone numbers such as 132,138."
-        ) from None
+        raise BadWindow(f"locations is {text!r}; use zone numbers such as 132,138.") from None
 
 
 def check_window(
     as_of: datetime, lookback_days: int, horizon_hours: int, model: str = BASELINE
 ) -> None:
-    """Raises:
-    BadWindow: the model could only answer with zeros or nothing.
+    """Check that the parameters allow the model to be fitted and evaluated.
+
+    Raises:
+        BadWindow: a time is not a whole hour, or the window is too short.
     """
     if as_of.tzinfo or as_of != as_of.replace(minute=0, second=0, microsecond=0):
         raise BadWindow(
-            f"as_of_datetime is {as_of.isoformat()}; it must be a whole hour of New York's clock "
-            "without a zone, such as 2025-06-01T00:00."
+            f"as_of_datetime is {as_of.isoformat()}; use a whole hour in New York time without a "
+            "time zone, such as 2025-06-01T00:00."
         )
     needed = model_named(model).days_needed
     if lookback_days < needed + 1 or horizon_hours < 1:
         raise BadWindow(
-            f"lookback_days is {lookback_days} and predict_horizon_hours {horizon_hours}; at least "
-            f"{needed + 1} days ({needed} to fit the model {model} and the day that is held out) "
-            "and 1 hour are needed."
+            f"lookback_days is {lookback_days} and predict_horizon_hours is {horizon_hours}; use "
+            f"at least {needed + 1} days ({needed} to fit the model {model} and one held-out day) "
+            "and 1 hour."
         )
 
 
 def busiest(actuals: pd.DataFrame, count: int) -> list[int]:
-    """The zones with most rides, busiest first; the lower zone id first among equals."""
+    """Return the zones with most rides, busiest first; equal zones by their id."""
     totals = actuals.groupby("pulocationid")["total_rides"].sum().reset_index()
     ordered = totals.sort_values(["total_rides", "pulocationid"], ascending=[False, True])
     return [int(zone) for zone in ordered["pulocationid"].head(count)]
@@ -135,15 +141,15 @@ def busiest(actuals: pd.DataFrame, count: int) -> list[int]:
 def training_frame(
     actuals: pd.DataFrame, locations: Sequence[int], start: datetime, end: datetime
 ) -> pd.DataFrame:
-    """Every hour of [start, end) for every zone; an hour without a row had no ride.
+    """Return all hours of [start, end) for all zones, with zero rides for hours without a row.
 
     Raises:
-        BadWindow: a zone had no ride at all, so it is not one, or too small to be forecast.
+        BadWindow: a zone had no rides, so it is unknown or too small for a forecast.
     """
     if unknown := sorted(set(locations) - set(actuals["pulocationid"])):
         raise BadWindow(
-            f"locations names {', '.join(map(str, unknown))}, where nobody was picked up from "
-            f"{start} to {end}; give zones with rides, or none for the busiest."
+            f"locations contains {', '.join(map(str, unknown))}, which had no rides from {start} "
+            f"to {end}. Use zones with rides, or omit locations for the busiest zones."
         )
     hours = pd.date_range(start, end, freq="h", inclusive="left", name="ds")
     index = pd.MultiIndex.from_product([sorted(locations), hours], names=["unique_id", "ds"])
@@ -154,15 +160,15 @@ def training_frame(
 
 
 def fit(training: pd.DataFrame, model: str = BASELINE) -> Model:
-    """The model of that name, fitted."""
+    """Return the named model, fitted to the training frame."""
     return model_named(model)().fit(training)
 
 
 def predict(model: Model, hours: int) -> pd.DataFrame:
-    """`unique_id`, `ds`, `forecast` for the `hours` after the training frame's last.
+    """Return `unique_id`, `ds` and `forecast` for the `hours` after the training frame.
 
-    On a copy, because `predict` may leave traces in the object: a step that only forecasts would
-    otherwise hand on a changed model, and lineage would rightly say that it wrote one.
+    It uses a copy, because `predict` may change the model. A step that only forecasts would then
+    pass on a changed artifact, and lineage would show that the step wrote a model.
     """
     return deepcopy(model).predict(hours)
 
@@ -170,40 +176,43 @@ def predict(model: Model, hours: int) -> pd.DataFrame:
 def holdouts(
     training: pd.DataFrame, days_needed: int
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """What was seen up to a moment, and the day after it: for each of the last three days,
-    the last first; for fewer if less than `days_needed` were seen before."""
+    """Yield the training data before each of the last three days, and that day, newest first.
+
+    There are fewer days if less than `days_needed` days of data precede them.
+    """
     end = training["ds"].max() + timedelta(hours=1)
     days = (end - training["ds"].min()) // DAY
     for back in range(1, 1 + min(HOLDOUT_DAYS, days - days_needed)):
         cut = end - back * DAY
-        seen = training["ds"] < cut
-        yield training[seen], training[~seen & (training["ds"] < cut + DAY)]
+        is_before = training["ds"] < cut
+        yield training[is_before], training[~is_before & (training["ds"] < cut + DAY)]
 
 
 def forecast_held_out(training: pd.DataFrame, model: str = BASELINE) -> pd.DataFrame:
-    """The days held out, each forecast by models that saw nothing later.
+    """Forecast the held-out days with models that are fitted to earlier data only.
 
-    `unique_id`, `ds`, `y`, `forecast`, `baseline` (seasonal-naive's forecast) and `change`: the
-    mean absolute change from a week to the next in what the models saw, all zones together (null
-    if that was no more than a week).
+    Return `unique_id`, `ds`, `y`, `forecast`, `baseline` (seasonal-naive's forecast) and `change`:
+    the mean absolute change from one week to the next in the earlier data over all zones (null if
+    it covers only one week).
     """
     days = []
-    for seen, held_out in holdouts(training, model_named(model).days_needed):
-        change = seen.groupby("unique_id")["y"].diff(WEEK_HOURS).abs().mean()
+    for before, held_out in holdouts(training, model_named(model).days_needed):
+        change = before.groupby("unique_id")["y"].diff(WEEK_HOURS).abs().mean()
         day = held_out[["unique_id", "ds", "y"]].assign(change=change)
-        made = {name: predict(fit(seen, name), DAY_HOURS) for name in {model, BASELINE}}
+        forecasts = {name: predict(fit(before, name), DAY_HOURS) for name in {model, BASELINE}}
         for column, name in (("forecast", model), ("baseline", BASELINE)):
-            named = made[name].rename(columns={"forecast": column})
-            day = day.merge(named, on=["unique_id", "ds"])
+            forecast = forecasts[name].rename(columns={"forecast": column})
+            day = day.merge(forecast, on=["unique_id", "ds"])
         days.append(day)
     return pd.concat(days, ignore_index=True)
 
 
 def measure(held_out: pd.DataFrame) -> dict[str, float]:
-    """Errors of what `forecast_held_out` gave; its days are equally long, so they count the same.
+    """Return the errors of the forecasts from `forecast_held_out`; all days have equal weight.
 
-    `mae` is the mean absolute error in rides an hour; `mase` is `mae` over the day's `change` (not
-    there without one). `baseline_mae` and `baseline_mase` are seasonal-naive's.
+    `mae` is the mean absolute error in rides per hour. `mase` is `mae` divided by the day's
+    `change`; it is missing without a `change`. `baseline_mae` and `baseline_mase` are the errors
+    of seasonal-naive.
     """
     scale = held_out["change"].where(held_out["change"] > 0)
     metrics = {}

@@ -1,4 +1,4 @@
-"""The gate before training: whether lineage vouches for the tables that a model is made of."""
+"""Check the provenance of the training tables with the lineage server's gate."""
 
 from __future__ import annotations
 
@@ -16,75 +16,81 @@ from lakehouse.settings import Settings
 
 POLICY = Path(__file__).with_name("gate.yaml")
 PASSED = "passed"
-_PATIENCE = 20.0  # seconds in which the server has to have read what this machine has spooled
+_SPOOL_SECONDS = 20.0  # time for the server to read this machine's spool
 
 
-class NotVouched(PipelineError):
-    """Lineage does not vouch for the tables, so that nothing is trained on them."""
+class GateRejected(PipelineError):
+    """The gate rejected the tables, so no model is trained on them."""
 
 
-class _NoAnswer(Exception):
-    """Whether it does cannot be known now."""
+class _Unreachable(Exception):
+    """The gate cannot be checked now."""
 
 
-def ask_gate(settings: Settings, tables: Sequence[Table], *, ungated: bool, strict: bool) -> str:
-    """Ask, and answer what to record: `passed`, or `ungated: ` and why it is.
+def check_gate(settings: Settings, tables: Sequence[Table], *, ungated: bool, strict: bool) -> str:
+    """Check the gate and return the result to record: `passed`, or `ungated: ` and the reason.
 
     Raises:
-        NotVouched: the tables do not meet the policy (unless `ungated`), or with `strict` nobody
-            could tell.
+        GateRejected: the tables violate the policy (unless `ungated`), or with `strict` the gate
+            cannot be checked.
     """
     try:
         violations = _violations(settings, tables)
-    except _NoAnswer as error:
+    except _Unreachable as error:
         if strict:
-            raise NotVouched(f"--strict: the gate gave no answer: {error}") from None
+            raise GateRejected(
+                f"--strict: the gate could not be checked: {error}. Start the lineage server, or "
+                "train without --strict."
+            ) from None
         return f"ungated: unreachable ({error})"
     if not violations:
         return PASSED
-    listed = "\n".join(f"  {each}" for each in violations)
+    listed = "\n".join(f"  {violation}" for violation in violations)
     if ungated:
-        print(f"warning: trained all the same (--ungated):\n{listed}")  # noqa: T201 - task log
+        print(f"warning: the gate is ignored (--ungated):\n{listed}")  # noqa: T201 - task log
         return f"ungated: {'; '.join(violations)}"
     names = ", ".join(table.name for table in tables)
-    raise NotVouched(
-        f"Lineage does not vouch for {names} (policy {POLICY.name}):\n{listed}\n"
-        "Mend that and load again, or train all the same with --ungated, which is recorded."
+    raise GateRejected(
+        f"The provenance gate rejected {names} (policy {POLICY.name}):\n{listed}\n"
+        "Fix the cause and load the data again, or train with --ungated, which is recorded."
     )
 
 
 def _violations(settings: Settings, tables: Sequence[Table]) -> list[str]:
-    """Rule and place of each violation."""
+    """Return the rule and message of each violation."""
     import httpx
     import yaml
 
     if not is_embedded(settings):
-        raise _NoAnswer(f"no gate at the backend {settings.lineage_backend}")
+        raise _Unreachable(f"the backend {settings.lineage_backend} has no gate")
     names = [table.dataset(settings) for table in tables]
-    asked = {
+    params = {
         "dataset": [f"dataset:{name.namespace}:{name.name}" for name in names],
         "policy": json.dumps(yaml.safe_load(POLICY.read_text())),
     }
     try:
         with lineage_server(settings, timeout=30) as server:
             _await_spool(server)
-            answer = server.get("/api/v2/gate", params=asked)
-            if answer.status_code == httpx.codes.NOT_FOUND:  # unknown data is not vouched for
+            answer = server.get("/api/v2/gate", params=params)
+            if answer.status_code == httpx.codes.NOT_FOUND:  # unknown data is rejected
                 return [f"sources: {answer.json()['message']}"]
-            told: dict[str, Any] = answer.raise_for_status().json()
+            verdict: dict[str, Any] = answer.raise_for_status().json()
     except (httpx.HTTPError, ValueError, KeyError) as error:
-        raise _NoAnswer(f"{server.base_url}: {error}") from None
-    found = [each for one in told["datasets"] for each in one["violations"]]
-    return [f"{each['rule']}: {each['message']}" for each in found]
+        raise _Unreachable(f"{server.base_url}: {error}") from None
+    violations = [broken for dataset in verdict["datasets"] for broken in dataset["violations"]]
+    return [
+        f"{violation['kind']}: {violation['subject']} {violation['message']}"
+        for violation in violations
+    ]
 
 
 def _await_spool(server: Any) -> None:
-    """Wait until the server has read all that was spooled before now."""
-    until = time.monotonic() + _PATIENCE
+    """Wait until the server has read the spool."""
+    until = time.monotonic() + _SPOOL_SECONDS
     while (lag := _lag(server)) and time.monotonic() < until:
-        time.sleep(0.2)  # between two looks at the spool
+        time.sleep(0.2)  # poll interval
     if lag:
-        raise _NoAnswer(f"{lag:,} bytes of the spool are not read yet")
+        raise _Unreachable(f"the server has not yet read {lag:,} bytes of the spool")
 
 
 def _lag(server: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a run is to do: its parameters, settled and checked once."""
+"""The plan of a run: its parameters, resolved and checked once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.reproduce import (
     NotReproducible,
     Recipe,
-    made_then,
+    earlier_forecasts,
     other_code,
     read_recipe,
     require_inputs,
 )
 
-NEEDED = {"service", "model_name", "lookback_days", "predict_horizon_hours", "locations"}
-"""Parameters without which a run cannot be done again."""
+REQUIRED = {"service", "model_name", "lookback_days", "predict_horizon_hours", "locations"}
+"""Parameters that are required to reproduce a run."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Train on [window_start, as_of), forecast `horizon_hours` from there."""
+    """A plan to train on [window_start, as_of) and forecast the next `horizon_hours`."""
 
     service: str
     model: str
@@ -30,13 +30,13 @@ class Plan:
     window_start: datetime
     horizon_hours: int
     locations: tuple[int, ...]
-    """Zones; none for the busiest."""
+    """Pickup zones; empty for the busiest."""
     recipe: Recipe | None = None
-    """What the run that is done again was made from."""
+    """The inputs of the run to reproduce, if any."""
 
     @property
     def needs_weather(self) -> bool:
-        """Whether the model is made of weather too."""
+        """True if the model uses weather."""
         from metaflow_flows.train_forecast_model import forecasting
 
         return forecasting.model_named(self.model).needs_weather
@@ -53,18 +53,16 @@ def make_plan(
     locations: str,
     recipe: Recipe | None = None,
 ) -> Plan:
-    """The plan of the flow's parameters; without `as_of` from the end of the newest month.
+    """Return the plan for the flow's parameters; `as_of` defaults to the newest month's end.
 
     Raises:
-        PipelineError: a parameter names what is not there.
+        PipelineError: a parameter is invalid, or its data is not loaded.
     """
     from metaflow_flows.train_forecast_model import forecasting
 
     forecasting.model_named(model)
     if service not in tables.SERVICES:
-        raise forecasting.BadWindow(
-            f"service is {service!r}; it must be {' or '.join(tables.SERVICES)}."
-        )
+        raise forecasting.BadWindow(f"service is {service!r}; use {' or '.join(tables.SERVICES)}.")
     moment = forecasting.parse_as_of(as_of) if as_of else tables.newest_month_end(settings, service)
     forecasting.check_window(moment, lookback_days, horizon_hours, model)
     zones = tuple(forecasting.parse_locations(locations))
@@ -74,32 +72,34 @@ def make_plan(
     return Plan(service, model, moment, start, horizon_hours, zones, recipe)
 
 
-def plan_again(settings: Settings, run: str) -> Plan:
-    """The plan of an earlier run, as lineage tells it.
+def plan_reproduction(settings: Settings, run: str) -> Plan:
+    """Return the plan to reproduce an earlier run from its lineage.
 
     Raises:
-        NotReproducible: lineage does not know enough, or what the run read or wrote is gone.
+        NotReproducible: the lineage is incomplete, or a snapshot of the run has expired.
     """
     recipe = read_recipe(settings, run)
-    given = recipe.parameters
-    other = other_code(recipe)
-    if missing := sorted(NEEDED - given.keys()):
-        raise NotReproducible(f"Run {run} had no parameter {', '.join(missing)}. {other}".rstrip())
-    if other:  # which may well make the same: what counts is what comes out
-        print(f"warning: {other}")  # noqa: T201 - task log
-    if given.get("reproduce"):
+    parameters = recipe.parameters
+    code_difference = other_code(recipe)
+    if missing := sorted(REQUIRED - parameters.keys()):
         raise NotReproducible(
-            f"Run {run} was itself done again from {given['reproduce']}: reproduce that one."
+            f"Run {run} had no parameter {', '.join(missing)}. {code_difference}".rstrip()
+        )
+    if code_difference:  # the forecasts may still be equal
+        print(f"warning: {code_difference}")  # noqa: T201 - task log
+    if parameters.get("reproduce"):
+        raise NotReproducible(
+            f"Run {run} is itself a reproduction of {parameters['reproduce']}. Reproduce that run."
         )
     require_inputs(settings, recipe)
-    as_of, _ = made_then(settings, recipe, tables.forecast(given["service"]))
+    as_of, _ = earlier_forecasts(settings, recipe, tables.forecast(parameters["service"]))
     return make_plan(
         settings,
-        service=given["service"],
-        model=given["model_name"],
+        service=parameters["service"],
+        model=parameters["model_name"],
         as_of=as_of.isoformat(),
-        lookback_days=int(given["lookback_days"]),
-        horizon_hours=int(given["predict_horizon_hours"]),
-        locations=given["locations"],
+        lookback_days=int(parameters["lookback_days"]),
+        horizon_hours=int(parameters["predict_horizon_hours"]),
+        locations=parameters["locations"],
         recipe=recipe,
     )

@@ -1,4 +1,4 @@
-"""The flow's tables, through PyIceberg."""
+"""Read and write the flow's tables with PyIceberg."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakehouse.catalog import SLICE, WRITERS_AT_ONCE, load_table, open_catalog, rows_by_slice
+from lakehouse.catalog import (
+    PARTITION,
+    WRITERS_AT_ONCE,
+    load_table,
+    open_catalog,
+    rows_by_partition,
+)
 from lakehouse.descriptions import describe
 from lakehouse.errors import PipelineError
 from lakehouse.names import Table
@@ -23,17 +29,17 @@ WEATHER = Table("weather_raw")
 
 
 def raw(service: str) -> Table:
-    """Trips of a service, as loaded."""
+    """Return the table of a service's trips."""
     return Table(f"{service}_taxi_raw")
 
 
 def actuals(service: str) -> Table:
-    """Rides an hour and zone."""
+    """Return the table of rides per hour and zone."""
     return Table(f"{service}_rides_hourly_actuals")
 
 
 def forecast(service: str) -> Table:
-    """Rides an hour and zone as forecast."""
+    """Return the table of forecast rides per hour and zone."""
     return Table(f"{service}_rides_hourly_forecast")
 
 
@@ -41,38 +47,40 @@ SERVICES = ("yellow", "green")
 
 
 class NoData(PipelineError):
-    """There is nothing to train on."""
+    """There is no data to train on."""
 
 
 def newest_month_end(settings: Settings, service: str = "yellow") -> datetime:
-    """Midnight after the newest loaded file's month.
+    """Return the midnight after the month of the newest loaded file.
 
     Raises:
-        NoData: no file was loaded yet.
+        NoData: no file is loaded.
     """
     newest = datetime.strptime(_loaded_months(settings, service)[-1], "%Y-%m")
     return (newest + timedelta(days=31)).replace(day=1)
 
 
 def require_loaded(settings: Settings, service: str, start: datetime, end: datetime) -> None:
-    """Raises:
-    NoData: no loaded file's month reaches into [start, end).
+    """Check that a loaded month overlaps [start, end).
+
+    Raises:
+        NoData: no loaded month does.
     """
     months = _loaded_months(settings, service)
     last = f"{end - timedelta(microseconds=1):%Y-%m}"
     if not any(f"{start:%Y-%m}" <= month <= last for month in months):
         raise NoData(
-            f"{raw(service).identifier} holds {', '.join(months)}, nothing from {start} to {end}: "
-            "name another as_of_datetime, or load these months."
+            f"{raw(service).identifier} contains {', '.join(months)}, but nothing from {start} to "
+            f"{end}. Use another as_of_datetime, or load these months."
         )
 
 
 def _loaded_months(settings: Settings, service: str) -> list[str]:
-    """Months of the loaded files, from the table's partitions, oldest first; at least one."""
-    files = rows_by_slice(load_table(settings, raw(service)))
+    """Return the months of the loaded files, oldest first; raise NoData without any."""
+    files = rows_by_partition(load_table(settings, raw(service)))
     if not files:
         raise NoData(
-            f"{raw(service).identifier} holds no trips yet; run the DAG "
+            f"{raw(service).identifier} contains no trips. Run the DAG "
             f"ingest_{service}_taxi_data first."
         )
     return sorted(file.rsplit("_", 1)[1][:7] for file in files)
@@ -85,7 +93,7 @@ def read_actuals(
     end: datetime,
     snapshot_id: int | None = None,
 ) -> tuple[IcebergTable, pd.DataFrame]:
-    """The table and its rows of [start, end), as of now or of a snapshot.
+    """Return the table and its rows of [start, end), now or at a snapshot.
 
     Raises:
         NoData: there are none.
@@ -95,7 +103,7 @@ def read_actuals(
     hours = f"datetime_hour >= '{start.isoformat()}' and datetime_hour < '{end.isoformat()}'"
     rows: pd.DataFrame = table.scan(row_filter=hours, snapshot_id=snapshot_id).to_pandas()
     if rows.empty:
-        raise NoData(f"{identifier} has no ride from {start} to {end}.")
+        raise NoData(f"{identifier} has no ride from {start} to {end}. Load these months.")
     return table, rows
 
 
@@ -106,13 +114,13 @@ def read_weather(
     as_of: datetime,
     snapshot_id: int | None = None,
 ) -> tuple[IcebergTable, pd.DataFrame]:
-    """The table and its days from `start` that are over at `as_of`, of those counties.
+    """Return the table and the counties' weather on the complete days from `start` to `as_of`.
 
-    The rows have `county_code`, `date` (midnight), prcp (mm), tavg, tmin, tmax (degrees Celsius);
-    an element that nobody published is null throughout.
+    The rows have `county_code`, `date` (midnight), prcp (mm), tavg, tmin and tmax (degrees
+    Celsius). The values of an unpublished element are null.
 
     Raises:
-        NoData: there are none, or none with a value.
+        NoData: there are no rows with a value.
     """
     import pandas as pd
 
@@ -123,19 +131,19 @@ def read_weather(
     table = load_table(settings, WEATHER)
     if table is not None:
         where = f"county_code in ({codes}) and {days}"
-        found = table.scan(where, tuple(columns), snapshot_id=snapshot_id)
-        rows = found.to_pandas().astype({"date": "datetime64[ns]"})
+        scan = table.scan(where, tuple(columns), snapshot_id=snapshot_id)
+        rows = scan.to_pandas().astype({"date": "datetime64[ns]"})
     if table is None or rows[[*WEATHER_ELEMENTS]].isna().all(axis=None):
         raise NoData(
-            f"{WEATHER.identifier} has no {', '.join(WEATHER_ELEMENTS)} of New York's counties "
-            f"from {start.date()} to the day before {as_of.date()}; run the DAG "
+            f"{WEATHER.identifier} has no {', '.join(WEATHER_ELEMENTS)} for New York's counties "
+            f"from {start.date()} to the day before {as_of.date()}. Run the DAG "
             "ingest_weather_data for these months, or train with --model seasonal_naive."
         )
     return table, rows
 
 
 def forecast_rows(forecasts: pd.DataFrame, as_of: datetime, model: str, version: str) -> pa.Table:
-    """Rows of the forecast table from `unique_id`, `ds`, `forecast`; rides are whole: rounded."""
+    """Convert `unique_id`, `ds` and `forecast` to rows of the forecast table; round the rides."""
     import pyarrow as pa
 
     hour = forecasts["ds"].dt
@@ -156,7 +164,7 @@ def forecast_rows(forecasts: pd.DataFrame, as_of: datetime, model: str, version:
 def write_forecasts(
     settings: Settings, service: str, rows: pa.Table, as_of: datetime
 ) -> IcebergTable:
-    """Replace the forecasts made as of that moment; the table as of afterwards."""
+    """Replace the forecasts with the same `as_of`; return the updated table."""
     catalog = open_catalog(settings)
     identifier = forecast(service).identifier
     table = catalog.create_table_if_not_exists(
@@ -164,11 +172,11 @@ def write_forecasts(
     )
     describe(table)
     with warnings.catch_warnings():
-        # Nothing to replace is the usual case: a moment is mostly forecast once.
+        # Usually there is nothing to replace.
         warnings.filterwarnings("ignore", message="Delete operation did not match any records")
         table.overwrite(
             rows,
             overwrite_filter=f"as_of = '{as_of.isoformat()}'",
-            snapshot_properties={SLICE: as_of.isoformat()},
+            snapshot_properties={PARTITION: as_of.isoformat()},
         )
     return table

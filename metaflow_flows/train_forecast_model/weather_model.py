@@ -1,17 +1,16 @@
-"""The weather model: rides freed of calendar and weather, mixed from their lags, put back.
+"""The weather model: combine lagged rides after removing the effects of calendar and weather.
 
-1. A Poisson regression over the rides of each county and hour gives every hour a factor: by how
-   much its calendar (hour, weekday, federal holiday) and its day's weather raise or lower rides.
-2. Rides are divided by their factors, so that last week's rain is not taken for this week's rides.
-3. Non-negative least squares over all zones finds the mix of what is known when a day begins (the
-   days before, the week before, means of the last weeks) that gives the day.
-4. A forecast is the mix times the factors. The days after the first take the forecasts before
-   them for their lags, so one model does for every horizon.
+1. A Poisson regression over the rides per county and hour yields a factor for every hour: the
+   effect of its calendar (hour, weekday, federal holiday) and of its day's weather on the rides.
+2. Rides are divided by their factors, so that last week's rain does not affect the forecast.
+3. Non-negative least squares over all zones yields the weights of the lags that are known when a
+   day begins: the days before, the week before and the means of the last weeks.
+4. A forecast is the weighted sum of the lags times the factors. From the second day on, earlier
+   forecasts serve as lags, so one model covers all horizons.
 
-Effects are learnt from the weather there was; the weather of a day to come is not known at the
-moment of forecasting, so its factor is the usual one, the mean of the last four weeks (yesterday's,
-or last week's mean, measured worse). A day's weather is known once the day is over: in the forecast
-as for the days that are held out.
+The effects are estimated from observed weather. Future weather is unknown, so its factor is the
+mean of the last four weeks (yesterday's factor and last week's mean had larger errors). A day's
+weather counts as known after the end of the day, both in forecasts and for held-out days.
 """
 
 from __future__ import annotations
@@ -25,34 +24,34 @@ import pandas as pd
 from lakehouse.sources import WEATHER_ELEMENTS
 
 ZONES = Path(__file__).with_name("zones.csv")
-"""The county of each of TLC's zones, by NCEI's code. Newark Airport (1) has no county of New York:
-Richmond's weather is the nearest. The unknown (264, 265) count as Manhattan, where most are."""
+"""NCEI's county code of each TLC zone. Newark Airport (1) is outside New York and uses Richmond,
+the nearest county. The unknown zones (264, 265) use Manhattan, where most rides start."""
 MANHATTAN = "30061"
 
 DAY = 24
 RECENT_DAYS = 28
 HEAVY_RAIN = 20.0
-"""mm a day from which more rain changes nothing more."""
+"""Rain in mm per day above which more rain has no further effect."""
 RIDGE = 1e-4
-"""Pull of the regression's coefficients towards zero, for few days speak for the weather."""
+"""Ridge penalty of the regression, because there are few days to estimate weather effects."""
 FEW_RIDES = 40_000
-"""In all; with fewer the pull is stronger, or a single ride would make an hour's factor."""
+"""Total rides below which the penalty is larger, so that single rides do not determine a factor."""
 LEAST_RIDES = 0.01
-"""Rides an hour; where fewer are expected, an error weighs as it does here."""
+"""Minimum of the expected rides per hour in the weight of an error."""
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def counties() -> pd.Series[str]:
-    """County code by zone."""
+    """Return the county code by zone."""
     return pd.read_csv(ZONES, index_col="zone", dtype={"county_code": "str"})["county_code"]
 
 
 def with_weather(training: pd.DataFrame, weather: pd.DataFrame) -> pd.DataFrame:
-    """A training frame with `county_code` and prcp (mm), tavg, tmin, tmax (degrees Celsius).
+    """Add `county_code` and prcp (mm), tavg, tmin, tmax (degrees Celsius) to a training frame.
 
-    They are the zone's county's on the hour's day; null where `weather` (`county_code`, `date`
-    and the elements, a row a county and day) says nothing.
+    The values are those of the zone's county on the hour's day. They are null if `weather`
+    (`county_code`, `date` and the elements, one row per county and day) lacks them.
     """
     keys = training.assign(
         county_code=training["unique_id"].map(counties()).fillna(MANHATTAN),
@@ -63,18 +62,19 @@ def with_weather(training: pd.DataFrame, weather: pd.DataFrame) -> pd.DataFrame:
 
 
 class WeatherModel:
-    """One model over all zones.
+    """One model for all zones.
 
-    Fitted: `zones` (zones,); `origin`, the first hour not seen; `calendar_effects` (56,) and
-    `weather_effects` (3,), the logarithms of factors; `usual_weather` (zones,), the factor of a day
-    to come; `adjusted` (days, 24 hours, zones), the last rides without factors; `mix` (8,).
+    After fitting: `zones` (zones,); `origin`, the first hour after the training data;
+    `calendar_effects` (56,) and `weather_effects` (3,), the logarithms of the factors;
+    `usual_weather` (zones,), the factor of a future day; `adjusted` (days, 24 hours, zones), the
+    last rides divided by their factors; `mix` (8,), the weights of the lags.
     """
 
     days_needed: ClassVar[int] = 14
     needs_weather: ClassVar[bool] = True
 
     def fit(self, training: pd.DataFrame) -> Self:
-        """Learn from a frame that `with_weather` made, of 14 days or more."""
+        """Fit the model to a frame from `with_weather` with 14 days or more."""
         rides = training.pivot(index="ds", columns="unique_id", values="y")
         hours = pd.DatetimeIndex(rides.index)
         self.zones = rides.columns.to_numpy()
@@ -95,7 +95,7 @@ class WeatherModel:
         self.usual_weather = usual[county]
         factors = factors[county].T * np.exp(calendar @ self.calendar_effects)[:, None]
 
-        part = len(hours) % DAY  # of a first day that is not whole
+        part = len(hours) % DAY  # hours of an incomplete first day
         factors = factors[part:].reshape(-1, DAY, len(self.zones))
         adjusted = rides.to_numpy()[part:].reshape(factors.shape) / factors
         self.mix = _mix(adjusted, factors)
@@ -103,7 +103,7 @@ class WeatherModel:
         return self
 
     def predict(self, hours: int) -> pd.DataFrame:
-        """`unique_id`, `ds`, `forecast` (rides) for the `hours` from `origin`."""
+        """Return `unique_id`, `ds` and `forecast` (rides) for the `hours` from `origin`."""
         days = self.adjusted
         for _ in range(-(-hours // DAY)):
             days = np.concatenate([days, (_lags(days) @ self.mix)[None]])
@@ -120,7 +120,7 @@ class WeatherModel:
 
 
 def _calendar(hours: pd.DatetimeIndex) -> Array:
-    """The hour, the hour of a day off, the weekday, whether a holiday: (hours, 56) of 0 and 1."""
+    """Return indicators of hour, hour on days off, weekday and holiday: (hours, 56) of 0 and 1."""
     from pandas.tseries.holiday import USFederalHolidayCalendar
 
     days = hours.normalize()
@@ -133,13 +133,13 @@ def _calendar(hours: pd.DatetimeIndex) -> Array:
 def _weather(
     training: pd.DataFrame, codes: pd.Index[str], hours: pd.DatetimeIndex, over: pd.DatetimeIndex
 ) -> Array:
-    """Rain, warmth and the day's range in the counties, around their means: (counties, hours, 3).
+    """Return centred rain, temperature and daily range per county: (counties, hours, 3).
 
-    A value that is missing is the day before's; where that is missing too, the element's mean.
+    A missing value is replaced by the previous day's, or else by the element's mean.
     """
     first = training.drop_duplicates("county_code")["unique_id"]
-    known = training[training["unique_id"].isin(first) & training["ds"].isin(over)]
-    elements = known.set_index(["county_code", "ds"])[[*WEATHER_ELEMENTS]]
+    observed = training[training["unique_id"].isin(first) & training["ds"].isin(over)]
+    elements = observed.set_index(["county_code", "ds"])[[*WEATHER_ELEMENTS]]
     every = elements.reindex(pd.MultiIndex.from_product([codes, hours]))
     every = every.groupby(level=0).ffill(limit=DAY).fillna(elements.mean()).fillna(0.0)
     values = every.to_numpy().reshape(len(codes), len(hours), len(WEATHER_ELEMENTS))
@@ -149,8 +149,8 @@ def _weather(
 
 
 def _regress(rides: Array, regressors: Array) -> Array:
-    """The coefficients of a ridge Poisson regression of `rides` (counties, hours)."""
-    from statsmodels.api import GLM, families  # type: ignore[import-untyped]  # it has no types
+    """Return the coefficients of a ridge Poisson regression of `rides` (counties, hours)."""
+    from statsmodels.api import GLM, families  # type: ignore[import-untyped]
 
     level = np.maximum(rides.mean(1), LEAST_RIDES)
     design = regressors.reshape(rides.size, -1)
@@ -164,10 +164,11 @@ def _regress(rides: Array, regressors: Array) -> Array:
 
 
 def _lags(days: Array) -> Array:
-    """What is known when a day begins, from the days before: (hours, zones, 8).
+    """Return the lags that are known when a day begins: (hours, zones, 8).
 
-    The rides 24, 48 and 168 hours before; the hour's mean over the last week and four weeks, and
-    over the same weekdays of the four weeks; the zone's mean over the last week and four weeks.
+    They are the rides 24, 48 and 168 hours before; the hour's mean over the last week, over four
+    weeks and over the same weekdays of the four weeks; and the zone's mean over the last week and
+    over four weeks.
     """
     recent, week = days[-RECENT_DAYS:], days[-7:]
     hourly = [days[-1], days[-2], days[-7], week.mean(0), recent.mean(0), recent[-7::-7].mean(0)]
@@ -175,11 +176,11 @@ def _lags(days: Array) -> Array:
 
 
 def _mix(adjusted: Array, factors: Array) -> Array:
-    """The weights of `_lags` that give the later half of the days, at most four weeks, best.
+    """Return the weights of `_lags` that best fit the later half of the days, at most four weeks.
 
-    A ride more or less says less where rides are many, so errors count by the rides expected.
+    Errors are weighted by the expected rides, because they are larger where there are more rides.
     """
-    from scipy.optimize import nnls  # type: ignore[import-untyped]  # it has no types
+    from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     first = max(len(adjusted) // 2, len(adjusted) - RECENT_DAYS)
     lags = np.stack([_lags(adjusted[:day]) for day in range(first, len(adjusted))])

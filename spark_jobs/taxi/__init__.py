@@ -1,4 +1,4 @@
-"""NYC TLC trip records: the services differ in what is declared here and in nothing else."""
+"""Definitions of the NYC TLC trip records, per taxi service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date
 from pyspark.sql import SparkSession
 
 from lakehouse.errors import BadSourceFile
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.sources import GREEN, YELLOW, Source
 from spark_jobs.checks import not_null, ordered
 from spark_jobs.ingest import Spec
@@ -23,10 +23,10 @@ OWN_COLUMNS = {
 
 
 def columns(service: str) -> dict[str, str]:
-    """TLC's columns of 2025 in lower case, as Glue and Athena will have them anyway.
+    """Return TLC's columns of 2025 in lower case, as Glue and Athena store them.
 
-    Times are New York's wall clock without a zone, as TLC publishes them. A column that a later
-    year adds goes to the end, so that `unique_row_id` stays.
+    Times are New York wall-clock times without a zone, as TLC publishes them. Append new columns
+    at the end, so that `unique_row_id` does not change.
     """
     return {
         "vendorid": "int",
@@ -52,9 +52,9 @@ def columns(service: str) -> dict[str, str]:
     }
 
 
-def read_trips(spark: SparkSession, slice_: Slice) -> str:
-    """Return a month's parquet file as it is, as a query names it."""
-    (path,) = slice_.paths
+def read_trips(spark: SparkSession, partition: Partition) -> str:
+    """Return the SQL relation of a month's Parquet file."""
+    (path,) = partition.paths
     quoted = path.replace("`", "``")
     return f"parquet.`{quoted}`"
 
@@ -69,7 +69,7 @@ AMOUNTS = (-1_000, 10_000)
 """Dollars; refunds are negative."""
 
 
-def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
+def rules(service: str, partition: Partition) -> tuple[Rule, ...]:
     """Return the rules for the values of a month's trips.
 
     Times may be from a year before the month (late reports) to a month after it.
@@ -77,13 +77,13 @@ def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
     Raises:
         BadSourceFile: the file name is not in TLC's format.
     """
-    named = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", slice_.name)
-    if named is None:
+    match = re.fullmatch(r"[a-z]+_tripdata_(\d{4})-(0[1-9]|1[0-2])\.parquet", partition.name)
+    if match is None:
         raise BadSourceFile(
-            f"{slice_.name} is not named as TLC names its files, "
-            f"{service}_tripdata_YYYY-MM.parquet: rename it, then run the task again."
+            f"{partition.name} does not have the name of a TLC file; expected "
+            f"{service}_tripdata_YYYY-MM.parquet. Rename it, then run the task again."
         )
-    year, month = int(named[1]), int(named[2])
+    year, month = int(match[1]), int(match[2])
     first = date(year - 1, month, 1).isoformat()
     end = date(year + (month + 1) // 12, (month + 1) % 12 + 1, 1).isoformat()
     amounts = [name for name, type_ in columns(service).items() if type_ == "double"]
@@ -96,7 +96,7 @@ def rules(service: str, slice_: Slice) -> tuple[Rule, ...]:
 
 
 def spec(source: Source) -> Spec:
-    """What a service's jobs need to know."""
+    """Return the source definition of a taxi service."""
     pickup, dropoff = PICKUP[source.name], DROPOFF[source.name]
     every = columns(source.name)
     return Spec(
@@ -109,7 +109,7 @@ def spec(source: Source) -> Spec:
             not_null("pulocationid"),
             ordered(pickup, dropoff, tolerated=0.05),
         ),
-        rules=lambda slice_: rules(source.name, slice_),
+        rules=lambda partition: rules(source.name, partition),
     )
 
 

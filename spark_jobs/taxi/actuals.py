@@ -1,4 +1,4 @@
-"""Rides an hour and zone, from the raw trips."""
+"""Count rides per hour and zone from the raw trips."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import Contents
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.tables import TableSchema, contents, ensure_table, replace_slice
+from spark_jobs.tables import TableSchema, contents, ensure_table, replace_partition
 from spark_jobs.taxi import PICKUP, SPECS
 
 SQL = Path(__file__).with_name("hourly_actuals.sql").read_text()
 
 
 def actuals(service: str) -> TableSchema:
-    """Rides an hour and pickup zone of a service."""
+    """Return the schema of a service's rides per hour and pickup zone."""
     return TableSchema(
         Table(f"{service}_rides_hourly_actuals"),
         {"datetime_hour": "timestamp_ntz", "pulocationid": "int", "total_rides": "bigint"},
@@ -29,7 +29,7 @@ def actuals(service: str) -> TableSchema:
 def compute_actuals(
     spark: SparkSession, settings: Settings, service: str, start: datetime, end: datetime
 ) -> bool:
-    """Replace the hours of [start, end), both at midnight; True if anything was new."""
+    """Replace the hours of [start, end), both at midnight; return True if anything changed."""
     schema = actuals(service)
     raw = SPECS[service].raw.table
     ensure_table(spark, settings, schema)
@@ -37,13 +37,13 @@ def compute_actuals(
     rows = spark.sql(sql).cache()
     hour = F.col("datetime_hour")
     window = f"{start.isoformat()}/{end.isoformat()}"
-    found = contents(rows, list(schema.columns), by=F.lit(window))
-    return replace_slice(
+    window_contents = contents(rows, list(schema.columns), by=F.lit(window))
+    return replace_partition(
         settings,
         rows,
         schema.table,
         window,
         (hour >= F.lit(start).cast("timestamp_ntz")) & (hour < F.lit(end).cast("timestamp_ntz")),
-        digest=found.get(window, Contents()).digest,
+        digest=window_contents.get(window, Contents()).digest,
         may_overlap=True,
     )

@@ -1,4 +1,4 @@
-"""NOAA nClimGrid-Daily county averages."""
+"""Definition of NOAA's nClimGrid-Daily county averages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.catalog import properties
 from lakehouse.errors import BadSourceFile
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
 from lakehouse.weather_file import (
@@ -71,24 +71,24 @@ FILE_SCHEMA = (
 )
 
 
-def check_files(settings: Settings, slice_: Slice) -> None:
-    """Check a month's landed files, each and against each other.
+def check_files(settings: Settings, partition: Partition) -> None:
+    """Check a month's landed files individually and against each other.
 
     Raises:
-        BadSourceFile: a file is not NOAA's, or the files differ in month or counties, or repeat an
-            element.
+        BadSourceFile: a file is not NOAA's, or the files differ in month or counties or contain
+            the same element.
     """
-    files = [(path, _checked(settings, path)) for path in slice_.paths]
+    files = [(path, _checked(settings, path)) for path in partition.paths]
     for path, file in files:
-        if slice_.name != WEATHER.slice_of(file.month):
+        if partition.name != WEATHER.partition_of(file.month):
             raise BadSourceFile(
-                f"{path} is of {file.month}, and the load is {slice_.name}. Delete the "
+                f"{path} is of {file.month}, but the partition is {partition.name}. Delete the "
                 "landed files, then run the task again."
             )
     for (path, file), (other_path, other) in pairwise(files):
         if file.element == other.element:
             raise BadSourceFile(
-                f"{path} and {other_path} both hold {file.element}; one is allowed."
+                f"{path} and {other_path} both contain {file.element}; remove one of them."
             )
         if difference := sorted(file.counties ^ other.counties):
             raise BadSourceFile(
@@ -103,19 +103,20 @@ def _checked(settings: Settings, path: str) -> WeatherFile:
         with load_file_io(properties(settings), path).new_input(path).open() as landed:
             content = landed.read(MAX_FILE_BYTES)
     except OSError as error:
-        raise BadSourceFile(f"{path} cannot be read: {error}. Run download again.") from error
+        raise BadSourceFile(f"Cannot read {path}: {error}. Run download again.") from error
     return check_weather_file(path, io.BytesIO(content))
 
 
-def read_weather(spark: SparkSession, slice_: Slice) -> str:
+def read_weather(spark: SparkSession, partition: Partition) -> str:
     """Return a query of a month's files, one row per county and day; a missing element is null.
 
-    It is written so that Spark's listener gets the lineage right. Each file has a view of its own,
-    because of several CSV files it names only the folder. Days are numbered independently of their
-    values, because of a `stack` it reports that all columns, also the date, come from every value.
+    The query's form helps Spark's listener to report correct lineage. Each file has its own view,
+    because for several CSV files the listener reports only their folder. Days are numbered
+    independently of their values, because for a `stack` it reports that all columns, including the
+    date, depend on every value.
     """
     files = []
-    for path in slice_.paths:
+    for path in partition.paths:
         element = PurePosixPath(path).name.split("-")[0]
         options: Any = {"ignoreLeadingWhiteSpace": True, "mode": "FAILFAST"}
         spark.read.csv(path, schema=FILE_SCHEMA, **options).createOrReplaceTempView(element)

@@ -1,4 +1,4 @@
-"""The DAG files as Airflow reads them; that they run is shown in tests/pipeline."""
+"""DAG files as Airflow parses them; tests/pipeline runs them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spark_jobs import emr
 
 pytestmark = pytest.mark.airflow
 
-TELL = """
+PARSE = """
 import json
-TOLD = ["application", "application_args", "application_id", "configuration_overrides",
-        "execution_role_arn", "job_driver"]
+JOB_ATTRIBUTES = ["application", "application_args", "application_id", "configuration_overrides",
+                  "execution_role_arn", "job_driver"]
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import Asset, AssetAll
 from openlineage.client.serde import Serde
@@ -28,22 +28,22 @@ def names(schedule):
     return [part.name for part in parts if isinstance(part, Asset)]
 
 bag = DagBag()
-told = {
+dags = {
     dag.dag_id: {
         "waits_for": names(dag.schedule),
         "params": dag.params.dump(),
         "tasks": {
             task.task_id: {
                 "operator": type(task).__name__,
-                "told": {name: getattr(task, name, None) for name in TOLD},
+                "job": {name: getattr(task, name, None) for name in JOB_ATTRIBUTES},
                 "reads": [table.name for table in getattr(task, "reads", ())],
                 "writes": [table.name for table in getattr(task, "writes", ())],
                 "events": [
                     {
-                        "code": Serde.to_dict(told.job_facets["sourceCodeLocation"]),
-                        "outputs": [Serde.to_dict(output) for output in told.outputs],
+                        "code": Serde.to_dict(facets.job_facets["sourceCodeLocation"]),
+                        "outputs": [Serde.to_dict(output) for output in facets.outputs],
                     }
-                    for told in (
+                    for facets in (
                         task.get_openlineage_facets_on_start(),
                         task.get_openlineage_facets_on_complete(None),
                     )
@@ -54,7 +54,7 @@ told = {
     }
     for dag in bag.dags.values()
 }
-print("TOLD" + json.dumps({"errors": bag.import_errors, "dags": told}, default=str))
+print("PARSED" + json.dumps({"errors": bag.import_errors, "dags": dags}, default=str))
 """
 
 
@@ -72,25 +72,25 @@ EMR: dict[str, Any] = {
 
 @pytest.fixture(scope="module", params=["local", "emr-serverless"])
 def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Those of this machine, and others of AWS with the weather model."""
-    given = EMR if request.param == EMR["spark"] else {}
-    return load_settings(state_dir=tmp_path_factory.mktemp("dags"), **given)
+    """Return local settings, or settings for AWS with the weather model."""
+    values = EMR if request.param == EMR["spark"] else {}
+    return load_settings(state_dir=tmp_path_factory.mktemp("dags"), **values)
 
 
 @pytest.fixture(scope="module")
 def dags(settings: Settings) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-c", TELL],
+        [sys.executable, "-c", PARSE],
         cwd=REPOSITORY,
         env=child_environ(settings),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "TOLD" in done.stdout, done.stderr[-3000:]
-    told = json.loads(done.stdout.rpartition("TOLD")[2])
-    assert told["errors"] == {}
-    dags: dict[str, Any] = told["dags"]
+    assert "PARSED" in done.stdout, done.stderr[-3000:]
+    parsed = json.loads(done.stdout.rpartition("PARSED")[2])
+    assert parsed["errors"] == {}
+    dags: dict[str, Any] = parsed["dags"]
     return dags
 
 
@@ -98,7 +98,7 @@ def dags(settings: Settings) -> dict[str, Any]:
     ("dag", "service"),
     [("train_forecast_model", "yellow"), ("train_green_forecast_model", "green")],
 )
-def test_a_training_waits_for_what_its_model_needs(
+def test_training_waits_for_the_assets_of_its_model(
     dag: str, service: str, dags: dict[str, Any], settings: Settings
 ) -> None:
     model = settings.forecast_model
@@ -107,7 +107,7 @@ def test_a_training_waits_for_what_its_model_needs(
     assert dags[dag]["params"]["model"] == model
 
 
-def test_every_service_is_ingested_by_the_same_tasks(dags: dict[str, Any]) -> None:
+def test_every_service_has_the_same_ingest_tasks(dags: dict[str, Any]) -> None:
     for name in ("yellow_taxi", "green_taxi", "weather"):
         source = name.removesuffix("_taxi")
         assert list(dags[f"ingest_{name}_data"]["tasks"]) == [
@@ -118,9 +118,9 @@ def test_every_service_is_ingested_by_the_same_tasks(dags: dict[str, Any]) -> No
         ]
 
 
-def test_every_task_names_its_dag_file_and_commit(dags: dict[str, Any]) -> None:
-    asked = ["git", "rev-parse", "HEAD"]
-    commit = subprocess.run(asked, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+def test_task_events_contain_dag_file_and_commit(dags: dict[str, Any]) -> None:
+    command = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     for name, dag in dags.items():
         for task in dag["tasks"].values():
             for event in task["events"]:
@@ -131,7 +131,7 @@ def test_every_task_names_its_dag_file_and_commit(dags: dict[str, Any]) -> None:
                 assert code["repoUrl"]
 
 
-def test_tables_are_reported_with_their_description_and_pii(dags: dict[str, Any]) -> None:
+def test_table_events_contain_description_and_pii(dags: dict[str, Any]) -> None:
     raw = dags["ingest_yellow_taxi_data"]["tasks"]["merge_upsert_staging_into_raw_yellow"]
     (output,) = raw["events"][-1]["outputs"]
     assert output["name"].endswith("yellow_taxi_raw")
@@ -142,11 +142,11 @@ def test_tables_are_reported_with_their_description_and_pii(dags: dict[str, Any]
     }
 
 
-SLICES = "{{ ti.xcom_pull(task_ids='download') | tojson }}"
+PARTITIONS = "{{ ti.xcom_pull(task_ids='download') | tojson }}"
 
 
 def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
-    """By DAG and task: what each is to tell `spark_jobs/run.py`, to read and to write."""
+    """Return the expected arguments, inputs and outputs by DAG and task."""
     expire = {"arguments": ["tables", "expire_snapshots"], "reads": [], "writes": []}
     expected = {"maintain_tables": {"expire_snapshots": expire}}
     for source in ("yellow", "green", "weather"):
@@ -154,7 +154,7 @@ def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
         staging, raw = f"{prefix}_staging", f"{prefix}_raw"
         quarantine = [] if source == "weather" else [f"{prefix}_quarantine"]
         expected[f"ingest_{prefix}_data"] = {
-            task: {"arguments": [source, job, SLICES], "reads": reads, "writes": writes}
+            task: {"arguments": [source, job, PARTITIONS], "reads": reads, "writes": writes}
             for task, job, reads, writes in (
                 ("stage", "stage", [], [staging, *quarantine]),
                 ("check_staging", "check_staging", [staging], []),
@@ -164,40 +164,41 @@ def _spark_tasks() -> dict[str, dict[str, dict[str, list[str]]]]:
     return expected
 
 
-def test_every_spark_task_tells_the_same_job_wherever_spark_runs(
-    dags: dict[str, Any], settings: Settings
-) -> None:
+def test_spark_tasks_are_equal_locally_and_on_emr(dags: dict[str, Any], settings: Settings) -> None:
     is_emr = settings.spark == "emr-serverless"
     kind = "EmrJobOperator" if is_emr else "SparkJobOperator"
-    found: dict[str, Any] = {}
-    for dag, dag_told in dags.items():
-        for task, each in dag_told["tasks"].items():
-            if each["operator"] == kind:
-                told = each["told"]
-                found.setdefault(dag, {})[task] = {
-                    "arguments": _of_emr(told, settings) if is_emr else _of_submit(told),
-                    "reads": each["reads"],
-                    "writes": each["writes"],
+    spark_tasks: dict[str, Any] = {}
+    operators = set()
+    for name, dag in dags.items():
+        for task_id, task in dag["tasks"].items():
+            operators.add(task["operator"])
+            if task["operator"] == kind:
+                job = task["job"]
+                spark_tasks.setdefault(name, {})[task_id] = {
+                    "arguments": _emr_arguments(job, settings)
+                    if is_emr
+                    else _submit_arguments(job),
+                    "reads": task["reads"],
+                    "writes": task["writes"],
                 }
-    assert found == _spark_tasks()
-    others = {e["operator"] for told in dags.values() for e in told["tasks"].values()} - {kind}
-    assert others == {"DownloadOperator", "FlowOperator"}
+    assert spark_tasks == _spark_tasks()
+    assert operators == {kind, "DownloadOperator", "FlowOperator"}
 
 
-def _of_emr(told: dict[str, Any], settings: Settings) -> list[str]:
-    """The arguments of a task on EMR Serverless, once all else that it is told is right."""
-    assert told["application_id"] == settings.emr_application_id
-    assert told["execution_role_arn"] == settings.emr_role_arn
-    # More than these: what has a default, and Airflow was told all the same.
-    assert _properties(emr.configuration(settings)) <= _properties(told["configuration_overrides"])
-    submit = told["job_driver"]["sparkSubmit"]
+def _emr_arguments(job: dict[str, Any], settings: Settings) -> list[str]:
+    """Check the parameters of a task on EMR Serverless and return its arguments."""
+    assert job["application_id"] == settings.emr_application_id
+    assert job["execution_role_arn"] == settings.emr_role_arn
+    # There may be more: settings with default values that were set explicitly.
+    assert _properties(emr.configuration(settings)) <= _properties(job["configuration_overrides"])
+    submit = job["job_driver"]["sparkSubmit"]
     assert submit["entryPoint"] == "s3://my-bucket/code/main.py"
     return list(submit["entryPointArguments"])
 
 
-def _of_submit(told: dict[str, Any]) -> list[str]:
-    assert told["application"] == str(REPOSITORY / "spark_jobs" / "run.py")
-    return list(told["application_args"])
+def _submit_arguments(job: dict[str, Any]) -> list[str]:
+    assert job["application"] == str(REPOSITORY / "spark_jobs" / "run.py")
+    return list(job["application_args"])
 
 
 def _properties(configuration: dict[str, Any]) -> set[tuple[str, str]]:

@@ -32,7 +32,7 @@ print("TOLD" + Serde.to_json(told.job_facets["lineage"]))
 """
 
 
-def test_a_download_of_two_months_gives_each_file_its_own_url(
+def test_each_downloaded_file_has_only_its_own_url(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     settings = load_settings(state_dir=tmp_path_factory.mktemp("download"))
@@ -46,7 +46,7 @@ def test_a_download_of_two_months_gives_each_file_its_own_url(
     )
     assert "TOLD" in done.stdout, done.stderr[-3000:]
     entries = json.loads(done.stdout.rpartition("TOLD")[2])["entries"]
-    assert {e["name"]: [each["name"] for each in e["inputs"]] for e in entries} == {
+    assert {e["name"]: [source["name"] for source in e["inputs"]] for e in entries} == {
         "/landing/2025-03": ["2025-03"],
         "/landing/2025-04": ["2025-04"],
     }

@@ -1,4 +1,4 @@
-"""Airflow leads to lineage, and lineage back to Airflow: in their own pages, in a browser."""
+"""Links from Airflow's UI to lineage and back, in a browser."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Linked:
-    """Airflow's UI and the lineage server, which has heard of one run."""
+    """Airflow's UI and the lineage server, which has received one run."""
 
     airflow: str
     lineage: str
@@ -44,13 +44,13 @@ class Linked:
 
     @property
     def run_page(self) -> str:
-        """The run in Airflow's UI."""
+        """Return the URL of the run in Airflow's UI."""
         return f"{self.airflow}/dags/{TAXI_DAG}/runs/{quote(self.run, safe='')}"
 
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
-    """Airflow without a scheduler: a run stays queued, and lineage is told that it began."""
+    """Start Airflow without a scheduler, so that a run stays queued, and report its start."""
     ensure_page()
     port = free_ports(2)
     state = tmp_path_factory.mktemp("links")
@@ -88,16 +88,16 @@ def _answers(url: str) -> bool:
 
 
 def _events(namespace: str, linked: Linked) -> list[Json]:
-    """What Airflow's provider tells of a run and of its first task, which wrote a file."""
+    """Return the events of Airflow's provider for a run and its first task, which wrote a file."""
     dag, task = str(uuid.uuid4()), str(uuid.uuid4())
-    told = {"dagRun": {"dag_id": TAXI_DAG, "run_id": linked.run}}
+    dag_run = {"dagRun": {"dag_id": TAXI_DAG, "run_id": linked.run}}
     log = {"log_url": f"{linked.run_page}/tasks/{TASK}?try_number=1"}
-    above = {"run": {"runId": dag}, "job": {"namespace": namespace, "name": TAXI_DAG}}
-    facets = {"airflow": {**told, "taskInstance": log}, "parent": above}
-    written = [{"namespace": "file", "name": "/landing/yellow_tripdata_2025-04.parquet"}]
+    parent = {"run": {"runId": dag}, "job": {"namespace": namespace, "name": TAXI_DAG}}
+    facets = {"airflow": {**dag_run, "taskInstance": log}, "parent": parent}
+    outputs = [{"namespace": "file", "name": "/landing/yellow_tripdata_2025-04.parquet"}]
     return [
-        _event("START", dag, namespace, TAXI_DAG, {"airflowDagRun": told}, []),
-        _event("COMPLETE", task, namespace, f"{TAXI_DAG}.{TASK}", facets, written),
+        _event("START", dag, namespace, TAXI_DAG, {"airflowDagRun": dag_run}, []),
+        _event("COMPLETE", task, namespace, f"{TAXI_DAG}.{TASK}", facets, outputs),
     ]
 
 
@@ -117,7 +117,7 @@ def _event(
 
 @pytest.fixture(scope="module")
 def airflow_page(browser: Browser, linked: Linked) -> Iterator[Page]:
-    """Airflow's UI, logged in."""
+    """Return Airflow's UI after login."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(30_000)
@@ -131,7 +131,7 @@ def airflow_page(browser: Browser, linked: Linked) -> Iterator[Page]:
 
 
 def _link(page: Page, view: str) -> Locator:
-    """The link to a view of the plugin. All have the same text and are drawn one after another."""
+    """Return the link to a view of the plugin; all links have the same text."""
     return page.locator(f'a[href$="/plugin/lineage-{view}"]')
 
 
@@ -140,7 +140,7 @@ def _lineage(page: Page, view: str) -> FrameLocator:
     return page.frame_locator("iframe[title=Lineage]")
 
 
-def test_the_navigation_leads_to_the_start_page(airflow_page: Page) -> None:
+def test_navigation_link_opens_the_start_page(airflow_page: Page) -> None:
     expect(_lineage(airflow_page, "nav").get_by_text("Newest runs")).to_be_visible()
 
 
@@ -153,7 +153,7 @@ def test_the_navigation_leads_to_the_start_page(airflow_page: Page) -> None:
         ("task-instance", "{run}/tasks/{task}"),
     ],
 )
-def test_each_page_of_airflow_has_the_lineage_of_what_it_shows(
+def test_airflow_pages_show_the_lineage_of_their_object(
     view: str, place: str, airflow_page: Page, linked: Linked
 ) -> None:
     run = linked.run_page.removeprefix(linked.airflow)
@@ -171,7 +171,7 @@ def test_each_page_of_airflow_has_the_lineage_of_what_it_shows(
     ("job", "title", "view"),
     [(TAXI_DAG, "DAG run", "dag-run"), (f"{TAXI_DAG}.{TASK}", "Task", "task-instance")],
 )
-def test_a_run_of_lineage_leads_to_its_page_in_airflow(
+def test_lineage_run_links_to_its_airflow_page(
     job: str, title: str, view: str, airflow_page: Page, linked: Linked
 ) -> None:
     airflow_page.goto(f"{linked.lineage}/run?job=job:nyc_taxi:{job}&id={quote(linked.run)}")

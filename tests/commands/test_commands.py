@@ -39,7 +39,7 @@ def listed() -> dict[str, str]:
     return {line.split()[0]: " ".join(line.split()[1:]) for line in lines}
 
 
-def test_run_alone_lists_every_command_with_a_line_each() -> None:
+def test_run_without_arguments_lists_all_commands() -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]  # a click group has them
     assert set(listed()) == set(commands)
     assert all(listed().values())
@@ -47,7 +47,7 @@ def test_run_alone_lists_every_command_with_a_line_each() -> None:
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_alias_expands_to_an_existing_command_and_its_help_says_which(alias: str) -> None:
+def test_alias_help_shows_the_existing_command(alias: str) -> None:
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     name, *arguments = ALIASES[alias]
@@ -58,7 +58,7 @@ def test_alias_expands_to_an_existing_command_and_its_help_says_which(alias: str
     assert f"`./run {expansion}`" in str(group.commands[alias].help)
 
 
-def test_alias_passes_on_its_own_arguments_and_the_given_settings(
+def test_alias_passes_arguments_and_settings_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     called = []
@@ -71,27 +71,27 @@ def test_alias_passes_on_its_own_arguments_and_the_given_settings(
     assert called == [(9091, "datahub", True)]
 
 
-def test_an_unknown_command_is_answered_with_those_that_exist() -> None:
+def test_unknown_command_lists_the_existing_ones() -> None:
     done = run("dmeo")
     assert done.returncode == 2
     assert "no command 'dmeo'" in done.stderr
     assert all(name in done.stderr for name in listed())
 
 
-def test_the_readme_names_every_command() -> None:
+def test_readme_mentions_every_command() -> None:
     readme = (REPOSITORY / "README.md").read_text()
     for name in listed():
         assert re.search(rf"`\./run [^`]*{re.escape(name)}\b|`[^`]*{re.escape(name)}", readme), name
 
 
-def test_the_help_of_lineage_names_the_command_that_was_typed() -> None:
+def test_lineage_help_shows_the_entered_command() -> None:
     command = [sys.executable, "-m", "commands", "lineage", "tree", "--help"]
     completed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert completed.stdout.startswith("Usage: ./run lineage tree")
     assert "Example: ./run lineage tree" in completed.stdout
 
 
-def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
+def test_demo_prints_commands_for_its_own_lineage_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load_settings()
@@ -104,7 +104,7 @@ def test_the_demo_prints_commands_that_ask_its_own_lineage_server(
     assert lineage_command(settings) == "./run lineage"
 
 
-def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
+def test_settings_are_listed_despite_an_invalid_combination() -> None:
     command = [sys.executable, "-m", "commands", "settings"]
     completed = subprocess.run(
         command,
@@ -118,16 +118,16 @@ def test_settings_are_shown_also_where_they_do_not_go_together() -> None:
     assert (completed.returncode, "not a lineage backend" in completed.stderr) == (1, True)
 
 
-def test_a_taken_port_is_named_together_with_its_setting() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_used_port_is_reported_with_its_setting() -> None:
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
         with pytest.raises(SetupError, match=rf"Port {port}.*Airflow.*AIRFLOW_PORT=<port>"):
             require_free_port(port, "Airflow", "AIRFLOW_PORT")
 
 
-def test_a_service_is_stopped_with_what_left_its_session_or_took_another_title(
+def test_stop_ends_processes_with_new_sessions_or_titles(
     tmp_path: Path,
 ) -> None:
     program = (
@@ -146,7 +146,7 @@ def test_a_service_is_stopped_with_what_left_its_session_or_took_another_title(
     assert service.processes() == []
 
 
-def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) -> None:
+def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
     program = "raise SystemExit('no luck today')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
     with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*no luck today"):
@@ -154,7 +154,7 @@ def test_a_service_that_ends_at_once_shows_the_end_of_its_log(tmp_path: Path) ->
     service.stop()
 
 
-def test_a_service_that_ends_while_one_waits_for_ctrl_c_is_an_error(tmp_path: Path) -> None:
+def test_service_exit_while_waiting_for_ctrl_c_is_an_error(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.read(); raise SystemExit('killed by hand')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
     with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*killed by hand"):
@@ -162,7 +162,7 @@ def test_a_service_that_ends_while_one_waits_for_ctrl_c_is_an_error(tmp_path: Pa
     service.stop()
 
 
-def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
+def test_progress_stays_on_screen_after_a_failure() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
     task: TaskInstance = {
@@ -182,9 +182,9 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("demo", "--real", "--data", "x"), "--real and --data x name two sources"),
+        (("demo", "--real", "--data", "x"), "--real and --data x exclude each other"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
-        (("demo", "--backend", "datazone"), "needs DATAZONE_DOMAIN_ID"),
+        (("demo", "--backend", "datazone"), "requires DATAZONE_DOMAIN_ID"),
         (("demo", "--months", "2999-01"), "2999-01 has not begun"),
         (
             ("demo", "--model", "wether"),
@@ -192,7 +192,7 @@ def test_what_was_going_on_stays_on_the_screen_when_something_fails() -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_started(
+def test_invalid_request_is_reported_before_the_start(
     arguments: tuple[str, ...], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STATE_DIR", str(tmp_path / "state"))
@@ -209,7 +209,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_started(
         ("--data", "no/such", "There is no folder {folder}/no/such"),
     ],
 )
-def test_an_error_is_one_message_and_a_path_is_relative_to_where_it_was_typed(
+def test_error_is_one_message_with_paths_relative_to_the_caller(
     option: str, value: str, expected: str, tmp_path: Path
 ) -> None:
     port = free_ports(2)
@@ -240,29 +240,29 @@ def test_unknown_service_lists_the_allowed_ones(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
-def test_every_service_of_the_demo_has_its_dags() -> None:
+def test_every_demo_service_has_dags() -> None:
     files = {path.stem for path in (REPOSITORY / "airflow/dags").glob("*.py")}
     for service in SERVICES:
         assert {taxi_dag(service), train_dag(service)} <= files
     assert files >= set(EVERY_DAG)
 
 
-def test_status_of_nothing_says_so_and_makes_nothing(
+def test_status_without_tables_creates_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_status(load_settings(state_dir=tmp_path / "state", airflow_port=1, throughline_port=2))
-    assert "No tables yet: `./run demo` makes them." in capsys.readouterr().out
+    assert "There are no tables yet. `./run demo` creates them." in capsys.readouterr().out
     assert not (tmp_path / "state").exists()
 
 
-def test_settings_are_listed_with_what_they_mean(capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_are_listed_with_their_descriptions(capsys: pytest.CaptureFixture[str]) -> None:
     show_settings(load_settings(airflow_port=9091))
     listed = capsys.readouterr().out.splitlines()
     at = listed.index("airflow_port = 9091  (argument)")
     assert listed[at + 1] == "    Port of Airflow's UI and API."
 
 
-def test_months_not_given_are_the_mirrors_newest(tmp_path: Path) -> None:
+def test_default_months_are_the_newest_of_the_mirror(tmp_path: Path) -> None:
     folder = tmp_path / "taxi" / "trip-data"
     folder.mkdir(parents=True)
     with pytest.raises(SettingsError, match=r"has no yellow_tripdata_YYYY-MM\.parquet"):
@@ -276,21 +276,21 @@ def test_months_not_given_are_the_mirrors_newest(tmp_path: Path) -> None:
     assert default_months(load_settings(data_source=str(tmp_path))) == ["2019-03", "2019-04"]
 
 
-def test_months_not_given_are_the_dags_choice_where_they_cannot_be_listed(
+def test_default_months_of_a_remote_source_are_left_to_the_dag(
     settings: Settings,
 ) -> None:
     assert default_months(load_settings(data_source="real")) == []
     assert default_months(settings) == ["2025-04", "2025-05"]
 
 
-def test_the_log_of_a_failed_task_keeps_the_exception_that_airflow_puts_beside_it() -> None:
+def test_failed_task_log_contains_airflows_separate_exception() -> None:
     detail = [{"exc_type": "BadSourceFile", "exc_value": "x cannot be reached"}]
     line = {"event": "Task failed with exception", "error_detail": detail}
     assert _log_line(line) == "Task failed with exception\nBadSourceFile: x cannot be reached"
     assert _log_line({"event": "fine", "error_detail": None}) == "fine"
 
 
-def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the_first(
+def test_second_airflow_on_a_state_folder_is_rejected(
     settings: Settings,
 ) -> None:
     program = (
@@ -304,7 +304,7 @@ def test_a_second_airflow_on_one_state_folder_is_refused_with_the_address_of_the
     with subprocess.Popen(command, cwd=REPOSITORY, text=True, stdin=pipe, stdout=pipe) as first:
         assert first.stdout
         assert first.stdout.readline() == "has it\n"
-        with pytest.raises(SetupError, match=r"up already with .*Airflow at http://localhost:9090"):
+        with pytest.raises(SetupError, match=r"already uses .*Airflow at http://localhost:9090"):
             lock_state(settings)
         first.communicate("")
     lock_state(settings)

@@ -1,4 +1,4 @@
-"""What is in the spool gets elsewhere by the lineage server, if that is there or not."""
+"""The lineage server delivers the spool, even if the backend starts later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from commands.demo import comes_up_again
+from commands.demo import restart_commands
 from commands.processes import Service, stopping
 from commands.services import delivers, lineage_delivered, lineage_ready, start_throughline
 from lakehouse.settings import Settings, load_settings
@@ -32,7 +32,7 @@ def _serve(settings: Settings, services: list[Service]) -> Service:
     return services[-1]
 
 
-def test_a_backend_that_comes_later_is_told_all_and_the_demo_knows(tmp_path: Path) -> None:
+def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:
     port = free_ports(2)
     elsewhere = load_settings(state_dir=tmp_path / "there", throughline_port=port + 1)
     url = f"http://127.0.0.1:{port + 1}"
@@ -42,8 +42,8 @@ def test_a_backend_that_comes_later_is_told_all_and_the_demo_knows(tmp_path: Pat
     settings.spool_dir.mkdir(parents=True)
     (settings.spool_dir / "one.jsonl").write_text(json.dumps(EVENT) + "\n")
     services: list[Service] = []
-    assert f"`LINEAGE_BACKEND={url} ./run lineage serve`" in comes_up_again(settings)
-    assert "`./run lineage serve`" in comes_up_again(elsewhere)
+    assert f"`LINEAGE_BACKEND={url} ./run lineage serve`" in restart_commands(settings)
+    assert "`./run lineage serve`" in restart_commands(elsewhere)
     assert not delivers(settings)
     with stopping(services):
         server = _serve(settings, services)

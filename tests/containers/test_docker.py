@@ -22,7 +22,7 @@ UPSTREAM = (
 )
 
 
-def test_the_stack_is_three_containers_of_two_images(story: Story) -> None:
+def test_stack_has_three_containers_of_two_images(story: Story) -> None:
     assert story.containers == {
         "airflow": PROJECT,
         "throughline": PROJECT,
@@ -49,7 +49,7 @@ def test_upstream_of_forecasts_is_read_with_the_key(story: Story) -> None:
         assert re.search(rf"{re.escape(job)}  COMPLETED", story.tree), story.tree
 
 
-def test_a_restart_of_every_container_loses_nothing(story: Story) -> None:
+def test_restart_of_every_container_loses_nothing(story: Story) -> None:
     assert story.tree_after_restart == story.tree
 
 
@@ -80,5 +80,5 @@ def test_datahub_receives_lineage_of_containers_and_flow(story: Story) -> None:
     )
 
 
-def test_nothing_is_left_behind(story: Story) -> None:
+def test_clean_up_removes_everything(story: Story) -> None:
     assert story.left == []

@@ -1,4 +1,4 @@
-"""The docker commands, up to the point at which an engine would be needed."""
+"""The Docker commands, without a Docker engine."""
 
 from __future__ import annotations
 
@@ -44,42 +44,42 @@ def _program(folder: Path, name: str, body: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the whole PATH."""
+    """Return a folder that is the whole PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     return folder
 
 
-def test_without_docker_it_says_what_was_looked_for_and_what_to_install(programs: Path) -> None:
+def test_missing_docker_error_explains_the_installation(programs: Path) -> None:
     with pytest.raises(SetupError, match="no `docker` on the PATH.*no `docker-compose`.*Install"):
         find_compose()
 
 
-def test_docker_without_its_compose_plugin_is_told_apart(programs: Path) -> None:
+def test_docker_without_compose_plugin_has_its_own_error(programs: Path) -> None:
     _program(programs, "docker", "exit 1")
     with pytest.raises(SetupError, match="has no plugin `compose`"):
         find_compose()
 
 
-def test_an_engine_that_does_not_answer_is_told_apart(programs: Path) -> None:
+def test_unresponsive_engine_has_its_own_error(programs: Path) -> None:
     complaint = "Cannot connect to the Docker daemon."
     _program(programs, "docker", f'[ "$1" = compose ] || {{ echo "{complaint}" >&2; exit 1; }}')
     with pytest.raises(SetupError, match=f"{complaint}.*systemctl start docker"):
         find_compose()
 
 
-def test_the_plugin_is_preferred_and_the_old_program_will_do(programs: Path) -> None:
+def test_compose_plugin_is_preferred_over_the_old_program(programs: Path) -> None:
     _program(programs, "docker-compose", "exit 0")
     assert find_compose() == [str(programs / "docker-compose")]
     _program(programs, "docker", "exit 0")
     assert find_compose() == [str(programs / "docker"), "compose"]
 
 
-def _told(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[str]]:
-    """What `./run` says, and what it tells Compose: the arguments, then the environment."""
-    told = tmp_path / "told"
-    record = f'[ "$1" = --project-name ] && {{ echo "$@"; /usr/bin/env; }} > {told}; exit 0'
+def _run_recorded(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[str]]:
+    """Return the output of `./run` and the arguments and environment that Compose receives."""
+    record_file = tmp_path / "told"
+    record = f'[ "$1" = --project-name ] && {{ echo "$@"; /usr/bin/env; }} > {record_file}; exit 0'
     _program(programs, "docker-compose", record)
     build = f'[ "$1" = build ] && {{ echo "$@"; /usr/bin/env; }} > {tmp_path}/built'
     _program(programs, "docker", f'{build}; [ "$1" != compose ]')
@@ -87,14 +87,14 @@ def _told(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[st
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state")}
     done = subprocess.run(command, cwd=REPOSITORY, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout, told.read_text().splitlines()
+    return done.stdout, record_file.read_text().splitlines()
 
 
-def test_airflow_docker_starts_compose_with_settings_secrets_and_the_backend(
+def test_airflow_docker_passes_settings_secrets_and_backend_to_compose(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MARQUEZ_URL", "http://localhost:5000")
-    said, lines = _told(programs, tmp_path, "airflow-docker-datahub")
+    said, lines = _run_recorded(programs, tmp_path, "airflow-docker-datahub")
     assert "Lineage  http://localhost:9003" in said
     assert f"datahub  {HOSTED['datahub'].page}" in said
     assert f"--env-file {tmp_path}/state/docker.env" in lines[0]
@@ -106,25 +106,27 @@ def test_airflow_docker_starts_compose_with_settings_secrets_and_the_backend(
     assert "MARQUEZ_URL=http://host.docker.internal:5000" in lines
 
 
-def test_a_backend_that_runs_elsewhere_is_not_started(
+def test_backend_with_a_url_is_not_started(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MARQUEZ_URL", "https://marquez.example.com")
-    _, lines = _told(programs, tmp_path, "airflow-docker", "--backend", "marquez")
+    _, lines = _run_recorded(programs, tmp_path, "airflow-docker", "--backend", "marquez")
     assert "--profile" not in lines[0]
     assert "MARQUEZ_URL=https://marquez.example.com" in lines
     assert hosted(load_settings(lineage_backend="embedded, openmetadata")) == ["openmetadata"]
 
 
-def test_containers_get_the_keys_of_the_profile_instead_of_those_in_the_environment(
+def test_profile_keys_override_environment_keys_in_containers(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_config(monkeypatch, write_profile(tmp_path, "http://127.0.0.1:9"))
-    _, lines = _told(programs, tmp_path, "--set", f"aws_profile={PROFILE}", "airflow-docker")
+    _, lines = _run_recorded(
+        programs, tmp_path, "--set", f"aws_profile={PROFILE}", "airflow-docker"
+    )
     assert "AWS_ACCESS_KEY_ID=of-the-profile" in lines
     assert "AWS_SECRET_ACCESS_KEY=s3cret" in lines
     assert "AWS_SESSION_TOKEN=" in lines
-    _, lines = _told(programs, tmp_path, "airflow-docker")
+    _, lines = _run_recorded(programs, tmp_path, "airflow-docker")
     assert "AWS_ACCESS_KEY_ID=of-another-account" in lines
 
 
@@ -138,17 +140,17 @@ def test_containers_get_the_keys_of_the_profile_instead_of_those_in_the_environm
         (["backend-docker", "openmetadata", "--nuke", "--yes"], "down --volumes"),
     ],
 )
-def test_a_backend_by_itself_is_a_file_of_the_same_project_and_nothing_else_is_touched(
+def test_single_backend_uses_only_its_own_compose_file(
     programs: Path, tmp_path: Path, command: list[str], compose: str
 ) -> None:
     backend = command[1] if command[0] == "backend-docker" else "datahub"
-    _, lines = _told(programs, tmp_path, *command)
+    _, lines = _run_recorded(programs, tmp_path, *command)
     assert lines[0].startswith(f"--project-name {PROJECT} --env-file ")
     assert lines[0].endswith(f" --file {file_of(backend)} --profile {backend} {compose}")
     assert lines[0].count("--file") == 1
 
 
-def test_secrets_are_made_once_and_readable_by_their_owner_only(settings: Settings) -> None:
+def test_secrets_are_created_once_and_private(settings: Settings) -> None:
     path = write_secrets(settings)
     first = path.read_text()
     assert {line.split("=")[0] for line in first.splitlines()} == set(SECRETS)
@@ -160,7 +162,7 @@ def test_secrets_are_made_once_and_readable_by_their_owner_only(settings: Settin
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_missing_secret_is_added_and_the_others_stay(settings: Settings) -> None:
+def test_missing_secret_is_added_without_changing_others(settings: Settings) -> None:
     path = write_secrets(settings)
     path.write_text("POSTGRES_PASSWORD=mine\n")
     lines = write_secrets(settings).read_text().splitlines()
@@ -168,14 +170,14 @@ def test_a_missing_secret_is_added_and_the_others_stay(settings: Settings) -> No
     assert lines[1].startswith("THROUGHLINE_API_KEY=")
 
 
-def test_two_checkouts_have_secrets_of_their_own(tmp_path: Path) -> None:
+def test_two_checkouts_have_different_secrets(tmp_path: Path) -> None:
     texts = {
         write_secrets(load_settings(state_dir=tmp_path / name)).read_text() for name in ("a", "b")
     }
     assert len(texts) == 2
 
 
-def test_servers_of_this_machine_are_reached_by_the_name_that_a_container_knows() -> None:
+def test_localhost_urls_are_rewritten_for_containers() -> None:
     settings = load_settings(
         marquez_url="http://127.0.0.1:5000/base",
         openmetadata_url="https://meta.example.com",
@@ -188,22 +190,22 @@ def test_servers_of_this_machine_are_reached_by_the_name_that_a_container_knows(
     assert inside.lineage_backend == "embedded,http://host.docker.internal:7000/lineage"
 
 
-def test_the_lineage_server_delivers_from_its_container_as_it_does_elsewhere(
+def test_containerized_lineage_server_has_the_same_deliveries(
     settings: Settings, tmp_path: Path
 ) -> None:
     inside = in_container(load_settings(lineage_backend="marquez", state_dir=tmp_path))
-    told = lineage_environ(inside)
-    (backend,) = yaml.safe_load(Path(told["THROUGHLINE_DELIVER"]).read_text())["backends"]
+    environ = lineage_environ(inside)
+    (backend,) = yaml.safe_load(Path(environ["THROUGHLINE_DELIVER"]).read_text())["backends"]
     assert backend["url"] == HOSTED["marquez"].url
     assert "THROUGHLINE_DELIVER" not in lineage_environ(in_container(settings))
 
 
-def test_data_of_a_folder_that_no_container_sees_is_refused() -> None:
+def test_folder_as_data_source_is_rejected_in_docker() -> None:
     with pytest.raises(SettingsError, match="/data/taxi.*generator"):
         in_container(load_settings(data_source="/data/taxi"))
 
 
-def test_airflow_in_its_container_differs_from_any_other_by_its_address_only(
+def test_containerized_airflow_differs_only_by_its_address(
     settings: Settings,
 ) -> None:
     from commands.environment import child_environ
@@ -215,9 +217,7 @@ def test_airflow_in_its_container_differs_from_any_other_by_its_address_only(
 
 
 @pytest.mark.parametrize("container", ["airflow", "lineage"])
-def test_a_container_s_command_opens_nothing_to_the_network_elsewhere(
-    container: str, tmp_path: Path
-) -> None:
+def test_container_commands_are_rejected_outside_containers(container: str, tmp_path: Path) -> None:
     environ = os.environ | {"STATE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "commands.containers", container]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
@@ -226,7 +226,7 @@ def test_a_container_s_command_opens_nothing_to_the_network_elsewhere(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_backend_s_data_is_not_deleted_without_being_asked_or_told(
+def test_backend_data_is_only_deleted_after_confirmation(
     programs: Path, settings: Settings
 ) -> None:
     _program(programs, "docker-compose", "exit 1")
@@ -236,7 +236,7 @@ def test_a_backend_s_data_is_not_deleted_without_being_asked_or_told(
         backend_docker_nuke(settings, "datazone", yes=True)
 
 
-def test_the_readme_names_the_ports_commands_and_files_of_the_code() -> None:
+def test_readme_matches_ports_commands_and_files() -> None:
     readme = (COMPOSE_FILE.parent / "README.md").read_text()
     for name, backend in HOSTED.items():
         assert f"`docker/{name}.yaml`" in readme or f"{name}.yaml" in readme
@@ -245,7 +245,7 @@ def test_the_readme_names_the_ports_commands_and_files_of_the_code() -> None:
     assert "`.state/docker.env`" in readme
 
 
-def test_the_image_is_built_with_the_machines_ca_bundle_and_proxies(
+def test_image_build_uses_the_hosts_ca_bundle_and_proxies(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = tmp_path / "company.pem"
@@ -253,7 +253,7 @@ def test_the_image_is_built_with_the_machines_ca_bundle_and_proxies(
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
     monkeypatch.setenv("HTTPS_PROXY", "http://localhost:3128")
     monkeypatch.setenv("NO_PROXY", "corp.example")
-    _, run = _told(programs, tmp_path, "airflow-docker")
+    _, run = _run_recorded(programs, tmp_path, "airflow-docker")
     built = (tmp_path / "built").read_text().splitlines()
     assert f"--secret id=ca-bundle,src={bundle} " in built[0]
     assert f"--build-arg USER_ID={os.getuid()} " in built[0]
@@ -270,7 +270,7 @@ def test_the_image_is_built_with_the_machines_ca_bundle_and_proxies(
     )
 
 
-def test_a_failed_build_names_the_bundle_and_the_variables(
+def test_failed_build_error_names_bundle_and_variables(
     programs: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = tmp_path / "company.pem"
@@ -299,8 +299,8 @@ def test_host_commands_find_the_key_of_the_containers(settings: Settings) -> Non
     assert with_key(settings) == settings
     key = write_secrets(settings).read_text().split("THROUGHLINE_API_KEY=")[1].split("\n")[0]
     assert with_key(settings).throughline_api_key.get_secret_value() == key
-    named = settings.model_copy(update={"throughline_api_key": SecretStr("named")})
-    assert with_key(named) == named
+    explicit = settings.model_copy(update={"throughline_api_key": SecretStr("named")})
+    assert with_key(explicit) == explicit
 
 
 def test_state_folder_in_use_is_rejected(
@@ -309,7 +309,7 @@ def test_state_folder_in_use_is_rejected(
     _program(programs, "docker", "exit 0")
     lock = lock_state(settings)
     try:
-        with pytest.raises(SetupError, match="is up already"):
+        with pytest.raises(SetupError, match="already uses"):
             airflow_docker(settings)
     finally:
         lock.close()

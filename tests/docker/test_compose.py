@@ -1,4 +1,4 @@
-"""The compose files: valid, and nothing in them that the code and the docs do not know."""
+"""The Compose files are valid and match the code and the docs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from commands.docker import (
     write_secrets,
 )
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from throughline.config import SETTINGS as THROUGHLINE_SETTINGS
+from throughline.settings import Settings as ThroughlineSettings
+from throughline.settings import variable_of
 
 Json = dict[str, Any]
 
@@ -83,11 +84,11 @@ KEEPS = {
 }
 
 
-def test_every_file_of_the_folder_is_looked_at() -> None:
+def test_every_file_in_docker_is_checked() -> None:
     assert {file.name for file in FOLDER.glob("*.yaml")} == set(TEXTS)
 
 
-def test_the_compose_files_are_valid_by_the_specification() -> None:
+def test_compose_files_match_the_specification() -> None:
     checker = str(Path(sys.executable).with_name("check-jsonschema"))
     schema = ["--builtin-schema", "vendor.compose-spec"]
     done = subprocess.run([checker, *schema, *FILES], capture_output=True, text=True)
@@ -106,7 +107,7 @@ def _compose() -> list[str]:
 def _config(
     secrets: Path, files: list[Path], profiles: tuple[str, ...] = (), **settings: Path
 ) -> Any:
-    """What Compose itself makes of files."""
+    """Return the configuration that Compose resolves from files."""
     options = [word for file in files for word in ("--file", str(file))]
     options += [word for profile in profiles for word in ("--profile", profile)]
     project = ["--project-name", PROJECT, "--env-file", str(secrets)]
@@ -120,7 +121,7 @@ def _services(done: Any) -> set[str]:
     return set(yaml.safe_load(done.stdout)["services"])
 
 
-def test_compose_takes_all_files_with_the_secrets_that_the_command_makes(tmp_path: Path) -> None:
+def test_compose_accepts_all_files_with_generated_secrets(tmp_path: Path) -> None:
     secrets = write_secrets(load_settings(state_dir=tmp_path))
     done = _config(secrets, FILES, tuple(HOSTED), state_dir=tmp_path)
     assert _services(done) == set(SERVICES)
@@ -130,7 +131,7 @@ def test_compose_takes_all_files_with_the_secrets_that_the_command_makes(tmp_pat
     assert f"pipeline:{password}@postgres/airflow" in done.stdout
 
 
-def test_each_profile_is_all_of_a_backend_by_itself(tmp_path: Path) -> None:
+def test_each_profile_contains_one_complete_backend(tmp_path: Path) -> None:
     secrets = write_secrets(load_settings(state_dir=tmp_path))
     for name in HOSTED:
         own = set(yaml.safe_load(TEXTS[f"{name}.yaml"])["services"])
@@ -138,7 +139,7 @@ def test_each_profile_is_all_of_a_backend_by_itself(tmp_path: Path) -> None:
         assert all(SERVICES[service]["profiles"] == [name] for service in own)
 
 
-def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
+def test_compose_rejects_missing_secrets(tmp_path: Path) -> None:
     (tmp_path / "empty.env").touch()
     done = _config(
         tmp_path / "empty.env", [COMPOSE_FILE], state_dir=tmp_path
@@ -147,11 +148,11 @@ def test_compose_refuses_to_start_without_the_secrets(tmp_path: Path) -> None:
     assert "./run airflow-docker makes it" in done.stderr
 
 
-def test_every_variable_is_a_setting_or_a_secret_that_must_be_given() -> None:
+def test_every_variable_is_a_setting_or_required_secret() -> None:
     assert VARIABLES
-    for name, operator, told in VARIABLES:
+    for name, operator, message in VARIABLES:
         if name in SECRETS:
-            assert (operator, told) == ("?", "./run airflow-docker makes it"), (
+            assert (operator, message) == ("?", "./run airflow-docker makes it"), (
                 f"{name} must be given, so that no default is ever used"
             )
         elif name != CA_BUNDLE:
@@ -160,17 +161,17 @@ def test_every_variable_is_a_setting_or_a_secret_that_must_be_given() -> None:
     assert required == {*SECRETS, "STATE_DIR"}
 
 
-def test_every_default_is_that_of_the_setting() -> None:
-    defaults = {(name, given) for name, operator, given in VARIABLES if operator == "-"}
+def test_variable_defaults_match_the_settings() -> None:
+    defaults = {(name, default) for name, operator, default in VARIABLES if operator == "-"}
     assert defaults
-    for name, given in defaults:
+    for name, default in defaults:
         if name == CA_BUNDLE:
-            assert f"SSL_CERT_FILE={given} " in DOCKERFILE
+            assert f"SSL_CERT_FILE={default} " in DOCKERFILE
             continue
-        assert given == str(Settings.model_fields[name.lower()].default)
+        assert default == str(Settings.model_fields[name.lower()].default)
 
 
-def test_no_secret_is_written_down() -> None:
+def test_compose_files_contain_no_secrets() -> None:
     for service in SERVICES.values():
         for name, value in service["environment"].items():
             if re.search("PASSWORD|SECRET|TOKEN|KEY|SALT", name):
@@ -180,18 +181,23 @@ def test_no_secret_is_written_down() -> None:
 
 
 @pytest.mark.parametrize("service", ["airflow", "throughline"])
-def test_both_containers_are_given_every_setting_and_nothing_that_they_do_not_know(
+def test_containers_receive_exactly_the_known_settings(
     service: str,
 ) -> None:
-    given = set(SERVICES[service]["environment"])
+    variables = set(SERVICES[service]["environment"])
     settings = {name.upper() for name in Settings.model_fields}
-    of_others = {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
-    on_this_machine = {"AWS_PROFILE"}  # containers get its keys instead
-    assert settings - given == of_others | on_this_machine
-    known = {setting.variable for setting in THROUGHLINE_SETTINGS}
-    airflow = {name for name in given - settings if name.startswith("AIRFLOW__")}
-    assert given - settings - AWS_CREDENTIALS - NETWORK == (given & known) - settings | airflow
-    assert set(DATABASES.values()) & given
+    not_in_this_one = (
+        {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
+    )
+    host_only = {"AWS_PROFILE"}  # containers get its keys instead
+    assert settings - variables == not_in_this_one | host_only
+    server_variables = {variable_of(name) for name in ThroughlineSettings.model_fields}
+    airflow = {name for name in variables - settings if name.startswith("AIRFLOW__")}
+    assert (
+        variables - settings - AWS_CREDENTIALS - NETWORK
+        == (variables & server_variables) - settings | airflow
+    )
+    assert set(DATABASES.values()) & variables
     options = _airflow_options()
     for name in airflow:
         section, option = name.lower().split("__")[1:]
@@ -207,18 +213,18 @@ def _airflow_options() -> Json:
     return options
 
 
-def test_the_lineage_server_asks_for_a_key_and_lets_airflow_show_its_page() -> None:
-    given = SERVICES["throughline"]["environment"]
-    assert given["THROUGHLINE_HOST"] == "0.0.0.0"
-    assert given["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
+def test_lineage_server_requires_a_key_and_allows_airflows_frame() -> None:
+    environment = SERVICES["throughline"]["environment"]
+    assert environment["THROUGHLINE_HOST"] == "0.0.0.0"
+    assert environment["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
     airflow = SERVICES["airflow"]["environment"]
-    assert given["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow['AIRFLOW_PORT']}"
-    assert airflow["THROUGHLINE_API_KEY"] == given["THROUGHLINE_API_KEY"]
-    port = given["THROUGHLINE_PORT"]
+    assert environment["THROUGHLINE_FRAME_ORIGINS"] == f"http://localhost:{airflow['AIRFLOW_PORT']}"
+    assert airflow["THROUGHLINE_API_KEY"] == environment["THROUGHLINE_API_KEY"]
+    port = environment["THROUGHLINE_PORT"]
     assert airflow["THROUGHLINE_SERVER_URL"] == f"http://throughline:{port}"
 
 
-def test_the_lineage_server_reads_the_spool_that_airflow_writes() -> None:
+def test_lineage_server_reads_airflows_spool() -> None:
     airflow, throughline = SERVICES["airflow"], SERVICES["throughline"]
     spool = load_settings(state_dir="/some/state").spool_dir
     read = throughline["environment"]["THROUGHLINE_SPOOL"]
@@ -228,29 +234,31 @@ def test_the_lineage_server_reads_the_spool_that_airflow_writes() -> None:
 
 
 def _published(service: Json, environ: dict[str, str]) -> list[str]:
-    def value(found: re.Match[str]) -> str:
-        return environ.get(found[1], found[3])
+    def value(match: re.Match[str]) -> str:
+        return environ.get(match[1], match[3])
 
     return [VARIABLE.sub(value, port) for port in service.get("ports", [])]
 
 
-@pytest.mark.parametrize("chosen", PROFILES, ids=",".join)
-def test_no_two_containers_publish_one_port_and_each_on_this_machine_only(
-    chosen: tuple[str, ...],
+@pytest.mark.parametrize("backends", PROFILES, ids=",".join)
+def test_published_ports_are_unique_and_local(
+    backends: tuple[str, ...],
 ) -> None:
-    inside = in_container(load_settings(lineage_backend=",".join(("embedded", *chosen))))
+    inside = in_container(load_settings(lineage_backend=",".join(("embedded", *backends))))
     started = [
-        each for each in SERVICES.values() if set(each.get("profiles", chosen)) <= set(chosen)
+        service
+        for service in SERVICES.values()
+        if set(service.get("profiles", backends)) <= set(backends)
     ]
-    ports = [port for each in started for port in _published(each, inside.environ())]
+    ports = [port for service in started for port in _published(service, inside.environ())]
     assert all(port.startswith("127.0.0.1:") for port in ports)
     outside = [port.split(":")[1] for port in ports]
-    assert len(set(outside)) == len(outside) >= 2 + len(chosen), outside
+    assert len(set(outside)) == len(outside) >= 2 + len(backends), outside
     assert str(inside.throughline_port) in outside
     assert all(f":{port}" in README for port in outside)
 
 
-def test_a_backend_is_reached_at_the_port_of_its_setting_inside_and_outside() -> None:
+def test_backend_has_the_same_port_inside_and_outside() -> None:
     for name, backend in HOSTED.items():
         inside, outside = (
             urlsplit(url) for url in (backend.url, Settings.model_fields[backend.setting].default)
@@ -262,8 +270,8 @@ def test_a_backend_is_reached_at_the_port_of_its_setting_inside_and_outside() ->
         assert f"127.0.0.1:{page}:{page}" in _published(SERVICES[backend.last], {})
 
 
-def test_every_host_that_is_named_is_a_service_that_listens_there() -> None:
-    named = re.compile(r"(?:(?<=//)|(?<=@)|(?<![\w.:/-]))([a-z][a-z-]+)(?::(\d+)\b|(?=/\w))")
+def test_every_host_name_is_a_listening_service() -> None:
+    host_pattern = re.compile(r"(?:(?<=//)|(?<=@)|(?<![\w.:/-]))([a-z][a-z-]+)(?::(\d+)\b|(?=/\w))")
     checked = 0
     for own, service in SERVICES.items():
         environ = {name: _filled(str(value)) for name, value in service["environment"].items()}
@@ -272,7 +280,7 @@ def test_every_host_that_is_named_is_a_service_that_listens_there() -> None:
             if name.endswith("_HOST") and ":" not in value:
                 reached.add((value, environ.get(name.replace("_HOST", "_PORT"), "")))
             elif "://" in value or re.search(r":\d{4,5}\b", value):
-                reached |= set(named.findall(value))
+                reached |= set(host_pattern.findall(value))
         check = " ".join(service.get("healthcheck", {}).get("test", ()))
         reached |= {
             (own if host == "localhost" else host, port)
@@ -288,12 +296,12 @@ def test_every_host_that_is_named_is_a_service_that_listens_there() -> None:
 
 
 def _filled(text: str) -> str:
-    """A text of a compose file with its defaults."""
-    return VARIABLE.sub(lambda found: found[3] if found[2] == "-" else "given", text)
+    """Return a text of a Compose file with its defaults."""
+    return VARIABLE.sub(lambda match: match[3] if match[2] == "-" else "given", text)
 
 
-def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
-    seen: set[str] = set()
+def test_paths_and_volumes_exist_and_are_unique() -> None:
+    all_volumes: set[str] = set()
     for text in TEXTS.values():
         parsed = yaml.safe_load(text)
         declared, used = set(parsed["volumes"]), set()
@@ -316,11 +324,11 @@ def test_every_path_and_volume_exists_and_no_two_files_share_one() -> None:
                 assert (context / service["build"]["dockerfile"]).is_file()
                 assert (context / "uv.lock").is_file()
         assert used == declared
-        assert not seen & declared
-        seen |= declared
+        assert not all_volumes & declared
+        all_volumes |= declared
 
 
-def test_who_waits_for_a_service_waits_for_one_that_says_when_it_is_ready() -> None:
+def test_dependencies_have_health_checks() -> None:
     waits = 0
     for service in SERVICES.values():
         for name, wait in service.get("depends_on", {}).items():
@@ -333,7 +341,7 @@ def test_who_waits_for_a_service_waits_for_one_that_says_when_it_is_ready() -> N
     assert waits > 10
 
 
-def test_every_image_is_pinned_and_named_in_the_readme() -> None:
+def test_images_are_pinned_and_listed_in_the_readme() -> None:
     images = {service["image"] for service in SERVICES.values() if "build" not in service}
     assert len(images) > 8
     for image in images:
@@ -353,21 +361,21 @@ def test_readme_lists_exactly_the_untested_images() -> None:
     assert set(re.findall(r"`([^`]+)`", listed)) == by_hosted - run
 
 
-def test_every_command_that_is_named_exists() -> None:
-    known = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
+def test_mentioned_commands_exist() -> None:
+    commands_ = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
     for text in (*TEXTS.values(), README, WALKTHROUGH):
         for command in re.findall(r"\./run ([a-z][a-z-]+)", text):
-            assert command in known, command
+            assert command in commands_, command
 
 
-def test_the_databases_are_those_that_postgresql_makes() -> None:
+def test_database_urls_match_the_created_databases() -> None:
     script = (FOLDER / "postgres.sql").read_text()
-    made = {SERVICES["postgres"]["environment"]["POSTGRES_DB"]}
-    made |= set(re.findall(r"CREATE DATABASE (\w+);", script))
-    assert set(re.findall(r"@postgres/(\w+)", TEXTS["compose.yaml"])) == made
+    created = {SERVICES["postgres"]["environment"]["POSTGRES_DB"]}
+    created |= set(re.findall(r"CREATE DATABASE (\w+);", script))
+    assert set(re.findall(r"@postgres/(\w+)", TEXTS["compose.yaml"])) == created
 
 
-def test_marquez_s_configuration_names_what_its_compose_file_has() -> None:
+def test_marquez_configuration_matches_its_compose_file() -> None:
     database, server = SERVICES["marquez-database"]["environment"], SERVICES["marquez"]
     config = yaml.safe_load((FOLDER / "marquez.config.yml").read_text())
     url = f"jdbc:postgresql://marquez-database:5432/{database['POSTGRES_DB']}"

@@ -1,4 +1,4 @@
-"""The Dockerfile: every file, version and program that it names exists."""
+"""The files, versions and programs in the Dockerfile exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 JOINED = DOCKERFILE.replace("\\\n", "")
 
 
-def test_everything_that_is_copied_exists_and_is_let_in() -> None:
+def test_copied_files_exist_in_the_build_context() -> None:
     sources = [
         source
         for line in re.findall(r"^COPY (?!--from)(.+) \S+$", JOINED, re.MULTILINE)
@@ -37,13 +37,13 @@ def test_build_context_includes_the_built_page() -> None:
     assert IGNORED.index(f"!{mark}") > IGNORED.index("**/.*")
 
 
-def test_every_package_of_the_workspace_is_locked_before_its_code_is_copied() -> None:
+def test_dependencies_are_installed_before_code_is_copied() -> None:
     files = (REPOSITORY / "packages").glob("*/pyproject.toml")
     members = {f"packages/{file.parent.name}/" for file in files}
     assert members == set(re.findall(r"^COPY \S+pyproject.toml (packages/\S+)$", DOCKERFILE, re.M))
 
 
-def test_the_image_holds_the_code_and_nothing_private() -> None:
+def test_image_contains_the_code_and_nothing_private() -> None:
     assert next(line for line in IGNORED if line and not line.startswith("#")) == "*"
     let_in = {line[1:] for line in IGNORED if line.startswith("!")}
     wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
@@ -54,7 +54,7 @@ def test_the_image_holds_the_code_and_nothing_private() -> None:
     assert IGNORED.index("**/.*") > max(folders)
 
 
-def test_the_page_is_built_by_the_locked_node_to_where_the_server_looks_for_it() -> None:
+def test_page_is_built_with_locked_node_into_the_servers_folder() -> None:
     stage = JOINED.partition("FROM packages AS page")[2].partition("\nFROM ")[0]
     assert "--group node" in stage
     assert "node" in PYPROJECT["dependency-groups"]
@@ -74,7 +74,7 @@ def test_the_page_is_built_by_the_locked_node_to_where_the_server_looks_for_it()
     assert all(f"!{path.parts[0]}" in IGNORED for path in needed)
 
 
-def test_no_secret_is_an_argument_or_a_variable_of_the_image() -> None:
+def test_image_has_no_secret_arguments_or_variables() -> None:
     for line in re.findall(r"^(?:ARG|ENV) .+$", JOINED, re.MULTILINE):
         assert not re.search("PASSWORD|SECRET|TOKEN|KEY", line), line
 
@@ -95,16 +95,16 @@ def test_every_download_step_gets_the_ca_bundle() -> None:
     assert all(f"--mount=type=secret,id=ca-bundle,target={target[1]}" in s for s in downloading)
 
 
-def test_uv_has_the_version_that_run_installs() -> None:
+def test_image_uses_the_same_uv_version_as_run() -> None:
     run = (REPOSITORY / "run").read_text()
-    wanted = re.search(r"^UV_VERSION=(\S+)$", run, re.MULTILINE)
+    version = re.search(r"^UV_VERSION=(\S+)$", run, re.MULTILINE)
     used = re.search(r"uv==(\S+)", DOCKERFILE)
-    assert wanted is not None
+    assert version is not None
     assert used is not None
-    assert used[1] == wanted[1]
+    assert used[1] == version[1]
 
 
-def test_python_and_java_are_versions_that_the_project_supports() -> None:
+def test_image_has_supported_python_and_java_versions() -> None:
     python = re.search(r"^ARG PYTHON=3\.(\d+)\.\d+$", DOCKERFILE, re.MULTILINE)
     java = re.search(r"openjdk-(\d+)-jre-headless", DOCKERFILE)
     assert python is not None
@@ -114,7 +114,7 @@ def test_python_and_java_are_versions_that_the_project_supports() -> None:
     assert int(java[1]) in JAVA_VERSIONS
 
 
-def test_the_exposed_ports_are_the_defaults_of_the_settings() -> None:
+def test_exposed_ports_match_the_default_settings() -> None:
     exposed = re.search(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)
     assert exposed is not None
     fields = Settings.model_fields
@@ -122,19 +122,19 @@ def test_the_exposed_ports_are_the_defaults_of_the_settings() -> None:
     assert {int(port) for port in exposed[1].split()} == defaults
 
 
-def test_the_commands_of_the_containers_exist() -> None:
+def test_container_commands_exist() -> None:
     command = re.search(r"^CMD (\[.+\])$", JOINED, re.MULTILINE)
     assert command is not None
     services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
     assert json.loads(command[1]) == services["airflow"]["command"]
     for service, container in (("airflow", "airflow"), ("throughline", "lineage")):
-        *program, named = services[service]["command"]
+        *program, argument = services[service]["command"]
         assert program == ["python", "-m", serve.__module__]
-        assert named == container
-        assert named in DATABASES
+        assert argument == container
+        assert argument in DATABASES
 
 
-def test_the_image_s_health_check_is_a_program_that_python_takes() -> None:
+def test_health_check_is_valid_python() -> None:
     check = re.search(r"HEALTHCHECK.+?CMD (\[.+?\])$", JOINED, re.MULTILINE)
     assert check is not None
     python, option, program = json.loads(check[1])

@@ -28,7 +28,7 @@ ZONES = {7: 2, 5: 9, 3: 9, 8: 1, 1: 4, 2: 5, 4: 3, 6: 0}
 
 @pytest.fixture
 def held_out() -> pd.DataFrame:
-    """Three days of zones whose rides are always the same, forecast at random."""
+    """Return three held-out days with constant rides per zone and random forecasts."""
     hours = pd.date_range(START, AS_OF, freq="h", inclusive="left")
     rng = np.random.default_rng(1)
     count = len(ZONES) * len(hours)
@@ -52,25 +52,25 @@ def ahead() -> pd.DataFrame:
 
 
 def rendered(contents: Sequence[Any]) -> list[Any]:
-    return [each.render() for each in contents]
+    return [content.render() for content in contents]
 
 
-def test_the_error_of_an_hour_is_the_mean_over_its_days_and_zones(held_out: pd.DataFrame) -> None:
-    found = card.errors_by_hour(held_out, "weather").set_index(["model", "hour"])["error"]
-    assert len(found) == 2 * 24
+def test_hourly_error_is_the_mean_over_days_and_zones(held_out: pd.DataFrame) -> None:
+    errors = card.errors_by_hour(held_out, "weather").set_index(["model", "hour"])["error"]
+    assert len(errors) == 2 * 24
     for model, column in (("weather", "forecast"), ("seasonal_naive", "baseline")):
         for hour in range(24):
             rows = [row for row in held_out.to_dict("records") if row["ds"].hour == hour]
             assert len(rows) == 3 * len(ZONES)
             error = sum(abs(row["y"] - row[column]) for row in rows) / len(rows)
-            assert found[model, hour] == pytest.approx(error)
+            assert errors[model, hour] == pytest.approx(error)
 
 
-def test_the_busiest_zones_are_shown_the_lower_first_among_equals(held_out: pd.DataFrame) -> None:
+def test_busiest_zones_are_shown_with_ties_by_id(held_out: pd.DataFrame) -> None:
     assert card.busiest_zones(held_out) == [3, 5, 2, 1, 4, 7]
 
 
-def test_a_zone_is_drawn_with_its_rides_and_both_of_its_forecasts(
+def test_zone_chart_has_rides_and_both_forecasts(
     held_out: pd.DataFrame, ahead: pd.DataFrame
 ) -> None:
     lines = card.zone_lines(held_out, ahead, [3, 2])
@@ -87,7 +87,7 @@ def test_a_zone_is_drawn_with_its_rides_and_both_of_its_forecasts(
     }
 
 
-def test_hours_are_drawn_as_new_yorks_clock_in_every_browser(
+def test_chart_times_are_new_york_time_in_every_browser(
     held_out: pd.DataFrame, ahead: pd.DataFrame
 ) -> None:
     chart = card.zones_chart(card.zone_lines(held_out, ahead, [3]), [3])
@@ -95,7 +95,7 @@ def test_hours_are_drawn_as_new_yorks_clock_in_every_browser(
     assert chart["encoding"]["x"]["scale"] == {"type": "utc"}
 
 
-def test_seasonal_naive_is_not_measured_beside_itself(held_out: pd.DataFrame) -> None:
+def test_seasonal_naive_is_not_compared_with_itself(held_out: pd.DataFrame) -> None:
     metrics = {"mae": 1.5, "baseline_mae": 2.0, "mase": 0.75, "baseline_mase": 1.0}
     naive = {"seasonal_naive": 2.0}
     assert card.metric_rows(metrics, "weather") == [
@@ -107,13 +107,13 @@ def test_seasonal_naive_is_not_measured_beside_itself(held_out: pd.DataFrame) ->
     assert set(card.errors_by_hour(same, "seasonal_naive")["model"]) == set(naive)
 
 
-def test_a_metric_that_is_not_there_is_a_dash() -> None:
+def test_missing_metric_is_a_dash() -> None:
     assert card.metric_rows({"mae": 1.5, "baseline_mae": 1.5}, "seasonal_naive") == [
         ["seasonal_naive", "1.500", "–"]
     ]
 
 
-def test_lineage_names_snapshots_and_links_to_the_graph_of_what_is_written(
+def test_card_lineage_has_snapshots_and_graph_links(
     settings: Settings,
 ) -> None:
     _, table, links = rendered(card.lineage_contents(settings, "17", [TABLE], TARGET))
@@ -129,13 +129,13 @@ def test_lineage_names_snapshots_and_links_to_the_graph_of_what_is_written(
     assert flow in unquote(links["source"])
 
 
-def test_a_run_that_is_done_again_is_not_said_to_write(settings: Settings) -> None:
+def test_reproduction_card_has_no_written_table(settings: Settings) -> None:
     _, table, links = rendered(card.lineage_contents(settings, "17", [TABLE], None))
     assert table["data"] == [["read", TABLE.name, "snapshot 123"]]
     assert TABLE.name in unquote(links["source"])
 
 
-def test_there_is_no_link_where_this_machines_server_has_no_lineage(settings: Settings) -> None:
+def test_card_has_no_links_without_an_embedded_backend(settings: Settings) -> None:
     elsewhere = settings.model_copy(
         update={"lineage_backend": "marquez", "lineage_delivery": "direct"}
     )
@@ -144,24 +144,22 @@ def test_there_is_no_link_where_this_machines_server_has_no_lineage(settings: Se
     assert "http" not in text
 
 
-def test_the_card_has_everything_from_top_to_bottom(
-    held_out: pd.DataFrame, ahead: pd.DataFrame
-) -> None:
+def test_card_has_all_sections_in_order(held_out: pd.DataFrame, ahead: pd.DataFrame) -> None:
     plan = Plan("green", "weather", AS_OF, datetime(2025, 5, 2), 24, ())
     contents = rendered(card.forecast_contents(plan, {"mae": 1.5}, held_out, ahead))
     kinds = ["markdown", "markdown", "table", "vegaChart", "markdown", "vegaChart"]
-    assert [each["type"] for each in contents] == kinds
+    assert [content["type"] for content in contents] == kinds
     assert "Green rides as of 2025-06-01 00:00" in contents[0]["source"]
     assert "There were 3, each forecast" in contents[1]["source"]
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file")  # Metaflow's own import
-def test_cards_are_served_to_this_machine_only_and_viewed_from_the_state_folder(
+def test_cards_are_local_and_cached_in_the_state_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from metaflow.plugins.cards import card_datastore, card_server
 
-    # For their values to be put back after the test.
+    # Restores their values after the test.
     monkeypatch.setattr(card_datastore, "TEMP_DIR_NAME", "metaflow_card_cache")
     monkeypatch.setattr(card_server, "ThreadingHTTPServer", ThreadingHTTPServer)
     keep_cards_home(["flow.py", "run"])

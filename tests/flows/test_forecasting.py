@@ -27,7 +27,7 @@ def training() -> pd.DataFrame:
     return forecasting.training_frame(actuals, [10, 4], START, END)
 
 
-def test_an_hour_is_forecast_as_the_same_hour_seven_days_before(training: pd.DataFrame) -> None:
+def test_seasonal_naive_repeats_the_hour_of_last_week(training: pd.DataFrame) -> None:
     predicted = forecasting.predict(forecasting.fit(training), 24)
     before = training.assign(ds=training["ds"] + timedelta(days=7))
     both = predicted.merge(before, on=["unique_id", "ds"])
@@ -43,7 +43,7 @@ def test_forecasting_does_not_change_the_model(training: pd.DataFrame) -> None:
     assert pickle.dumps(model) == before
 
 
-def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
+def test_hour_without_rides_has_a_zero_row() -> None:
     actuals = pd.DataFrame(
         {
             "datetime_hour": [datetime(2025, 5, 2, 5), datetime(2025, 5, 9, 5)],
@@ -62,14 +62,12 @@ def test_an_hour_without_a_ride_counts_as_zero_and_is_there() -> None:
     ("parse", "text"),
     [(forecasting.parse_as_of, "banana"), (forecasting.parse_locations, "132,JFK")],
 )
-def test_a_parameter_that_is_not_one_is_named_with_an_example(
-    parse: Callable[[str], object], text: str
-) -> None:
+def test_invalid_parameter_error_has_an_example(parse: Callable[[str], object], text: str) -> None:
     with pytest.raises(forecasting.BadWindow, match=rf"is '{text}'; it must be .* such as"):
         parse(text)
 
 
-def test_rides_outside_the_window_are_left_out() -> None:
+def test_rides_outside_the_window_are_ignored() -> None:
     actuals = pd.DataFrame({"datetime_hour": [END], "pulocationid": [7], "total_rides": [1_000]})
     assert forecasting.training_frame(actuals, [7], START, END)["y"].sum() == 0
 
@@ -83,20 +81,18 @@ def test_rides_outside_the_window_are_left_out() -> None:
         (END, 30, 0),
     ],
 )
-def test_a_window_that_cannot_be_trained_on_is_refused(
-    as_of: datetime, days: int, hours: int
-) -> None:
+def test_window_that_is_too_short_is_rejected(as_of: datetime, days: int, hours: int) -> None:
     with pytest.raises(forecasting.BadWindow):
         forecasting.check_window(as_of, days, hours)
     forecasting.check_window(END, 30, 24)
 
 
-def test_the_busiest_zones_come_first_and_the_lower_id_among_equals() -> None:
+def test_busiest_zones_are_sorted_with_ties_by_id() -> None:
     actuals = pd.DataFrame({"pulocationid": [3, 1, 2, 2], "total_rides": [5, 5, 4, 4]})
     assert forecasting.busiest(actuals, 2) == [2, 1]
 
 
-def test_the_error_is_measured_on_days_that_the_model_has_not_seen(
+def test_errors_are_measured_on_held_out_days(
     training: pd.DataFrame,
 ) -> None:
     week_before = training.assign(ds=training["ds"] + timedelta(days=7))
@@ -111,7 +107,7 @@ def test_the_error_is_measured_on_days_that_the_model_has_not_seen(
     assert metrics["mase"] == metrics["baseline_mase"] == pytest.approx(scaled)
 
 
-def test_a_short_window_is_measured_on_as_many_days_as_it_has(training: pd.DataFrame) -> None:
+def test_short_window_has_fewer_held_out_days(training: pd.DataFrame) -> None:
     def days(count: int) -> pd.DataFrame:
         return training[training["ds"] >= END - timedelta(days=count)]
 
@@ -124,14 +120,14 @@ def test_a_short_window_is_measured_on_as_many_days_as_it_has(training: pd.DataF
     assert measured(9) == {"mae", "mase", "baseline_mae", "baseline_mase"}
 
 
-def test_a_model_that_is_none_is_named_with_those_there_are() -> None:
+def test_unknown_model_error_lists_the_models() -> None:
     with pytest.raises(
         forecasting.UnknownModel, match=r"model is 'banana'; it must be seasonal_naive or weather\."
     ):
         forecasting.model_named("banana")
 
 
-def test_the_weather_model_needs_two_weeks_and_a_day() -> None:
+def test_weather_model_needs_two_weeks_and_a_day() -> None:
     forecasting.check_window(END, 15, 24, "weather")
     with pytest.raises(
         forecasting.BadWindow, match=r"at least 15 days \(14 to fit the model weather"

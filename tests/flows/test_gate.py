@@ -1,4 +1,4 @@
-"""The gate before training, asked of a real lineage server."""
+"""The gate before training, with a real lineage server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commands.environment import script
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model import tables
-from metaflow_flows.train_forecast_model.gate import NotVouched, ask_gate
+from metaflow_flows.train_forecast_model.gate import GateRejected, check_gate
 
 pytestmark = pytest.mark.server
 
@@ -27,7 +27,7 @@ RAW = tables.raw("yellow")
 
 @pytest.fixture(scope="module")
 def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings of a lineage server, of which every test asks for tables of its own."""
+    """Return the settings of a lineage server; each test queries its own tables."""
     folder = tmp_path_factory.mktemp("gate")
     with _served(load_settings(state_dir=folder / "state"), folder) as served:
         yield served
@@ -50,7 +50,7 @@ def _served(settings: Settings, folder: Path, key: str = "") -> Iterator[Setting
 def loaded(
     settings: Settings, table: Table, *, state: str = "COMPLETE", passed: bool = True
 ) -> None:
-    """Tell of a load of a table from a file, and of its check."""
+    """Report a load of a table from a file, and its check."""
     check = {"assertion": "not_null", "column": "pulocationid", "success": passed}
     own = _named(settings, table)
     checked = own | {"inputFacets": {"dataQualityAssertions": {"assertions": [check]}}}
@@ -80,68 +80,66 @@ def _event(job: str, run: str, state: str, reads: Any, writes: Any) -> dict[str,
     }
 
 
-def test_tables_whose_lineage_is_whole_and_right_pass(lineage: Settings) -> None:
+def test_tables_with_complete_lineage_pass(lineage: Settings) -> None:
     loaded(lineage, RAW)
-    assert ask_gate(lineage, [RAW], ungated=False, strict=True) == "passed"
+    assert check_gate(lineage, [RAW], ungated=False, strict=True) == "passed"
 
 
 @pytest.mark.parametrize(
-    ("table", "told", "rule"),
+    ("table", "events", "rule"),
     [
         ("unchecked", {"passed": False}, "quality_passed: .*not_null failed"),
         ("unloaded", {"state": "FAIL"}, "no_failed_runs: unloaded.load FAILED"),
     ],
 )
-def test_others_are_refused_by_rule_and_place_unless_ungated_which_is_recorded(
-    table: str, told: dict[str, Any], rule: str, lineage: Settings
+def test_violations_are_rejected_unless_ungated(
+    table: str, events: dict[str, Any], rule: str, lineage: Settings
 ) -> None:
-    loaded(lineage, Table(table), **told)
-    with pytest.raises(NotVouched, match=rf"{table} .*\n  {rule}"):
-        ask_gate(lineage, [Table(table)], ungated=False, strict=False)
-    recorded = ask_gate(lineage, [Table(table)], ungated=True, strict=False)
+    loaded(lineage, Table(table), **events)
+    with pytest.raises(GateRejected, match=rf"{table} .*\n  {rule}"):
+        check_gate(lineage, [Table(table)], ungated=False, strict=False)
+    recorded = check_gate(lineage, [Table(table)], ungated=True, strict=False)
     assert recorded.startswith("ungated: ")
     assert rule.split(":")[0] in recorded
 
 
-def test_a_table_that_lineage_does_not_know_is_refused(lineage: Settings) -> None:
-    with pytest.raises(NotVouched, match="no node has the id"):
-        ask_gate(lineage, [Table("unknown")], ungated=False, strict=False)
+def test_unknown_table_is_rejected(lineage: Settings) -> None:
+    with pytest.raises(GateRejected, match="no node has the id"):
+        check_gate(lineage, [Table("unknown")], ungated=False, strict=False)
 
 
-def test_what_is_spooled_before_counts(lineage: Settings) -> None:
+def test_gate_considers_spooled_events(lineage: Settings) -> None:
     spooled = Table("spooled")
     event = _event("spooled.load", "1", "FAIL", [], [_named(lineage, spooled)])
     (lineage.spool_dir / "events.jsonl").write_text(json.dumps(event) + "\n")
-    with pytest.raises(NotVouched, match="spooled.load FAILED"):
-        ask_gate(lineage, [spooled], ungated=False, strict=True)
+    with pytest.raises(GateRejected, match="spooled.load FAILED"):
+        check_gate(lineage, [spooled], ungated=False, strict=True)
 
 
-def test_a_server_that_asks_for_a_key_is_asked_with_it_wherever_it_is(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_gate_sends_the_servers_key(settings: Settings, tmp_path: Path) -> None:
     with _served(settings, tmp_path, key="secret") as there:
         key = {"throughline_api_key": SecretStr("secret")}
         elsewhere = {"throughline_server_url": there.throughline_url, "throughline_port": 1}
-        refused = ask_gate(there, [RAW], ungated=False, strict=False)
+        refused = check_gate(there, [RAW], ungated=False, strict=False)
         assert "401" in refused
-        asked = there.model_copy(update=key | elsewhere)
-        with pytest.raises(NotVouched, match="no node has the id"):
-            ask_gate(asked, [RAW], ungated=False, strict=True)
+        with_key = there.model_copy(update=key | elsewhere)
+        with pytest.raises(GateRejected, match="no node has the id"):
+            check_gate(with_key, [RAW], ungated=False, strict=True)
 
 
-def test_where_nobody_answers_training_goes_on_and_says_so_unless_strict(
+def test_unreachable_gate_is_recorded_unless_strict(
     settings: Settings,
 ) -> None:
-    with socket.socket() as taken:  # bound, but nobody listens
-        taken.bind(("127.0.0.1", 0))
-        nobody = settings.model_copy(update={"throughline_port": taken.getsockname()[1]})
-        recorded = ask_gate(nobody, [RAW], ungated=False, strict=False)
+    with socket.socket() as unused:  # bound, but nobody listens
+        unused.bind(("127.0.0.1", 0))
+        nobody = settings.model_copy(update={"throughline_port": unused.getsockname()[1]})
+        recorded = check_gate(nobody, [RAW], ungated=False, strict=False)
         assert recorded.startswith(f"ungated: unreachable ({nobody.throughline_url}")
-        with pytest.raises(NotVouched, match="--strict: the gate gave no answer"):
-            ask_gate(nobody, [RAW], ungated=False, strict=True)
+        with pytest.raises(GateRejected, match="--strict: the gate could not be checked"):
+            check_gate(nobody, [RAW], ungated=False, strict=True)
 
 
-def test_a_backend_without_a_gate_is_said_to_have_none(settings: Settings) -> None:
+def test_backend_without_gate_is_recorded(settings: Settings) -> None:
     elsewhere = settings.model_copy(update={"lineage_backend": "console"})
-    recorded = ask_gate(elsewhere, [RAW], ungated=False, strict=False)
+    recorded = check_gate(elsewhere, [RAW], ungated=False, strict=False)
     assert recorded == "ungated: unreachable (no gate at the backend console)"

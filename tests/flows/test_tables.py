@@ -25,7 +25,7 @@ def day(when: date, county: str = "30061", **elements: float | None) -> dict[str
 
 
 def load(settings: Settings, *days: dict[str, Any]) -> None:
-    """Make the table of those rows."""
+    """Create the table with these rows."""
     kinds = {"county_code": pa.string(), "county_name": pa.string(), "date": pa.date32()}
     kinds |= dict.fromkeys(WEATHER_ELEMENTS, pa.float64())
     rows = pa.Table.from_pylist(list(days), schema=pa.schema(kinds))
@@ -34,28 +34,28 @@ def load(settings: Settings, *days: dict[str, Any]) -> None:
     catalog.create_table(tables.WEATHER.identifier, schema=rows.schema).append(rows)
 
 
-def test_only_the_counties_days_that_are_over_are_read(settings: Settings) -> None:
+def test_only_complete_days_of_the_counties_are_read(settings: Settings) -> None:
     inside = [day(date(2025, 5, 2)), day(date(2025, 5, 31), "30081", tmin=None)]
     outside = [day(date(2025, 5, 1)), day(date(2025, 6, 1)), day(date(2025, 5, 9), "06037")]
     load(settings, *inside, *outside)
     table, rows = tables.read_weather(settings, COUNTIES, START, AS_OF)
     assert table.name() == (DATABASE, "weather_raw")
-    found = rows.sort_values("date").set_index(["date", "county_code"])
-    assert list(found.index) == [
+    weather = rows.sort_values("date").set_index(["date", "county_code"])
+    assert list(weather.index) == [
         (pd.Timestamp(2025, 5, 2), "30061"),
         (pd.Timestamp(2025, 5, 31), "30081"),
     ]
-    assert list(found) == list(WEATHER_ELEMENTS)
-    assert found["tmin"].isna().tolist() == [False, True]
+    assert list(weather) == list(WEATHER_ELEMENTS)
+    assert weather["tmin"].isna().tolist() == [False, True]
 
 
-def test_the_day_of_the_forecast_is_not_read_while_it_lasts(settings: Settings) -> None:
+def test_incomplete_day_of_the_forecast_is_not_read(settings: Settings) -> None:
     load(settings, day(date(2025, 5, 30)), day(date(2025, 5, 31)))
     _, rows = tables.read_weather(settings, COUNTIES, START, datetime(2025, 5, 31, 10))
     assert rows["date"].tolist() == [pd.Timestamp(2025, 5, 30)]
 
 
-def test_weather_that_was_never_loaded_is_missed_with_a_remedy(settings: Settings) -> None:
+def test_missing_weather_table_error_has_a_fix(settings: Settings) -> None:
     with pytest.raises(tables.NoData, match=NONE_WITH_A_REMEDY):
         tables.read_weather(settings, COUNTIES, START, AS_OF)
 
@@ -69,9 +69,7 @@ def test_weather_that_was_never_loaded_is_missed_with_a_remedy(settings: Setting
     ],
     ids=["other days", "other counties", "no value"],
 )
-def test_a_window_without_weather_is_missed_with_a_remedy(
-    settings: Settings, row: dict[str, Any]
-) -> None:
+def test_window_without_weather_error_has_a_fix(settings: Settings, row: dict[str, Any]) -> None:
     load(settings, row)
     with pytest.raises(tables.NoData, match=NONE_WITH_A_REMEDY):
         tables.read_weather(settings, COUNTIES, START, AS_OF)

@@ -29,7 +29,7 @@ ELEMENTS = [*WEATHER_ELEMENTS]
 
 @pytest.fixture(scope="module")
 def actuals() -> pd.DataFrame:
-    """The generator's rides an hour and zone."""
+    """Return the generator's rides per hour and zone."""
     columns = {"tpep_pickup_datetime": "datetime_hour", "PULocationID": "pulocationid"}
     months = [taxi_table(month, 60_000).select([*columns]).to_pandas() for month in MONTHS]
     trips = pd.concat(months).rename(columns=columns)
@@ -40,7 +40,7 @@ def actuals() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def weather() -> pd.DataFrame:
-    """The generator's weather of each county and day, beyond `AS_OF` too."""
+    """Return the generator's weather per county and day, also after `AS_OF`."""
     months = []
     for code in CITY_COUNTIES:
         for month in (*MONTHS, "2025-06"):
@@ -53,12 +53,12 @@ def weather() -> pd.DataFrame:
 def frame(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime = AS_OF, days: int = 30
 ) -> pd.DataFrame:
-    """What prepare_training_data makes."""
+    """Return a training frame like `prepare_training_data`."""
     start = as_of - timedelta(days=days)
     hour = actuals["datetime_hour"]
-    seen = actuals[(hour >= start) & (hour < as_of)]
-    zones = forecasting.busiest(seen, 50)
-    return with_weather(forecasting.training_frame(seen, zones, start, as_of), weather)
+    window = actuals[(hour >= start) & (hour < as_of)]
+    zones = forecasting.busiest(window, 50)
+    return with_weather(forecasting.training_frame(window, zones, start, as_of), weather)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def forecast(training: pd.DataFrame, hours: int = 24) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("as_of", [datetime(2025, 5, 1), AS_OF, MIDMORNING])
-def test_the_weather_model_is_clearly_better_than_seasonal_naive(
+def test_weather_model_is_clearly_better_than_seasonal_naive(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
 ) -> None:
     held_out = forecasting.forecast_held_out(frame(actuals, weather, as_of), "weather")
@@ -80,14 +80,14 @@ def test_the_weather_model_is_clearly_better_than_seasonal_naive(
     assert metrics["mase"] < 0.85 * metrics["baseline_mase"]
 
 
-def test_rain_is_found_to_bring_rides_and_temperature_is_not(training: pd.DataFrame) -> None:
+def test_fitted_effects_match_the_generators_rain_and_temperature(training: pd.DataFrame) -> None:
     rain, *others = WeatherModel().fit(training).weather_effects
-    assert 0.2 < rain < 0.35  # the generator's: 18 mm add 60 %, so 10 mm the logarithm of 1.33
+    assert 0.2 < rain < 0.35  # in the generator, 18 mm add 60 %, so 10 mm add log(1.33)
     assert max(map(abs, others)) < 0.1
 
 
-def test_rides_of_a_rainy_week_are_taken_for_fewer_on_a_usual_day(training: pd.DataFrame) -> None:
-    """The rides are the same, but of a week said to be dry, then of one said to be wet."""
+def test_rides_of_a_rainy_week_are_adjusted_downwards(training: pd.DataFrame) -> None:
+    """Use the same rides with the weather of a dry and of a wet week."""
     last_week = training["ds"] >= AS_OF - timedelta(days=7)
     model = WeatherModel().fit(training)
     levels = []
@@ -99,7 +99,7 @@ def test_rides_of_a_rainy_week_are_taken_for_fewer_on_a_usual_day(training: pd.D
 
 
 @pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
-def test_the_weather_from_the_day_of_the_forecast_on_does_not_change_it(
+def test_forecast_does_not_depend_on_later_weather(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
 ) -> None:
     later = weather["date"] >= pd.Timestamp(as_of).normalize()
@@ -112,7 +112,7 @@ def test_the_weather_from_the_day_of_the_forecast_on_does_not_change_it(
 
 
 @pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
-def test_the_weather_from_a_held_out_day_on_does_not_change_how_well_it_is_forecast(
+def test_held_out_errors_do_not_depend_on_later_weather(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
 ) -> None:
     training = frame(actuals, weather, as_of)
@@ -127,12 +127,12 @@ def test_the_weather_from_a_held_out_day_on_does_not_change_how_well_it_is_forec
     )
 
 
-def test_two_fits_give_the_same_forecasts_byte_for_byte(training: pd.DataFrame) -> None:
+def test_two_fits_give_identical_forecasts(training: pd.DataFrame) -> None:
     first, second = (forecast(training.copy(), 168)["forecast"].to_numpy() for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
 
-def test_every_zone_and_hour_ahead_is_forecast_with_rides_of_no_less_than_none(
+def test_every_zone_and_hour_has_a_non_negative_forecast(
     training: pd.DataFrame,
 ) -> None:
     predicted = forecast(training, 170)
@@ -143,8 +143,8 @@ def test_every_zone_and_hour_ahead_is_forecast_with_rides_of_no_less_than_none(
     assert predicted["forecast"].between(0, 100).all()
 
 
-def test_a_week_that_each_zone_repeats_is_forecast_as_that_week(weather: pd.DataFrame) -> None:
-    """No federal holiday is near; the days ahead take forecasts for their lags."""
+def test_repeating_weeks_are_forecast_exactly(weather: pd.DataFrame) -> None:
+    """Use days without a federal holiday; later days use forecasts as lags."""
     as_of = datetime(2025, 5, 19)
     hours = pd.date_range(as_of - timedelta(days=28), as_of, freq="h", inclusive="left")
     weeks = np.random.default_rng(1).integers(0, 60, (3, 168))
@@ -155,14 +155,14 @@ def test_a_week_that_each_zone_repeats_is_forecast_as_that_week(weather: pd.Data
     assert np.abs(forecasts - weeks.ravel()).max() < 0.5
 
 
-def test_the_lags_of_a_day_are_of_the_days_before_it() -> None:
+def test_lags_only_use_earlier_days() -> None:
     days = np.broadcast_to(np.arange(30.0)[:, None, None], (30, 24, 2))
     assert _lags(days).shape == (24, 2, 8)
     week, recent, weekdays = 26.0, 15.5, (23 + 16 + 9 + 2) / 4
     assert list(_lags(days)[5, 1]) == [29, 28, 23, week, recent, weekdays, week, recent]
 
 
-def test_a_missing_day_counts_as_the_day_before(training: pd.DataFrame) -> None:
+def test_missing_day_uses_the_previous_days_weather(training: pd.DataFrame) -> None:
     day = training["ds"].dt.normalize()
     one, before = (pd.Timestamp(2025, 5, n) for n in (20, 19))
     filled = training.copy()
@@ -174,14 +174,12 @@ def test_a_missing_day_counts_as_the_day_before(training: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("hidden", [["tmin", "tmax"], ELEMENTS])
-def test_elements_that_nobody_published_have_no_effect(
-    training: pd.DataFrame, hidden: list[str]
-) -> None:
+def test_unpublished_elements_have_no_effect(training: pd.DataFrame, hidden: list[str]) -> None:
     training = training.assign(**dict.fromkeys(hidden, np.nan))
     assert forecast(training)["forecast"].notna().all()
 
 
-def test_a_county_whose_only_zone_had_no_ride_before_the_held_out_day_is_forecast_as_none(
+def test_county_without_earlier_rides_is_forecast_as_zero(
     training: pd.DataFrame,
 ) -> None:
     others = training[training["county_code"] != "30085"]
@@ -189,23 +187,21 @@ def test_a_county_whose_only_zone_had_no_ride_before_the_held_out_day_is_forecas
         unique_id=300, county_code="30085", y=lambda zone: (zone["ds"] == zone["ds"].max()) * 1.0
     )
     both = pd.concat([others, late])
-    seen, _ = next(forecasting.holdouts(both, 14))
-    predicted = forecast(seen)
+    before, _ = next(forecasting.holdouts(both, 14))
+    predicted = forecast(before)
     assert (predicted.loc[predicted["unique_id"] == 300, "forecast"] == 0).all()
     assert predicted["forecast"].notna().all()
 
 
 @pytest.mark.parametrize("rides", [1, 3])
-def test_a_zone_with_hardly_a_ride_is_forecast_as_hardly_any(
-    training: pd.DataFrame, rides: int
-) -> None:
+def test_zone_with_few_rides_has_a_small_forecast(training: pd.DataFrame, rides: int) -> None:
     zone = training[training["unique_id"] == training["unique_id"].iloc[0]]
     few = zone.assign(y=0.0)
     few.iloc[[300, 413, 590][:rides], few.columns.get_loc("y")] = 1.0
     assert forecast(few, 168)["forecast"].between(0, 0.2).all()
 
 
-def test_the_model_is_the_same_after_forecasting_and_after_pickling(
+def test_model_is_unchanged_by_forecasting_and_pickling(
     training: pd.DataFrame,
 ) -> None:
     model = forecasting.fit(training, "weather")
@@ -215,7 +211,7 @@ def test_the_model_is_the_same_after_forecasting_and_after_pickling(
     pd.testing.assert_frame_equal(forecasting.predict(pickle.loads(before), 24), predicted)
 
 
-def test_seasonal_naive_does_not_look_at_the_weather(training: pd.DataFrame) -> None:
+def test_seasonal_naive_ignores_weather(training: pd.DataFrame) -> None:
     bare = training[["unique_id", "ds", "y"]]
     pd.testing.assert_frame_equal(
         forecasting.predict(forecasting.fit(training), 200),
@@ -223,7 +219,7 @@ def test_seasonal_naive_does_not_look_at_the_weather(training: pd.DataFrame) -> 
     )
 
 
-def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan() -> None:
+def test_every_zone_has_a_county_and_unknown_zones_use_manhattan() -> None:
     table = counties()
     assert list(table.index) == list(range(1, 266))
     assert set(table) == set(CITY_COUNTIES)
@@ -232,7 +228,7 @@ def test_every_zone_has_a_county_of_new_york_and_the_unknown_count_as_manhattan(
     }  # fmt: skip
 
 
-def test_a_number_that_is_no_zone_has_manhattans_weather(weather: pd.DataFrame) -> None:
+def test_invalid_zone_uses_manhattans_weather(weather: pd.DataFrame) -> None:
     hours = pd.DataFrame(
         {"unique_id": [0, 4], "ds": [datetime(2025, 5, 2, 5)] * 2, "y": [1.0, 1.0]}
     )
@@ -241,7 +237,7 @@ def test_a_number_that_is_no_zone_has_manhattans_weather(weather: pd.DataFrame) 
     assert unknown[0] == MANHATTAN
 
 
-def test_the_counties_are_those_of_tlcs_boroughs(shared: Path) -> None:
+def test_counties_match_tlcs_boroughs(shared: Path) -> None:
     code = {"Bronx": "30005", "Brooklyn": "30047", "Queens": "30081", "Staten Island": "30085"}
     with (shared / "data" / "zones" / "taxi_zone_lookup.csv").open() as file:
         boroughs = {int(row["LocationID"]): row["Borough"] for row in csv.DictReader(file)}

@@ -1,4 +1,4 @@
-"""`throughline harvest airflow-logs` of what Airflow's logging makes of the console transport."""
+"""`throughline harvest airflow-logs` with logs of the console transport from Airflow's logging."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ with open(sys.argv[1], "w") as log:
 
 
 @pytest.mark.airflow
-def test_what_airflow_s_logging_writes_of_the_console_transport_is_found(tmp_path: Path) -> None:
+def test_console_transport_events_in_airflow_logs_are_imported(tmp_path: Path) -> None:
     logs = tmp_path / "dag_id=dag" / "run_id=r" / "task_id=task"
     logs.mkdir(parents=True)
     environ = os.environ | {
@@ -45,14 +45,14 @@ def test_what_airflow_s_logging_writes_of_the_console_transport_is_found(tmp_pat
     assert "event" in json.loads(log.read_text().splitlines()[-1])  # a line is JSON, as in a task
     database = tmp_path / "log.db"
     command = [script("throughline"), "harvest", "airflow-logs", str(tmp_path / "dag_id=dag")]
-    told = subprocess.run(
+    done = subprocess.run(
         [*command, "--yes", "--database", str(database)],
         env=environ,
         capture_output=True,
         text=True,
     )
-    assert told.stdout.endswith("stored 3, duplicates 0\n"), told.stdout + told.stderr
-    kept = EventLog(str(database), must_exist=True)
-    events = [json.loads(body) for _, body in kept.read()]
-    kept.close()
-    assert {each["inputs"][0]["name"] for each in events} == {'/data/"Zahlen" ü {1}'}
+    assert done.stdout.endswith("stored 3, duplicates 0\n"), done.stdout + done.stderr
+    log_ = EventLog(str(database), must_exist=True)
+    events = [json.loads(body) for _, body in log_.read()]
+    log_.close()
+    assert {event["inputs"][0]["name"] for event in events} == {'/data/"Zahlen" ü {1}'}

@@ -1,4 +1,4 @@
-"""`throughline harvest dbt` after real runs of dbt, against what dbt-ol sends of them."""
+"""`throughline harvest dbt` after real runs of dbt, compared with the events of dbt-ol."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Dbt = Callable[..., int]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project of a seed, two models and three tests."""
+    """Return a project with a seed, two models and three tests."""
     folder = tmp_path / "rides"
     profile = {"type": "duckdb", "path": str(folder / "lake.duckdb")}
     files = _FILES | {
@@ -56,7 +56,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_dbt(dbt: Path, project: Path, tmp_path: Path) -> Dbt:
-    """Runs dbt by dbt-ol, whose events go to a file; answers the exit code."""
+    """Return a function that runs dbt-ol, which writes events to a file; it returns exit codes."""
     transport = {"type": "file", "log_file_path": str(tmp_path / "sent.jsonl"), "append": True}
     environ = os.environ | {
         "PATH": f"{dbt}:{os.environ['PATH']}",
@@ -74,7 +74,7 @@ def run_dbt(dbt: Path, project: Path, tmp_path: Path) -> Dbt:
 
 
 def _harvest(project: Path, database: Path, code: int = 0) -> str:
-    """Harvest into a log; what it prints."""
+    """Import into a log and return the output."""
     command = [script("throughline"), "harvest", "dbt", str(project), "--yes"]
     command += ["--database", str(database)]
     environ = os.environ | {"THROUGHLINE_HARVESTS": str(database.parent / "harvests")}
@@ -97,17 +97,15 @@ def _edges(events: list[Any]) -> set[tuple[str, str, str, str]]:
             event["job"]["namespace"],
             event["job"]["name"],
             side,
-            f"{each['namespace']}|{each['name']}",
+            f"{dataset['namespace']}|{dataset['name']}",
         )
         for event in events
         for side in ("inputs", "outputs")
-        for each in event.get(side, [])
+        for dataset in event.get(side, [])
     }
 
 
-def test_what_is_harvested_has_the_names_that_dbt_ol_sends_and_seeds(
-    run_dbt: Dbt, project: Path, tmp_path: Path
-) -> None:
+def test_imported_dbt_names_match_dbt_ol(run_dbt: Dbt, project: Path, tmp_path: Path) -> None:
     assert run_dbt("build") == 0
     sent = [json.loads(line) for line in (tmp_path / "sent.jsonl").read_text().splitlines()]
     database = tmp_path / "log.db"
@@ -121,29 +119,27 @@ def test_what_is_harvested_has_the_names_that_dbt_ol_sends_and_seeds(
         ("lake.main.rides.zones.build.seed", "outputs", "lake.duckdb|lake.main.zones"),
         ("lake.main.rides.fares.build.run", "inputs", "lake.duckdb|lake.main.zones"),
     }
-    assert {each["job"]["name"] for each in sent} <= {each["job"]["name"] for each in events}
+    assert {event["job"]["name"] for event in sent} <= {event["job"]["name"] for event in events}
 
-    (fares,) = (each for each in events if each["eventType"] == "COMPLETE"
-                and each["job"]["name"] == "lake.main.rides.fares.build.run")  # fmt: skip
+    (fares,) = (event for event in events if event["eventType"] == "COMPLETE"
+                and event["job"]["name"] == "lake.main.rides.fares.build.run")  # fmt: skip
     facets = fares["outputs"][0]["facets"]
     assert facets["documentation"]["description"] == "Fares of zones"
     assert facets["ownership"]["owners"][0]["name"] == "taxi"
     (origin,) = facets["columnLineage"]["fields"]["fares"]["inputFields"]
     assert (origin["name"], origin["field"]) == ("lake.main.trips", "fare")
     assert fares["run"]["facets"]["tags"]["tags"][0]["key"] == "daily"
-    (top,) = {each["run"]["runId"] for each in events if each["job"]["name"] == "dbt-run-rides"}
-    below = [each for each in events if each["job"]["name"] != "dbt-run-rides"]
-    assert {each["run"]["facets"]["parent"]["run"]["runId"] for each in below} == {top}
-    tested = next(each for each in events if each["job"]["name"].endswith("fares.build.test"))
-    told = tested["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
-    assert {each["assertion"] for each in told if each["success"]} == {
+    (top,) = {event["run"]["runId"] for event in events if event["job"]["name"] == "dbt-run-rides"}
+    below = [event for event in events if event["job"]["name"] != "dbt-run-rides"]
+    assert {run["run"]["facets"]["parent"]["run"]["runId"] for run in below} == {top}
+    tested = next(event for event in events if event["job"]["name"].endswith("fares.build.test"))
+    assertions = tested["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert {check["assertion"] for check in assertions if check["success"]} == {
         "not_null", "unique", "positive",
     }  # fmt: skip
 
 
-def test_an_invocation_is_harvested_once_and_the_next_one_too(
-    run_dbt: Dbt, project: Path, tmp_path: Path
-) -> None:
+def test_each_dbt_invocation_is_imported_once(run_dbt: Dbt, project: Path, tmp_path: Path) -> None:
     database = tmp_path / "log.db"
     run_dbt("build")
     assert "new 12," in _harvest(project, database)
@@ -154,12 +150,12 @@ def test_an_invocation_is_harvested_once_and_the_next_one_too(
     (project / "models" / "trips.sql").write_text("select 1 as id, -5.0 as fare")
     assert run_dbt("build") == 1
     assert "stored 12, duplicates 0" in _harvest(project, database)
-    failed = {each["job"]["name"] for each in _events(database) if each["eventType"] == "FAIL"}
+    failed = {event["job"]["name"] for event in _events(database) if event["eventType"] == "FAIL"}
     test = "lake.main.rides.fares.build.test"
     assert failed == {"dbt-run-rides", "test.rides.positive", test}
 
 
-def test_what_is_no_project_or_never_ran_is_said(
+def test_invalid_dbt_project_is_reported(
     dbt: Path, project: Path, run_dbt: Dbt, tmp_path: Path
 ) -> None:
     database = tmp_path / "log.db"

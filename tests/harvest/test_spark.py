@@ -1,4 +1,4 @@
-"""`throughline harvest spark-logs` of the log of a real Spark job, against the events it wrote."""
+"""`throughline harvest spark-logs` with the log of a real Spark job, compared with its events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ spark.stop()
 """
 
 
-def test_the_log_of_a_real_job_holds_what_its_file_transport_wrote(
+def test_spark_log_contains_the_same_events_as_the_file_transport(
     make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
     settings = make_settings("console")
@@ -61,7 +61,7 @@ def test_the_log_of_a_real_job_holds_what_its_file_transport_wrote(
     done = subprocess.run([*submit, str(program), str(tmp_path)], env=environ, cwd=tmp_path,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
     assert done.returncode == 0, done.stdout.decode()
-    # As EMR and Docker leave it: in two files, lines of more than 16 kB cut.
+    # Like on EMR and in Docker: two files, with lines split at 16 kB.
     lines = [line[at : at + 16_384] for line in done.stdout.split(b"\n")
              for at in range(0, max(len(line), 1), 16_384)]  # fmt: skip
     (logs / "stderr.gz").write_bytes(gzip.compress(b"\n".join(lines)))
@@ -69,9 +69,9 @@ def test_the_log_of_a_real_job_holds_what_its_file_transport_wrote(
     database = tmp_path / "log.db"
     command = [script("throughline"), "harvest", "spark-logs", str(logs), "--yes"]
     environ = os.environ | {"THROUGHLINE_HARVESTS": str(tmp_path / "harvests")}
-    told = subprocess.run([*command, "--database", str(database)], env=environ,
+    imported = subprocess.run([*command, "--database", str(database)], env=environ,
                           capture_output=True, text=True)  # fmt: skip
-    assert "rejected 0\n" in told.stdout, told.stdout + told.stderr
+    assert "rejected 0\n" in imported.stdout, imported.stdout + imported.stderr
     log = EventLog(str(database), must_exist=True)
     harvested = [json.loads(body) for _, body in log.read()]
     log.close()

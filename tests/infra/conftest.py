@@ -34,7 +34,7 @@ def _apply_with_outputs(change_set: ChangeSet) -> None:
 
 
 def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Credentials of the stand-in, and nothing of this machine's AWS."""
+    """Set the stand-in's credentials and hide this machine's AWS configuration."""
     for name in os.environ:
         if name.startswith("AWS_"):
             patch.delenv(name)
@@ -66,7 +66,7 @@ def use_config(patch: pytest.MonkeyPatch, file: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An environment for each test."""
+    """Isolate the environment of each test."""
     isolate(monkeypatch, tmp_path)
 
 
@@ -79,7 +79,7 @@ def profile(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[str]:
-    """URL of the stand-in."""
+    """Start the stand-in and return its URL."""
     for cached in (parsing.get_model_list, parsing.get_model_map, parsing.get_name_type_map):
         cached.cache_clear()
     server = ThreadedMotoServer(port=0, verbose=False)
@@ -94,7 +94,7 @@ def stand_in() -> Iterator[str]:
 
 @pytest.fixture
 def endpoint(stand_in: str) -> str:
-    """URL of the stand-in, which holds nothing."""
+    """Return the URL of the emptied stand-in."""
     httpx.post(f"{stand_in}/moto-api/reset").raise_for_status()
     stand_in_resources.DATAZONE.clear()
     return stand_in
@@ -102,21 +102,21 @@ def endpoint(stand_in: str) -> str:
 
 @pytest.fixture
 def settings(endpoint: str, tmp_path: Path) -> Settings:
-    """Settings of the stand-in."""
+    """Return settings for the stand-in."""
     return load_settings(state_dir=tmp_path / "state", aws_endpoint_url=endpoint)
 
 
 @pytest.fixture
 def aws(settings: Settings) -> Aws:
-    """The stand-in's account."""
+    """Return the stand-in's account."""
     return connect(settings)
 
 
 @pytest.fixture
 def bucket(aws: Aws) -> str:
-    """The bucket of a stack that create-infra has made.
+    """Return the bucket of a stack that create-infra created.
 
-    Without its policy, which moto takes for "deny everything": it does not look at conditions.
+    Its policy is removed, because moto ignores conditions and would deny everything.
     """
     apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     name = bucket_name(aws.account, aws.region)

@@ -1,8 +1,8 @@
-"""EMR Serverless as far as a job sees it: what StartJobRun was given runs, on this machine's Spark.
+"""A stand-in for EMR Serverless that runs the jobs of StartJobRun with this machine's Spark.
 
-What the job needs is fetched from the bucket, its environment is what it was given and nothing of
-this one's, and its Python is one without this project's packages. Not as on AWS: the Spark is 4.1
-with the Iceberg that belongs to it, and `s3://` is read by Hadoop's own file system.
+A job gets its files from the bucket, only its own environment variables, and a Python without
+this project's packages. Unlike on AWS, Spark is 4.1 with the matching Iceberg, and Hadoop's file
+system reads `s3://`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from spark_jobs.runtime import download, jars, java_home
 
 DRIVER_ENV = "spark.emr-serverless.driverEnv."
 S3_JARS = {
-    "hadoop-aws": ("org.apache.hadoop", "3.4.2"),  # as the Hadoop of pyspark
-    # As the rest of the SDK, in iceberg-aws-bundle.
+    "hadoop-aws": ("org.apache.hadoop", "3.4.2"),  # the version of pyspark's Hadoop
+    # The version of the SDK in iceberg-aws-bundle.
     "s3-transfer-manager": ("software.amazon.awssdk", "2.54.17"),
     "apache-client": ("software.amazon.awssdk", "2.54.17"),
 }
@@ -39,7 +39,7 @@ _start = EMRServerlessBackend.start_job_run
 
 
 class LocalEmr:
-    """Runs jobs, one thread each; `logs` is where what they print goes."""
+    """Runs jobs in threads; `logs` is the folder of their output."""
 
     def __init__(self, settings: Settings, aws: Aws, folder: Path) -> None:
         self.logs = folder / "logs"
@@ -54,11 +54,11 @@ class LocalEmr:
 
     @property
     def start(self) -> Callable[..., JobRun]:
-        """In place of the backend's method."""
+        """Return the replacement of the backend's method."""
 
-        def start_job_run(backend: EMRServerlessBackend, **given: Any) -> JobRun:
-            job = _start(backend, **given)
-            backend.applications[job.application_id].state = "STARTED"  # by itself
+        def start_job_run(backend: EMRServerlessBackend, **parameters: Any) -> JobRun:
+            job = _start(backend, **parameters)
+            backend.applications[job.application_id].state = "STARTED"  # starts automatically
             job.state = "SUBMITTED"
             self.jobs.append(job)
             self._threads[job.id] = threading.Thread(target=self._run, args=(job,))
@@ -68,7 +68,7 @@ class LocalEmr:
         return start_job_run
 
     def ended(self, job_id: str) -> None:
-        """Wait for a job's end."""
+        """Wait for the end of a job."""
         self._threads[job_id].join()
 
     def _run(self, job: JobRun) -> None:
@@ -78,8 +78,8 @@ class LocalEmr:
             job.state = "SCHEDULED"
             command, environ = self._prepared(job, work)
             job.state = "RUNNING"
-            # Appended to, because Spark's listener opens /dev/stdout once more: without that, what
-            # the driver prints would be written over the listener's events.
+            # Opened for appending, because Spark's listener opens /dev/stdout again. Otherwise the
+            # driver's output would overwrite the listener's events.
             with (self.logs / f"stdout-{job.id}.log").open("ab") as out:
                 err = (self.logs / f"stderr-{job.id}.log").open("wb")
                 with err:
@@ -88,7 +88,7 @@ class LocalEmr:
                     ).returncode
             job.state_details = f"Job ended with exit code {code}"
             job.state = "FAILED" if code else "SUCCESS"
-        except Exception as error:  # as AWS: the job fails, not the service
+        except Exception as error:  # like on AWS, the job fails, not the service
             job.state_details, job.state = f"{error!r}"[:256], "FAILED"
 
     def _prepared(self, job: JobRun, work: Path) -> tuple[list[str], dict[str, str]]:
@@ -99,13 +99,13 @@ class LocalEmr:
         conf: dict[str, str] = dict(defaults["properties"])
         archive, _, name = conf.pop("spark.archives").partition("#")
         (work / name).symlink_to(self._unpacked(self._fetched(archive)))
-        asked = [self._fetched(jar).name for jar in conf.pop("spark.jars").split(",")]
+        jars_ = [self._fetched(jar).name for jar in conf.pop("spark.jars").split(",")]
         conf = {
             key: value for key, value in conf.items() if not key.startswith("spark.executorEnv")
         }
         environ = {k.removeprefix(DRIVER_ENV): conf.pop(k) for k in [*conf] if DRIVER_ENV in k}
         assert environ.pop("PYSPARK_PYTHON") == environ.pop("PYSPARK_DRIVER_PYTHON") == PYTHON
-        conf |= self._machine(asked)
+        conf |= self._machine(jars_)
         return [
             f"{Path(pyspark.__file__).parent}/bin/spark-submit",
             *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
@@ -117,12 +117,12 @@ class LocalEmr:
             "AWS_EC2_METADATA_DISABLED": "true",
             "JAVA_HOME": str(self._java),
             "PATH": os.defpath,
-            "PYSPARK_PYTHON": str(Path(sys.executable).resolve()),  # not the environment's
+            "PYSPARK_PYTHON": str(Path(sys.executable).resolve()),  # not the virtual environment's
             "STATE_DIR": str(work / "state"),
         }
 
     def _fetched(self, url: str) -> Path:
-        """Return a copy of an object of the bucket, fetched unless it is still the same."""
+        """Download an object of the bucket if it changed; return its path."""
         parts = urlsplit(url)
         key = parts.path.lstrip("/")
         etag = self._aws.s3.head_object(Bucket=parts.netloc, Key=key)["ETag"].strip('"')
@@ -139,12 +139,12 @@ class LocalEmr:
                 code.extractall(folder)
         return folder
 
-    def _machine(self, asked: list[str]) -> dict[str, str]:
-        """What makes this machine one of EMR's: S3 by its URLs, the jars of its own Spark."""
-        found = [*self._s3.glob("*.jar")]
-        for name in asked:
+    def _machine(self, jars_: list[str]) -> dict[str, str]:
+        """Return Spark properties for S3 and the jars of this machine's Spark."""
+        paths = [*self._s3.glob("*.jar")]
+        for name in jars_:
             product = name.rpartition("-")[0]
-            found += self._jars.glob(f"{OWN_JARS.get(product, product)}-*.jar")
+            paths += self._jars.glob(f"{OWN_JARS.get(product, product)}-*.jar")
         s3 = {
             "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
             "fs.s3a.endpoint": self._endpoint,
@@ -152,7 +152,7 @@ class LocalEmr:
             "fs.s3a.path.style.access": "true",
         }
         return {f"spark.hadoop.{key}": value for key, value in s3.items()} | {
-            "spark.jars": ",".join(map(str, found)),
+            "spark.jars": ",".join(map(str, paths)),
             "spark.master": "local[2]",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",

@@ -1,4 +1,4 @@
-"""Resources of the proxy's template that moto's CloudFormation skips and its services have."""
+"""Resources of the proxy's template that moto supports, but not in its CloudFormation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from moto.sqs.models import sqs_backends
 from tests.infra.stand_in_resources import Resource
 
 Json = dict[str, Any]
-_NOTHING: Any = None  # what moto's services are given for what was left out
+_NOTHING: Any = None  # value of omitted parameters of moto's services
 
 
-class Made(Resource):
-    """A resource that is made of its properties alone."""
+class SimpleResource(Resource):
+    """A resource that only depends on its properties."""
 
     @classmethod
     def create_from_cloudformation_json(
@@ -29,22 +29,22 @@ class Made(Resource):
         region_name: str,
         **kwargs: Any,
     ) -> Self:
-        given = cloudformation_json["Properties"]
-        return cls(cls.make(resource_name, given, account_id, region_name))
+        properties = cloudformation_json["Properties"]
+        return cls(cls.make(resource_name, properties, account_id, region_name))
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
-        """Make it; answers its physical id."""
+    def make(name: str, properties: Json, account: str, region: str) -> str:
+        """Create the resource and return its physical id."""
         raise NotImplementedError
 
     @classmethod
     def delete_from_cloudformation_json(
         cls, resource_name: str, cloudformation_json: Json, account_id: str, region_name: str
     ) -> None:
-        """What belongs to another resource goes with that."""
+        """Do nothing, because the resource is deleted with the one it belongs to."""
 
 
-class Secret(Made, CloudFormationModel):
+class Secret(SimpleResource, CloudFormationModel):
     """A secret with a generated value."""
 
     @staticmethod
@@ -52,24 +52,24 @@ class Secret(Made, CloudFormationModel):
         return "AWS::SecretsManager::Secret"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
+    def make(name: str, properties: Json, account: str, region: str) -> str:
         backend = secretsmanager_backends[account][region]
-        asked = given["GenerateSecretString"]
+        options = properties["GenerateSecretString"]
         value = backend.get_random_password(
-            password_length=asked["PasswordLength"],
+            password_length=options["PasswordLength"],
             exclude_characters="",
             exclude_numbers=False,
-            exclude_punctuation=asked["ExcludePunctuation"],
+            exclude_punctuation=options["ExcludePunctuation"],
             exclude_uppercase=False,
             exclude_lowercase=False,
             include_space=False,
             require_each_included_type=True,
         )
-        made = backend.create_secret(
-            name, json.loads(value)["RandomPassword"], None, given["Description"], None, None, None,
-            [], False,
+        secret = backend.create_secret(
+            name, json.loads(value)["RandomPassword"], None, properties["Description"],
+            None, None, None, [], False,
         )  # fmt: skip
-        return str(json.loads(made)["ARN"])
+        return str(json.loads(secret)["ARN"])
 
     @classmethod
     def delete_from_cloudformation_json(
@@ -78,7 +78,7 @@ class Secret(Made, CloudFormationModel):
         secretsmanager_backends[account_id][region_name].delete_secret(resource_name, None, True)
 
 
-class QueuePolicy(Made, CloudFormationModel):
+class QueuePolicy(SimpleResource, CloudFormationModel):
     """The policy of queues."""
 
     @staticmethod
@@ -86,15 +86,15 @@ class QueuePolicy(Made, CloudFormationModel):
         return "AWS::SQS::QueuePolicy"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
-        for url in given["Queues"]:
-            policy = {"Policy": json.dumps(given["PolicyDocument"])}
+    def make(name: str, properties: Json, account: str, region: str) -> str:
+        for url in properties["Queues"]:
+            policy = {"Policy": json.dumps(properties["PolicyDocument"])}
             queue = url.rpartition("/")[2]
             sqs_backends[account][region].set_queue_attributes(queue, policy)
         return name
 
 
-class Alarm(Made, CloudFormationModel):
+class Alarm(SimpleResource, CloudFormationModel):
     """An alarm."""
 
     @staticmethod
@@ -102,20 +102,20 @@ class Alarm(Made, CloudFormationModel):
         return "AWS::CloudWatch::Alarm"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
+    def make(name: str, properties: Json, account: str, region: str) -> str:
         cloudwatch_backends[account][region].put_metric_alarm(
             name=name,
-            namespace=given["Namespace"],
-            metric_name=given["MetricName"],
-            comparison_operator=given["ComparisonOperator"],
-            evaluation_periods=given["EvaluationPeriods"],
-            period=given["Period"],
-            threshold=given["Threshold"],
-            statistic=given["Statistic"],
-            description=given["AlarmDescription"],
-            dimensions=given["Dimensions"],
-            alarm_actions=given.get("AlarmActions") or [],
-            treat_missing_data=given["TreatMissingData"],
+            namespace=properties["Namespace"],
+            metric_name=properties["MetricName"],
+            comparison_operator=properties["ComparisonOperator"],
+            evaluation_periods=properties["EvaluationPeriods"],
+            period=properties["Period"],
+            threshold=properties["Threshold"],
+            statistic=properties["Statistic"],
+            description=properties["AlarmDescription"],
+            dimensions=properties["Dimensions"],
+            alarm_actions=properties.get("AlarmActions") or [],
+            treat_missing_data=properties["TreatMissingData"],
         )
         return name
 
@@ -130,7 +130,7 @@ def _gateway(account: str, region: str) -> ApiGatewayV2Backend:
     return apigatewayv2_backends[account][region]
 
 
-class Api(Made, CloudFormationModel):
+class Api(SimpleResource, CloudFormationModel):
     """An HTTP API."""
 
     @staticmethod
@@ -145,20 +145,20 @@ class Api(Made, CloudFormationModel):
         return f"https://{self.physical_resource_id}.execute-api.us-east-1.amazonaws.com"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
-        made = _gateway(account, region).create_api(
+    def make(name: str, properties: Json, account: str, region: str) -> str:
+        api = _gateway(account, region).create_api(
             api_key_selection_expression=_NOTHING,
             cors_configuration=_NOTHING,
-            description=given["Description"],
+            description=properties["Description"],
             disable_schema_validation=_NOTHING,
             disable_execute_api_endpoint=_NOTHING,
-            name=given["Name"],
-            protocol_type=given["ProtocolType"],
+            name=properties["Name"],
+            protocol_type=properties["ProtocolType"],
             route_selection_expression=_NOTHING,
             tags={},
             version=_NOTHING,
         )
-        return str(made.api_id)
+        return str(api.api_id)
 
     @classmethod
     def delete_from_cloudformation_json(
@@ -167,45 +167,45 @@ class Api(Made, CloudFormationModel):
         _gateway(account_id, region_name).delete_api(resource_name)
 
 
-class Authorizer(Made, CloudFormationModel):
-    """Who is let in."""
+class Authorizer(SimpleResource, CloudFormationModel):
+    """An authorizer."""
 
     @staticmethod
     def cloudformation_type() -> str:
         return "AWS::ApiGatewayV2::Authorizer"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
+    def make(name: str, properties: Json, account: str, region: str) -> str:
         return (
             _gateway(account, region)
             .create_authorizer(
-                api_id=given["ApiId"],
+                api_id=properties["ApiId"],
                 auth_creds_arn=_NOTHING,
-                auth_payload_format_version=given["AuthorizerPayloadFormatVersion"],
-                auth_result_ttl=given["AuthorizerResultTtlInSeconds"],
-                authorizer_uri=given["AuthorizerUri"],
-                authorizer_type=given["AuthorizerType"],
-                enable_simple_response=given["EnableSimpleResponses"],
-                identity_source=given["IdentitySource"],
+                auth_payload_format_version=properties["AuthorizerPayloadFormatVersion"],
+                auth_result_ttl=properties["AuthorizerResultTtlInSeconds"],
+                authorizer_uri=properties["AuthorizerUri"],
+                authorizer_type=properties["AuthorizerType"],
+                enable_simple_response=properties["EnableSimpleResponses"],
+                identity_source=properties["IdentitySource"],
                 identity_validation_expr=_NOTHING,
                 jwt_config=_NOTHING,
-                name=given["Name"],
+                name=properties["Name"],
             )
             .id
         )
 
 
-class Integration(Made, CloudFormationModel):
-    """What answers."""
+class Integration(SimpleResource, CloudFormationModel):
+    """An integration."""
 
     @staticmethod
     def cloudformation_type() -> str:
         return "AWS::ApiGatewayV2::Integration"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
-        made = _gateway(account, region).create_integration(
-            api_id=given["ApiId"],
+    def make(name: str, properties: Json, account: str, region: str) -> str:
+        integration = _gateway(account, region).create_integration(
+            api_id=properties["ApiId"],
             connection_id="",
             connection_type="",
             content_handling_strategy="",
@@ -213,10 +213,10 @@ class Integration(Made, CloudFormationModel):
             description="",
             integration_method="POST",
             integration_subtype="",
-            integration_type=given["IntegrationType"],
-            integration_uri=given["IntegrationUri"],
+            integration_type=properties["IntegrationType"],
+            integration_uri=properties["IntegrationUri"],
             passthrough_behavior="",
-            payload_format_version=given["PayloadFormatVersion"],
+            payload_format_version=properties["PayloadFormatVersion"],
             request_parameters=None,
             request_templates=None,
             response_parameters=None,
@@ -224,46 +224,46 @@ class Integration(Made, CloudFormationModel):
             timeout_in_millis="",
             tls_config={},
         )
-        return str(made.id)
+        return str(integration.id)
 
 
-class Route(Made, CloudFormationModel):
-    """What is asked."""
+class Route(SimpleResource, CloudFormationModel):
+    """A route."""
 
     @staticmethod
     def cloudformation_type() -> str:
         return "AWS::ApiGatewayV2::Route"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
+    def make(name: str, properties: Json, account: str, region: str) -> str:
         return (
             _gateway(account, region)
             .create_route(
-                api_id=given["ApiId"],
+                api_id=properties["ApiId"],
                 api_key_required=False,
                 authorization_scopes=[],
-                authorization_type=given["AuthorizationType"],
-                authorizer_id=given["AuthorizerId"],
+                authorization_type=properties["AuthorizationType"],
+                authorizer_id=properties["AuthorizerId"],
                 model_selection_expression="",
                 operation_name="",
                 request_models=None,
                 request_parameters=None,
-                route_key=given["RouteKey"],
+                route_key=properties["RouteKey"],
                 route_response_selection_expression="",
-                target=given["Target"],
+                target=properties["Target"],
             )
             .route_id
         )
 
 
-class Stage(Made, CloudFormationModel):
-    """Where it answers."""
+class Stage(SimpleResource, CloudFormationModel):
+    """A stage."""
 
     @staticmethod
     def cloudformation_type() -> str:
         return "AWS::ApiGatewayV2::Stage"
 
     @staticmethod
-    def make(name: str, given: Json, account: str, region: str) -> str:
-        config = {key[0].lower() + key[1:]: value for key, value in given.items()}
-        return str(_gateway(account, region).create_stage(given["ApiId"], config).name)
+    def make(name: str, properties: Json, account: str, region: str) -> str:
+        config = {key[0].lower() + key[1:]: value for key, value in properties.items()}
+        return str(_gateway(account, region).create_stage(properties["ApiId"], config).name)

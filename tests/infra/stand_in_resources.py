@@ -1,8 +1,8 @@
-"""Resources that moto's CloudFormation skips, or takes only the half of.
+"""Resources that moto's CloudFormation ignores or supports only partly.
 
-moto's CloudFormation knows no Glue database, bucket policy or application of EMR Serverless, and
-nothing of DataZone; it says CREATE_COMPLETE all the same. Of a bucket it takes the name and
-encryption only, and it deletes one that is not empty, which AWS does not.
+moto's CloudFormation ignores Glue databases, bucket policies, EMR Serverless applications and all
+of DataZone, but reports CREATE_COMPLETE. For a bucket it only uses name and encryption, and unlike
+AWS it deletes a bucket that is not empty.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Json = dict[str, Any]
 
 
 def s3_of(account: str) -> S3Backend:
-    """The account's S3."""
+    """Return the S3 backend of an account."""
     return s3_backends[account]["aws"]
 
 
 class ConcurrentModificationException(GlueClientError):
-    """What Glue answers to an update of another version than the table's."""
+    """Glue's error for an update of an outdated table version."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -42,17 +42,19 @@ _updating = threading.Lock()
 
 
 def update_table(response: GlueResponse) -> ActionResult:
-    """As moto's, but with the check of the version that moto leaves out and loses commits by."""
-    given = response.parameters
+    """Update a table with the check of its version, which moto omits and so loses commits."""
+    parameters = response.parameters
     with _updating:
-        table = response.glue_backend.get_table(given["DatabaseName"], given["TableInput"]["Name"])
-        if given.get("VersionId") not in (None, table.as_dict()["VersionId"]):
+        table = response.glue_backend.get_table(
+            parameters["DatabaseName"], parameters["TableInput"]["Name"]
+        )
+        if parameters.get("VersionId") not in (None, table.as_dict()["VersionId"]):
             raise ConcurrentModificationException
         return _update_table(response)
 
 
 def _lifecycle_rule(rule: Json) -> Json:
-    """A rule of CloudFormation's as S3's own API words it."""
+    """Convert a lifecycle rule of CloudFormation to S3's API."""
     rule = rule | {"ID": rule["Id"], "Filter": {"Prefix": rule.pop("Prefix", "")}}
     if days := rule.pop("ExpirationInDays", None):
         rule["Expiration"] = {"Days": days}
@@ -62,7 +64,7 @@ def _lifecycle_rule(rule: Json) -> Json:
 
 
 class Resource:
-    """What the resources below have in common; moto only finds direct subclasses of its model."""
+    """Base class of the resources below; moto only finds direct subclasses of its model."""
 
     def __init__(self, physical_resource_id: str) -> None:
         self.physical_resource_id = physical_resource_id
@@ -91,7 +93,7 @@ class Resource:
 
 
 class Bucket(Resource, CloudFormationModel):
-    """A bucket with every property of ours, which is only deleted when it is empty."""
+    """A bucket with all properties of the template, which is only deleted if it is empty."""
 
     @staticmethod
     def cloudformation_name_type() -> str:
@@ -223,7 +225,7 @@ class Application(Resource, CloudFormationModel):
         **kwargs: Any,
     ) -> Application:
         given = cloudformation_json["Properties"]
-        made = emr.Application(
+        application = emr.Application(
             name=given["Name"],
             release_label=given["ReleaseLabel"],
             application_type=given["Type"],
@@ -237,10 +239,10 @@ class Application(Resource, CloudFormationModel):
             auto_stop_configuration=_camel(given["AutoStopConfiguration"]),
             network_configuration=_camel(given.get("NetworkConfiguration")),
         )
-        made.initial_capacity, made.state = None, "CREATED"  # type: ignore[assignment]
+        application.initial_capacity, application.state = None, "CREATED"  # type: ignore[assignment]
         backend = emr.emrserverless_backends[account_id][region_name]
-        backend.applications[made.id], backend.job_runs[made.id] = made, []
-        return cls(made.id)
+        backend.applications[application.id], backend.job_runs[application.id] = application, []
+        return cls(application.id)
 
     @classmethod
     def delete_from_cloudformation_json(
@@ -249,19 +251,19 @@ class Application(Resource, CloudFormationModel):
         emr.emrserverless_backends[account_id][region_name].delete_application(resource_name)
 
 
-def _camel(given: Any) -> Any:
-    """CloudFormation's names as the service's own API has them."""
-    if not isinstance(given, dict):
-        return given
-    return {name[0].lower() + name[1:]: _camel(value) for name, value in given.items()}
+def _camel(value_: Any) -> Any:
+    """Convert CloudFormation's names to those of the service's API."""
+    if not isinstance(value_, dict):
+        return value_
+    return {name[0].lower() + name[1:]: _camel(value) for name, value in value_.items()}
 
 
 DATAZONE: dict[str, Json] = {}
-"""What of DataZone was made and not deleted, by id."""
+"""Existing DataZone resources by id."""
 
 
 class DataZone(Resource):
-    """A resource of DataZone's: kept in `DATAZONE` with what it was given."""
+    """A DataZone resource, whose properties are stored in `DATAZONE`."""
 
     prefix = ""
 
@@ -282,9 +284,9 @@ class DataZone(Resource):
         region_name: str,
         **kwargs: Any,
     ) -> Self:
-        made = f"{cls.prefix}{len(DATAZONE)}"
-        DATAZONE[made] = cloudformation_json["Properties"]
-        return cls(made)
+        resource_id = f"{cls.prefix}{len(DATAZONE)}"
+        DATAZONE[resource_id] = cloudformation_json["Properties"]
+        return cls(resource_id)
 
     @classmethod
     def delete_from_cloudformation_json(

@@ -1,4 +1,4 @@
-"""`./run sql --engine athena` against a stand-in, which answers what it was told to."""
+"""`./run sql --engine athena` against a stand-in with prepared responses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _will_answer(settings: Settings, rows: list[list[str]]) -> None:
     httpx.post(url, json={"results": [answer]}).raise_for_status()
 
 
-def test_rows_are_printed_below_their_names(
+def test_athena_rows_are_printed_with_column_names(
     on_aws: Settings, aws: Aws, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _will_answer(on_aws, ROWS)
@@ -49,14 +49,14 @@ def test_rows_are_printed_below_their_names(
     said = capsys.readouterr().out
     assert said.count("datetime_hour") == 1
     assert "2025-06-01 00:00:00.000 │ 12" in said
-    asked: Any
-    (asked,) = athena_backends[aws.account][aws.region].executions.values()
-    assert asked.query == "SELECT 1"
-    assert asked.context == {"Database": DATABASE}
-    assert asked.config["OutputLocation"].startswith(f"s3://{on_aws.bucket}/athena/")
+    execution: Any
+    (execution,) = athena_backends[aws.account][aws.region].executions.values()
+    assert execution.query == "SELECT 1"
+    assert execution.context == {"Database": DATABASE}
+    assert execution.config["OutputLocation"].startswith(f"s3://{on_aws.bucket}/athena/")
 
 
-def test_cells_are_printed_as_they_are_but_for_control_characters(
+def test_cells_are_printed_with_control_characters_escaped(
     on_aws: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _will_answer(on_aws, [["name[red]"], ["[queens, bronx] [/b]"], ["\x1b[2J"]])
@@ -68,7 +68,9 @@ def test_cells_are_printed_as_they_are_but_for_control_characters(
     assert "\x1b[2J" not in said
 
 
-def test_why_athena_refuses_is_said(on_aws: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_athenas_rejection_reason_is_shown(
+    on_aws: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Execution, "status", "FAILED", raising=False)
     with pytest.raises(BadQuery, match="FAILED"):
         run_athena(on_aws, "SELECT nonsense")
@@ -128,16 +130,16 @@ def test_other_statements_count_as_writing(query: str) -> None:
     assert not is_reading(query)
 
 
-def test_local_tables_are_not_athena_s(settings: Settings) -> None:
-    with pytest.raises(SettingsError, match="LAKEHOUSE=glue only"):
+def test_athena_rejects_local_tables(settings: Settings) -> None:
+    with pytest.raises(SettingsError, match="Set LAKEHOUSE=glue"):
         run_athena(settings, "SELECT 1")
 
 
-def test_the_readme_s_query_for_athena_names_tables_and_columns_that_there_are() -> None:
+def test_readme_athena_query_uses_existing_tables_and_columns() -> None:
     moment = datetime(2025, 6, 1)
     rows = forecast_rows(forecasts(moment, [1], 1.0), moment, "naive", "1")
     columns = {field.name: str(field.type) for field in rows.schema}
     parsed = sqlglot.parse_one(athena_query(), dialect="athena")
-    assert {each.name for each in parsed.find_all(exp.Table)} == {forecast("yellow").name}
+    assert {table.name for table in parsed.find_all(exp.Table)} == {forecast("yellow").name}
     schema: dict[str, object] = {forecast("yellow").name: columns}
     qualify(parsed, dialect="athena", schema=schema)  # an unknown column is an error

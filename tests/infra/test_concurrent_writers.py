@@ -1,4 +1,4 @@
-"""Ten processes write one Glue table at once: every commit has to be there in the end."""
+"""Ten processes write one Glue table at the same time without losing a commit."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ with open_session(load_settings(), "writer") as spark:
 
 
 def _writer(settings: Settings, program: str, start: Path, *numbers: int) -> subprocess.Popen[str]:
-    """Start a program of writers; those of forecasts wait until the file `start` is there."""
+    """Start a writer program; forecast writers wait for the file `start`."""
     environ = os.environ | settings.environ() | {"LINEAGE_BACKEND": "file"}
     return subprocess.Popen(
         [sys.executable, "-c", program, str(start), str(ROWS), *map(str, numbers)],
@@ -84,12 +84,12 @@ def _writer(settings: Settings, program: str, start: Path, *numbers: int) -> sub
 
 
 def _ended(writers: list[subprocess.Popen[str]]) -> list[str]:
-    """What those that failed said, once all have ended."""
+    """Wait for all processes and return the output of those that failed."""
     said = [writer.communicate()[1] for writer in writers]
     return [text[-3000:] for text, writer in zip(said, writers, strict=True) if writer.returncode]
 
 
-def test_ten_writers_of_a_table_lose_nothing(
+def test_ten_concurrent_writers_lose_nothing(
     endpoint: str, bucket: str, make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
     settings = make_settings(
@@ -100,15 +100,15 @@ def test_ten_writers_of_a_table_lose_nothing(
         aws_endpoint_url=endpoint,
     )
     jars(settings)
-    # The first makes the table, which Spark's reads.
+    # The first one creates the table, which Spark's writer reads.
     assert _ended([_writer(settings, FORECASTS, tmp_path, 0)]) == []
     start = tmp_path / "start"
     python = _writer(settings, FORECASTS, start, *range(1, WRITERS + 1))
     failed = _ended([_writer(settings, SPARK, start)])
-    start.touch()  # should Spark have failed before
+    start.touch()  # in case Spark failed before
     assert failed + _ended([python]) == []
     table = open_catalog(settings).load_table(forecast("yellow").identifier)
     rows = table.scan().to_arrow()
     assert set(rows["model_version"].to_pylist()) == {"second"}
-    held = Counter(rows["pulocationid"].to_pylist())
-    assert held == dict.fromkeys((*range(WRITERS + 1), 100, 101), ROWS)
+    rows_by_zone = Counter(rows["pulocationid"].to_pylist())
+    assert rows_by_zone == dict.fromkeys((*range(WRITERS + 1), 100, 101), ROWS)

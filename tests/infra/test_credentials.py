@@ -1,4 +1,4 @@
-"""What goes wrong before anything is done is a message that says what to do."""
+"""Errors of AWS are reported with a fix before anything is changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.server
 
 @pytest.fixture
 def refusing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
-    """Settings of a server that answers every request as AWS words one of its refusals."""
+    """Return the settings of a server that rejects every request with one of AWS's errors."""
     code = request.param
 
     class Handler(BaseHTTPRequestHandler):
@@ -45,7 +45,7 @@ def refusing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Setting
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -57,7 +57,7 @@ def refusing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Setting
     server.server_close()
 
 
-def test_without_credentials_it_says_how_to_get_some(
+def test_missing_credentials_error_explains_the_login(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -66,7 +66,7 @@ def test_without_credentials_it_says_how_to_get_some(
         create_infra(settings, dry_run=True, yes=False)
 
 
-def test_an_unknown_profile_is_answered_with_the_known_ones(
+def test_unknown_profile_error_lists_the_profiles(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tmp_path / "config"
@@ -79,15 +79,15 @@ def test_an_unknown_profile_is_answered_with_the_known_ones(
 @pytest.mark.parametrize(
     ("refusing", "error", "advice"),
     [
-        ("ExpiredToken", CredentialsRefused, "log in again"),
-        ("InvalidClientTokenId", CredentialsRefused, "check --profile"),
+        ("ExpiredToken", CredentialsRefused, "Log in again"),
+        ("InvalidClientTokenId", CredentialsRefused, "Check --profile"),
         ("AccessDenied", NotAllowed, "infra/README.md"),
         ("SomethingElse", InfraError, "GetCallerIdentity"),
     ],
     indirect=["refusing"],
     ids=["expired", "unknown key", "denied", "other"],
 )
-def test_a_refusal_says_what_to_do(
+def test_rejection_error_has_a_fix(
     refusing: Settings, error: type[InfraError], advice: str
 ) -> None:
     with pytest.raises(error, match=advice) as caught:
@@ -96,7 +96,9 @@ def test_a_refusal_says_what_to_do(
     assert isinstance(caught.value, PipelineError)
 
 
-def test_a_missing_permission_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_permission_is_reported(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     iam = boto3.client("iam", endpoint_url=settings.aws_endpoint_url, region_name="us-east-1")
     iam.create_user(UserName="guest")
     key = iam.create_access_key(UserName="guest")["AccessKey"]
@@ -111,7 +113,7 @@ def test_a_missing_permission_is_named(settings: Settings, monkeypatch: pytest.M
         httpx.post(policies, content=b"inf").raise_for_status()
 
 
-def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path) -> None:
+def test_unresponsive_endpoint_is_reported(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -120,7 +122,7 @@ def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path) -> None:
             create_infra(settings, dry_run=True, yes=False)
 
 
-def test_credentials_of_another_account_are_refused(settings: Settings) -> None:
+def test_credentials_of_another_account_are_rejected(settings: Settings) -> None:
     other = settings.model_copy(update={"aws_account": "999999999999"})
     with pytest.raises(WrongAccount, match="123456789012.*999999999999"):
         create_infra(other, dry_run=True, yes=False)

@@ -1,4 +1,4 @@
-"""destroy-infra against a stand-in that refuses to delete a bucket with anything in it."""
+"""destroy-infra against a stand-in that does not delete a bucket with contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SILENT = Dialogue(say=lambda _: None, confirm=lambda _: True)
 
 @pytest.fixture
 def full(aws: Aws, bucket: str) -> Aws:
-    """A stack with 2 objects in 3 versions, a deleted object's version and marker, 2 tables."""
+    """Create a stack with 2 tables, 2 objects in 3 versions, and a deleted object."""
     for key, body in (("a", b"12345"), ("a", b"123"), ("b", b"1"), ("gone", b"12")):
         aws.s3.put_object(Bucket=bucket, Key=f"warehouse/{key}", Body=body)
     aws.s3.delete_object(Bucket=bucket, Key="warehouse/gone")
@@ -42,25 +42,23 @@ def _nothing_is_left(aws: Aws) -> bool:
     )
 
 
-def test_destroy_deletes_every_version_every_table_and_the_stack(full: Aws) -> None:
+def test_destroy_deletes_all_versions_tables_and_the_stack(full: Aws) -> None:
     said = _destroy(full)
     assert "5 object versions and delete markers deleted" in said
     assert "2 tables deleted" in said
-    assert said.endswith(f"The stack {STACK} is deleted.")
+    assert said.endswith(f"Deleted the stack {STACK}.")
     assert _nothing_is_left(full)
 
 
-def test_destroy_empties_a_bucket_of_more_versions_than_one_call_lists(
-    aws: Aws, bucket: str
-) -> None:
-    s3 = stand_in_resources.s3_of(aws.account)  # without a request for each
+def test_destroy_empties_a_bucket_with_several_pages_of_versions(aws: Aws, bucket: str) -> None:
+    s3 = stand_in_resources.s3_of(aws.account)  # avoids one request per version
     for _ in range(1_003):
         s3.put_object(bucket, "same", b"")
     assert "1,003 object versions" in _destroy(aws)
     assert _nothing_is_left(aws)
 
 
-def test_destroy_lists_first_what_will_be_lost(full: Aws) -> None:
+def test_destroy_first_lists_what_it_deletes(full: Aws) -> None:
     said = _destroy(full, dry_run=True)
     assert "2 objects, 4 versions and 1 delete markers, 11 bytes" in said
     assert "database nyc_taxi: 2 tables\n    weather_raw\n    yellow_taxi_raw" in said
@@ -71,7 +69,7 @@ def test_destroy_lists_first_what_will_be_lost(full: Aws) -> None:
     [(False, False, "Nothing was deleted."), (True, True, "Dry run: nothing was deleted.")],
     ids=["answer no", "dry run"],
 )
-def test_destroy_deletes_nothing_in_a_dry_run_or_against_the_answer(
+def test_destroy_deletes_nothing_in_a_dry_run_or_when_declined(
     full: Aws, answer: bool, dry_run: bool, conclusion: str
 ) -> None:
     before = take_inventory(full)
@@ -80,14 +78,14 @@ def test_destroy_deletes_nothing_in_a_dry_run_or_against_the_answer(
     assert before.versions == 4
 
 
-def test_destroy_without_a_stack_says_so(
+def test_destroy_without_a_stack_does_nothing(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     destroy_infra(settings, dry_run=False, yes=False)
     assert "There is no stack" in capsys.readouterr().out
 
 
-def test_destroy_goes_on_where_it_was_interrupted(full: Aws, bucket: str) -> None:
+def test_interrupted_destroy_can_be_continued(full: Aws, bucket: str) -> None:
     full.glue.delete_table(DatabaseName="nyc_taxi", Name="weather_raw")
     full.s3.delete_object(Bucket=bucket, Key="warehouse/b")
     _destroy(full)
@@ -95,7 +93,7 @@ def test_destroy_goes_on_where_it_was_interrupted(full: Aws, bucket: str) -> Non
     assert "There is no stack" in _destroy(full)
 
 
-def test_create_works_again_after_destroy(full: Aws) -> None:
+def test_create_works_after_destroy(full: Aws) -> None:
     _destroy(full)
     assert apply_stack(full, SILENT) is not None
     assert take_inventory(full).versions == 0

@@ -1,4 +1,4 @@
-"""What a job of EMR Serverless is told; that it runs with it is shown in test_end_to_end."""
+"""Parameters of EMR Serverless jobs; test_end_to_end runs jobs with them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def emr_settings() -> Settings:
 
 def _properties(settings: Settings) -> dict[str, str]:
     (defaults,) = configuration(settings)["applicationConfiguration"]
-    assert len(defaults["properties"]) <= 100  # what EMR takes
+    assert len(defaults["properties"]) <= 100  # EMR's maximum
     return defaults["properties"]
 
 
-def test_the_driver_resolves_the_settings_that_are_its_own(
+def test_emr_driver_resolves_its_settings(
     emr_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = "spark.emr-serverless.driverEnv."
@@ -48,27 +48,27 @@ def test_the_driver_resolves_the_settings_that_are_its_own(
     driver = load_settings()
     same = ("lakehouse", "bucket", "aws_account", "job_namespace")
     assert [getattr(driver, n) for n in same] == [getattr(emr_settings, n) for n in same]
-    assert driver.spark == "local"  # the driver itself starts no job
+    assert driver.spark == "local"  # the driver starts no EMR jobs
     assert driver.spark_master == Settings.model_fields["spark_master"].default
     assert driver.lineage_backend == "https://lineage.example"
     assert driver.lineage_delivery == "direct"
 
 
-def test_no_secret_is_in_a_job_s_parameters_but_the_id_of_one(emr_settings: Settings) -> None:
+def test_job_parameters_contain_no_secret_values(emr_settings: Settings) -> None:
     assert SECRET not in json.dumps(configuration(emr_settings))
-    named = emr_settings.model_copy(update={"emr_lineage_secret": "arn:of:it"})
-    assert SECRET not in json.dumps(configuration(named))
+    with_secret = emr_settings.model_copy(update={"emr_lineage_secret": "arn:of:it"})
+    assert SECRET not in json.dumps(configuration(with_secret))
     key = "spark.emr-serverless.driverEnv.LINEAGE_URL_API_KEY"
-    assert _properties(named)[key] == "EMR.secret@arn:of:it"
+    assert _properties(with_secret)[key] == "EMR.secret@arn:of:it"
     assert key not in _properties(emr_settings)
 
 
-def test_code_is_where_emr_package_puts_it(emr_settings: Settings) -> None:
+def test_job_uses_the_code_location_of_emr_package(emr_settings: Settings) -> None:
     properties = _properties(emr_settings)
     urls = [properties["spark.archives"], *properties["spark.jars"].split(",")]
     assert all(url.startswith("s3://my-bucket/code/") for url in urls)
 
 
-def test_the_application_has_the_release_that_the_jars_are_for() -> None:
+def test_application_release_matches_the_jars() -> None:
     template = Stack.parse_template(EMR_SERVERLESS.template.read_text())
     assert template["Resources"]["Application"]["Properties"]["ReleaseLabel"] == RELEASE

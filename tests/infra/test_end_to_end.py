@@ -1,4 +1,4 @@
-"""Everything on AWS's stand-in: create, load on EMR Serverless, train, look at lineage, destroy.
+"""End-to-end test on the AWS stand-in: create, load on EMR Serverless, train, lineage, destroy.
 
 The Spark jobs, Airflow's task runner, the flow and the lineage server are real.
 """
@@ -53,7 +53,7 @@ GLUE = "arn:aws:glue:us-east-1:123456789012"
 
 @dataclass
 class Cloud:
-    """What was made and done."""
+    """The created resources and clients."""
 
     settings: Settings
     aws: Aws
@@ -61,13 +61,13 @@ class Cloud:
     datazone: DataZoneServer
 
     def get(self, path: str, **params: Any) -> Any:
-        """An answer of the lineage server."""
+        """Return a response of the lineage server."""
         answer = httpx.get(self.settings.throughline_url + path, params=params, timeout=30)
         return answer.raise_for_status().json()
 
 
 def _created(settings: Settings) -> Settings:
-    """The settings with what create-infra prints, once it has made every part."""
+    """Create all parts and return the settings that create-infra prints."""
     said = io.StringIO()
     with redirect_stdout(said):
         create_infra(settings, dry_run=False, yes=True, with_="emr-serverless,datazone")
@@ -91,7 +91,7 @@ def _airflow(settings: Settings, *arguments: str) -> None:
 def cloud(
     stand_in: str, make_settings: Callable[..., Settings], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cloud]:
-    """Stacks, a month loaded by the DAG with EMR Serverless, and a training on it."""
+    """Create the stacks, load a month with the DAG on EMR Serverless, and train on it."""
     folder = tmp_path_factory.mktemp("cloud")
     services: list[Service] = []
     datazone = DataZoneServer()
@@ -134,16 +134,16 @@ def cloud(
                 service.stop()
 
 
-def test_each_spark_task_was_a_job_of_emr_that_succeeded(cloud: Cloud) -> None:
-    told = [(job.name, job.state, job.state_details) for job in cloud.emr.jobs]
-    assert [each[:2] for each in told] == [
+def test_each_spark_task_is_a_successful_emr_job(cloud: Cloud) -> None:
+    jobs = [(job.name, job.state, job.state_details) for job in cloud.emr.jobs]
+    assert [(name, state) for name, state, _ in jobs] == [
         ("yellow.stage", "SUCCESS"),
         ("yellow.check_staging", "SUCCESS"),
         ("yellow.merge", "SUCCESS"),
-    ], told
+    ], jobs
 
 
-def test_the_tables_hold_the_month_and_forecasts(cloud: Cloud) -> None:
+def test_tables_contain_the_month_and_forecasts(cloud: Cloud) -> None:
     catalog = open_catalog(cloud.settings)
     raw = catalog.load_table(Table("yellow_taxi_raw").identifier)
     assert raw.location().startswith(f"s3://{cloud.settings.bucket}/warehouse/")
@@ -153,7 +153,7 @@ def test_the_tables_hold_the_month_and_forecasts(cloud: Cloud) -> None:
 
 
 def _plain(cloud: Cloud, dataset: dict[str, str]) -> str:
-    """A dataset's name as the design's table has it; a table has to have its Glue ARN."""
+    """Return a dataset's name in the design's table, and check that a table has its Glue ARN."""
     if dataset["name"].startswith("table/"):
         assert dataset["namespace"] == GLUE
         return dataset["name"].removeprefix("table/nyc_taxi/")
@@ -162,22 +162,22 @@ def _plain(cloud: Cloud, dataset: dict[str, str]) -> str:
     return "taxi URL" if dataset["namespace"] == "file" else dataset["name"]
 
 
-def test_lineage_is_the_designs_under_glue_s_names(cloud: Cloud) -> None:
-    found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+def test_lineage_matches_the_design_with_glue_names(cloud: Cloud) -> None:
+    edges: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for edge in cloud.get("/api/v2/edges", level="task", kind="data")["items"]:
         name = _plain(cloud, edge["dataset"])
-        found[edge["job"]["name"]][edge["direction"] == "writes"].add(name)
-    assert dict(found) == {job: ends for job, ends in EDGES.items() if "weather" not in job}
+        edges[edge["job"]["name"]][edge["direction"] == "writes"].add(name)
+    assert dict(edges) == {job: ends for job, ends in EDGES.items() if "weather" not in job}
 
 
-def test_a_table_is_one_node_whoever_names_it(cloud: Cloud) -> None:
+def test_each_table_is_one_node(cloud: Cloud) -> None:
     for table in ("yellow_taxi_raw", "yellow_rides_hourly_actuals"):
-        found = cloud.get("/api/v1/search", q=table)["results"]
-        nodes = {each["nodeId"] for each in found if each["type"] == "DATASET"}
+        results = cloud.get("/api/v1/search", q=table)["results"]
+        nodes = {result["nodeId"] for result in results if result["type"] == "DATASET"}
         assert nodes == {f"dataset:{GLUE}:table/nyc_taxi/{table}"}
 
 
-def test_each_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
+def test_spark_applications_are_children_of_airflow_tasks(cloud: Cloud) -> None:
     for job, task in (
         ("yellow_taxi_stage", "stage"),
         ("yellow_taxi_check_staging", "check_staging"),
@@ -189,18 +189,18 @@ def test_each_spark_application_hangs_on_airflow_s_task(cloud: Cloud) -> None:
         assert job in {child["job"]["name"] for child in tree["children"]}
 
 
-def test_what_goes_to_datazone_names_tables_by_their_arn(cloud: Cloud) -> None:
+def test_datazone_receives_tables_by_arn(cloud: Cloud) -> None:
     names = {
         (dataset["namespace"], dataset["name"])
-        for taken in cloud.datazone.accepted
+        for event in cloud.datazone.accepted
         for side in ("inputs", "outputs")
-        for dataset in taken.body.get(side, [])
+        for dataset in event.body.get(side, [])
     }
     tables = {(namespace, name) for namespace, name in names if "yellow_taxi_raw" in name}
     assert tables == {(GLUE, "table/nyc_taxi/yellow_taxi_raw")}, names
 
 
-def test_without_a_server_the_events_are_in_the_driver_s_log(cloud: Cloud) -> None:
+def test_events_without_a_server_are_in_the_drivers_log(cloud: Cloud) -> None:
     settings = cloud.settings.model_copy(update={"emr_lineage_url": ""})
     check: Any = cloud.emr.jobs[1].job_driver
     driver: Any = job_driver(settings, check["sparkSubmit"]["entryPointArguments"])
@@ -221,8 +221,8 @@ def test_without_a_server_the_events_are_in_the_driver_s_log(cloud: Cloud) -> No
         assert "yellow_taxi_check_staging.checks" in jobs, state  # sent by Python
 
 
-# Last, because nothing is left after it.
-def test_destroy_leaves_nothing(cloud: Cloud) -> None:
+# Last, because it deletes everything.
+def test_destroy_deletes_everything(cloud: Cloud) -> None:
     assert infra_status(cloud.settings) == 0
     destroy_infra(cloud.settings, dry_run=False, yes=True)
     aws = cloud.aws

@@ -1,4 +1,4 @@
-"""LAKEHOUSE=glue: the jobs as they are, on a stack that create-infra made in a stand-in."""
+"""LAKEHOUSE=glue: the jobs on a stack that create-infra created in a stand-in."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ MONTH = "2025-04"
 
 
 def _stack() -> dict[str, str]:
-    """Return the settings that create-infra says to use."""
+    """Return the settings that create-infra prints."""
     aws = connect(load_settings(aws_profile=PROFILE))
     outputs = apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     assert outputs is not None
-    # moto takes the policy for "deny everything": it does not look at conditions.
+    # moto ignores conditions of the policy and would deny everything.
     s3_backends[aws.account]["aws"].delete_bucket_policy(outputs["BucketName"])
     return {"bucket": outputs["BucketName"], "aws_account": aws.account, "aws_region": aws.region}
 
 
 def _run(settings: Settings, *arguments: str) -> None:
-    """The program that spark-submit starts, in a process of its own."""
+    """Run the entry point of spark-submit in a new process."""
     environ = {
         **os.environ,
         **settings.environ(),
@@ -60,13 +60,13 @@ def _run(settings: Settings, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def config_file(stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A config file whose profile alone knows where the stand-in is."""
+    """Return a config file in which only the profile has the stand-in's endpoint."""
     return write_profile(tmp_path_factory.mktemp("profile"), stand_in)
 
 
 @pytest.fixture(autouse=True)
 def aws_environment(monkeypatch: pytest.MonkeyPatch, config_file: Path) -> None:
-    """Have each test read the config file."""
+    """Let each test use the config file."""
     isolate(monkeypatch, config_file.parent)
     use_config(monkeypatch, config_file)
 
@@ -75,7 +75,7 @@ def aws_environment(monkeypatch: pytest.MonkeyPatch, config_file: Path) -> None:
 def loaded(
     stand_in: str, config_file: Path, make_settings: Callable[..., Settings]
 ) -> Iterator[Settings]:
-    """A Glue lakehouse with a month that the Spark jobs loaded, reached by a profile alone."""
+    """Return a Glue lakehouse with a month loaded by the Spark jobs, using only a profile."""
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch, config_file.parent)
         use_config(patch, config_file)
@@ -90,11 +90,16 @@ def loaded(
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])
         for job in ("stage", "check_staging", "merge"):
-            _run(settings, YELLOW.name, job, json.dumps([asdict(each) for each in landing.slices]))
+            _run(
+                settings,
+                YELLOW.name,
+                job,
+                json.dumps([asdict(partition) for partition in landing.partitions]),
+            )
         yield settings
 
 
-def test_pyiceberg_reads_what_spark_wrote(loaded: Settings) -> None:
+def test_pyiceberg_reads_tables_written_by_spark(loaded: Settings) -> None:
     table = open_catalog(loaded).load_table(RAW.identifier)
     assert table.location() == f"s3://{loaded.bucket}/warehouse/nyc_taxi/{RAW.name}"
     rows = table.scan().to_arrow()
@@ -103,9 +108,9 @@ def test_pyiceberg_reads_what_spark_wrote(loaded: Settings) -> None:
     assert len(set(rows["unique_row_id"].to_pylist())) == rows.num_rows
 
 
-def test_a_month_that_is_loaded_already_is_not_loaded_again(loaded: Settings) -> None:
+def test_loaded_month_is_not_loaded_again(loaded: Settings) -> None:
     landing = land(loaded, YELLOW, [MONTH])
-    assert landing.slices == ()
+    assert landing.partitions == ()
     assert "has not changed" in landing.skipped[0]
 
 
@@ -117,23 +122,21 @@ def _events(settings: Settings) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("side", "table"), [("inputs", "yellow_taxi_staging"), ("outputs", "yellow_taxi_raw")]
 )
-def test_spark_s_lineage_names_the_table_by_its_glue_arn(
-    loaded: Settings, side: str, table: str
-) -> None:
+def test_spark_lineage_contains_the_glue_arn(loaded: Settings, side: str, table: str) -> None:
     symlinks = {
         (link["namespace"], link["name"], link["type"])
         for event in _events(loaded)
         for dataset in event.get(side, [])
         for link in dataset.get("facets", {}).get("symlinks", {}).get("identifiers", [])
     }
-    named = Table(table).dataset(loaded)
-    assert (named.namespace, named.name, "TABLE") in symlinks
-    assert named.namespace == "arn:aws:glue:us-east-1:123456789012"
-    assert named.name == f"table/nyc_taxi/{table}"
+    dataset = Table(table).dataset(loaded)
+    assert (dataset.namespace, dataset.name, "TABLE") in symlinks
+    assert dataset.namespace == "arn:aws:glue:us-east-1:123456789012"
+    assert dataset.name == f"table/nyc_taxi/{table}"
 
 
 # Last, because it writes to the table.
-def test_expiry_keeps_what_is_pinned_and_what_is_known_as_loaded(loaded: Settings) -> None:
+def test_expiry_keeps_pins_and_loaded_partitions(loaded: Settings) -> None:
     pinned = pin(loaded, RAW, "run/1")
     table = open_catalog(loaded).load_table(RAW.identifier)
     rows = table.scan().to_arrow()
@@ -142,7 +145,7 @@ def test_expiry_keeps_what_is_pinned_and_what_is_known_as_loaded(loaded: Setting
     settings = loaded.model_copy(update={"keep_snapshots_days": 0})
     _run(settings, "tables", "expire_snapshots")
     table.refresh()
-    kept = {each.snapshot_id for each in table.metadata.snapshots}
-    assert kept == {pinned, table.metadata.current_snapshot_id}
+    remaining = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
+    assert remaining == {pinned, table.metadata.current_snapshot_id}
     assert table.scan(snapshot_id=pinned).to_arrow().num_rows == rows.num_rows
-    assert land(settings, YELLOW, [MONTH]).slices == ()
+    assert land(settings, YELLOW, [MONTH]).partitions == ()

@@ -1,4 +1,4 @@
-"""What may be added to the lakehouse: made, looked at and taken away by the same commands."""
+"""Optional parts of the infrastructure are created, shown and deleted by the same commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commands.infra import create_infra, destroy_infra, infra_status
 from infra.aws import Aws
 from infra.errors import InfraError
 from infra.parts import DATAZONE, EMR_SERVERLESS, LAKEHOUSE, PARTS
-from infra.stack import find_stack, held_parameters, outputs
+from infra.stack import find_stack, outputs, stack_parameters
 from lakehouse.errors import SettingsError
 from lakehouse.settings import Settings, load_settings
 from tests.infra import stand_in_resources
@@ -23,20 +23,20 @@ pytestmark = pytest.mark.server
 BOTH = "datazone,emr-serverless"
 
 
-def _create(settings: Settings, *given: str, with_: str = BOTH) -> None:
-    create_infra(settings, dry_run=False, yes=True, with_=with_, given=list(given))
+def _create(settings: Settings, *options: str, with_: str = BOTH) -> None:
+    create_infra(settings, dry_run=False, yes=True, with_=with_, parameter_options=list(options))
 
 
 def _as_printed(settings: Settings, said: str) -> Settings:
-    """The settings with what create-infra says to put into settings.yaml."""
+    """Return the settings that create-infra prints for settings.yaml."""
     lines = said.rpartition("settings.yaml:")[2].strip().splitlines()
-    given = {name: value.strip('"') for name, value in (line.split(": ") for line in lines)}
+    values = {name: value.strip('"') for name, value in (line.split(": ") for line in lines)}
     return load_settings(
-        **given, state_dir=settings.state_dir, aws_endpoint_url=settings.aws_endpoint_url
+        **values, state_dir=settings.state_dir, aws_endpoint_url=settings.aws_endpoint_url
     )
 
 
-def test_an_application_stops_by_itself_and_is_limited(aws: Aws, settings: Settings) -> None:
+def test_emr_application_has_auto_stop_and_limits(aws: Aws, settings: Settings) -> None:
     _create(settings, with_="emr-serverless")
     given = outputs(find_stack(aws, EMR_SERVERLESS.stack)) or {}
     made = aws.emr.get_application(applicationId=given["ApplicationId"])["application"]
@@ -47,7 +47,7 @@ def test_an_application_stops_by_itself_and_is_limited(aws: Aws, settings: Setti
     assert find_stack(aws, DATAZONE.stack) is None
 
 
-def test_what_is_printed_are_settings_that_are_complete(
+def test_printed_settings_are_complete(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _create(settings)
@@ -58,12 +58,12 @@ def test_what_is_printed_are_settings_that_are_complete(
     assert infra_status(printed) == 0
 
 
-def test_a_parameter_goes_to_its_template_and_stays(aws: Aws, settings: Settings) -> None:
+def test_template_parameter_is_applied_and_kept(aws: Aws, settings: Settings) -> None:
     _create(settings, "EnvironmentId=abc123")
     _create(settings)
-    assert held_parameters(find_stack(aws, DATAZONE.stack))["EnvironmentId"] == "abc123"
+    assert stack_parameters(find_stack(aws, DATAZONE.stack))["EnvironmentId"] == "abc123"
     sources = [d for d in stand_in_resources.DATAZONE.values() if "EnvironmentIdentifier" in d]
-    assert [each["EnvironmentIdentifier"] for each in sources] == ["abc123"]
+    assert [source["EnvironmentIdentifier"] for source in sources] == ["abc123"]
     filters = sources[0]["Configuration"]["GlueRunConfiguration"]["RelationalFilterConfigurations"]
     assert filters[0]["DatabaseName"] == "nyc_taxi"
 
@@ -77,7 +77,7 @@ def test_a_parameter_goes_to_its_template_and_stays(aws: Aws, settings: Settings
         (BOTH, ("BucketName=mine",), r"got BucketName=mine"),
     ],
 )
-def test_what_is_not_known_is_refused_before_anything_is_made(
+def test_unknown_part_or_parameter_is_rejected_first(
     aws: Aws, settings: Settings, with_: str, given: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(InfraError, match=message):
@@ -85,14 +85,16 @@ def test_what_is_not_known_is_refused_before_anything_is_made(
     assert find_stack(aws, LAKEHOUSE.stack) is None
 
 
-def test_destroy_leaves_nothing_of_any_part(
+def test_destroy_deletes_every_part(
     aws: Aws, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _create(settings)
     capsys.readouterr()
     destroy_infra(settings, dry_run=False, yes=True)  # also for a running application
-    deleted = [line for line in capsys.readouterr().out.splitlines() if "is deleted." in line]
-    assert deleted == [f"The stack {part.stack} is deleted." for part in reversed(PARTS)]
+    deleted = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("Deleted the")
+    ]
+    assert deleted == [f"Deleted the stack {part.stack}." for part in reversed(PARTS)]
     assert stand_in_resources.DATAZONE == {}
     assert {a["state"] for a in aws.emr.list_applications()["applications"]} <= {"TERMINATED"}
     region, endpoint = settings.aws_region, settings.aws_endpoint_url
@@ -102,9 +104,7 @@ def test_destroy_leaves_nothing_of_any_part(
     assert logs.describe_log_groups()["logGroups"] == []
 
 
-def test_a_further_part_goes_where_the_lakehouse_is_gone_already(
-    aws: Aws, settings: Settings
-) -> None:
+def test_part_is_deleted_without_a_lakehouse(aws: Aws, settings: Settings) -> None:
     _create(settings)
     aws.cloudformation.delete_stack(StackName=LAKEHOUSE.stack)
     destroy_infra(settings, dry_run=False, yes=True)
@@ -118,7 +118,7 @@ def _status(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int
     return code, told.out + told.err
 
 
-def test_status_of_nothing_says_what_makes_it(
+def test_status_without_stacks_shows_the_commands(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, said = _status(settings, capsys)
@@ -127,7 +127,7 @@ def test_status_of_nothing_says_what_makes_it(
     assert "datazone  not there; ./run create-infra --with datazone makes it" in said
 
 
-def test_status_shows_resources_outputs_and_settings_that_are_other(
+def test_status_shows_resources_outputs_and_wrong_settings(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _create(settings, with_="emr-serverless")
@@ -143,12 +143,14 @@ def test_status_shows_resources_outputs_and_settings_that_are_other(
     )
 
 
-def test_status_tells_a_template_and_a_parameter_that_are_other_than_here(
+def test_status_shows_changed_templates_and_parameters(
     aws: Aws, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _create(settings, with_="")
     here = infra.status.part_status(aws, settings, LAKEHOUSE)
-    assert [each for each in here.problems if "template" in each or "parameter" in each] == []
+    assert [
+        problem for problem in here.problems if "template" in problem or "parameter" in problem
+    ] == []
     path = tmp_path / "lakehouse.yaml"
     path.write_text(
         LAKEHOUSE.template.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 9")
@@ -159,7 +161,7 @@ def test_status_tells_a_template_and_a_parameter_that_are_other_than_here(
     assert any("parameter DatabaseName is 'nyc_taxi' and not 'other'" in p for p in there.problems)
 
 
-def test_status_without_credentials_is_told_from_nothing_being_there(
+def test_status_without_credentials_has_its_own_exit_code(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -184,6 +186,6 @@ def test_status_without_credentials_is_told_from_nothing_being_there(
         ),
     ],
 )
-def test_emr_needs_its_settings(given: dict[str, str], message: str) -> None:
+def test_emr_requires_its_settings(given: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         load_settings(spark="emr-serverless", **given)

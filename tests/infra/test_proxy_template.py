@@ -1,6 +1,6 @@
-"""The OpenLineage proxy's template by itself: what it runs exists, and may do what it needs.
+"""The OpenLineage proxy's template: its functions exist and have the required permissions.
 
-cfn-lint looks at it together with the other template.
+test_template runs cfn-lint on it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUEUES = ("Queue", "DeadLetters")
 
 @pytest.fixture(scope="module")
 def template() -> Json:
-    """The template with its short forms (!Sub) written out."""
+    """Return the template with its short forms (!Sub) expanded."""
     parsed: Json = Stack.parse_template((TEMPLATES / "openlineage-proxy.yaml").read_text())
     return parsed
 
@@ -45,7 +45,7 @@ def _functions(template: Json) -> dict[str, Json]:
     return _of_type(template, "AWS::Lambda::Function")
 
 
-def test_every_function_is_a_handler_of_the_package_on_the_python_of_the_zip(
+def test_functions_are_package_handlers_with_the_zips_python(
     template: Json,
 ) -> None:
     functions = _functions(template)
@@ -57,7 +57,7 @@ def test_every_function_is_a_handler_of_the_package_on_the_python_of_the_zip(
         assert PLATFORM.startswith(function["Architectures"][0])
 
 
-def test_a_function_is_given_the_variables_that_its_modules_need(template: Json) -> None:
+def test_functions_receive_the_variables_of_their_modules(template: Json) -> None:
     source = Path(throughline_aws.__file__).parent
     for function in _functions(template).values():
         module = function["Handler"].split(".")[1]
@@ -68,7 +68,7 @@ def test_a_function_is_given_the_variables_that_its_modules_need(template: Json)
         assert needed <= set(function["Environment"]["Variables"]), module
 
 
-def test_each_role_may_do_what_its_function_does_and_no_more(template: Json) -> None:
+def test_roles_allow_exactly_their_functions_actions(template: Json) -> None:
     allowed = {
         "AuthorizerRole": {"secretsmanager:GetSecretValue"},
         "ReceiverRole": {"sqs:SendMessage"},
@@ -89,12 +89,12 @@ def test_each_role_may_do_what_its_function_does_and_no_more(template: Json) -> 
         actions = set()
         for statement in policy["PolicyDocument"]["Statement"]:
             actions |= set(statement["Action"])
-            if statement["Resource"] == "*":  # IAM knows no resource for what lineage does
+            if statement["Resource"] == "*":  # IAM has no resources for lineage actions
                 assert all(action.startswith("datazone:") for action in statement["Action"])
         assert actions == allowed[name] | {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 
-def test_the_queues_are_encrypted_and_hold_what_the_receiver_takes(template: Json) -> None:
+def test_queues_are_encrypted_and_accept_the_maximum_size(template: Json) -> None:
     for name in QUEUES:
         queue = template["Resources"][name]["Properties"]
         assert queue["SqsManagedSseEnabled"] is True
@@ -107,7 +107,7 @@ def test_the_queues_are_encrypted_and_hold_what_the_receiver_takes(template: Jso
     assert queue["RedrivePolicy"]["maxReceiveCount"] == MOST_RECEIVES_EVER
 
 
-def test_a_fifo_queue_is_named_as_such_and_apart_from_those_of_other_stacks(template: Json) -> None:
+def test_fifo_queue_names_are_valid_and_unique_per_stack(template: Json) -> None:
     names = set()
     for name in QUEUES:
         condition, (text, parts), otherwise = (
@@ -121,7 +121,7 @@ def test_a_fifo_queue_is_named_as_such_and_apart_from_those_of_other_stacks(temp
     assert len(names) == 2
 
 
-def test_a_batch_that_hangs_ends_before_the_worker_and_the_worker_before_the_message_returns(
+def test_timeouts_of_batch_worker_and_message_increase(
     template: Json,
 ) -> None:
     (batches,) = _of_type(template, "AWS::Lambda::EventSourceMapping").values()
@@ -133,7 +133,7 @@ def test_a_batch_that_hangs_ends_before_the_worker_and_the_worker_before_the_mes
     assert visibility >= 6 * timeout
 
 
-def test_the_api_is_closed_to_who_has_no_key(template: Json) -> None:
+def test_api_requires_a_key(template: Json) -> None:
     (route,) = _of_type(template, "AWS::ApiGatewayV2::Route").values()
     assert (route["RouteKey"], route["AuthorizationType"]) == ("POST /api/v1/lineage", "CUSTOM")
     assert route["AuthorizerId"] == {"Ref": "KeyCheck"}
@@ -141,12 +141,12 @@ def test_the_api_is_closed_to_who_has_no_key(template: Json) -> None:
     assert check["IdentitySource"] == ["$request.header.Authorization"]
 
 
-def test_dead_letters_delay_and_failed_processing_ring_an_alarm(
+def test_alarms_cover_dead_letters_delay_and_failed_processing(
     template: Json, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alarms = _of_type(template, "AWS::CloudWatch::Alarm").values()
-    named = {alarm["MetricName"]: alarm for alarm in alarms}
-    assert set(named) == {
+    alarms_by_metric = {alarm["MetricName"]: alarm for alarm in alarms}
+    assert set(alarms_by_metric) == {
         "ApproximateNumberOfMessagesVisible",
         "ApproximateAgeOfOldestMessage",
         "ProcessingFailed",
@@ -154,17 +154,21 @@ def test_dead_letters_delay_and_failed_processing_ring_an_alarm(
     audit(cast(DataZone, _Failing()))
     *_, written = map(json.loads, capsys.readouterr().out.splitlines())
     (directive,) = written["_aws"]["CloudWatchMetrics"]
-    alarm = named["ProcessingFailed"]
+    alarm = alarms_by_metric["ProcessingFailed"]
     assert alarm["Namespace"] == directive["Namespace"]
-    assert [{each["Name"] for each in alarm["Dimensions"]}] == [set(directive["Dimensions"][0])]
-    assert all(written[each["Name"]] == each["Value"] for each in alarm["Dimensions"])
-    assert alarm["MetricName"] in {each["Name"] for each in directive["Metrics"]}
+    assert [{dimension["Name"] for dimension in alarm["Dimensions"]}] == [
+        set(directive["Dimensions"][0])
+    ]
+    assert all(
+        written[dimension["Name"]] == dimension["Value"] for dimension in alarm["Dimensions"]
+    )
+    assert alarm["MetricName"] in {metric["Name"] for metric in directive["Metrics"]}
     assert written[alarm["MetricName"]] > alarm["Threshold"]
 
 
 class _Failing:
-    """A DataZone that could not process two events."""
+    """A DataZone that failed to process two events."""
 
     def failed(self) -> Iterator[str]:
-        """Their ids."""
+        """Return their ids."""
         yield from ("a", "b")

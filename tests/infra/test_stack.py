@@ -24,7 +24,7 @@ pytestmark = pytest.mark.server
 
 
 class Talk:
-    """Records what is said, and answers every question the same."""
+    """Records the output and gives the same answer to every question."""
 
     def __init__(self, answer: bool = True) -> None:
         self.said: list[str] = []
@@ -45,12 +45,12 @@ class Talk:
 
 
 def the_stack(aws: Aws) -> Stack:
-    """The stand-in's own object of the stack, to put it into states that it never reaches."""
+    """Return the stand-in's stack object, to set states that it never reaches."""
     stacks = cloudformation_backends[aws.account][aws.region].stacks.values()
     return next(stack for stack in stacks if stack.name == STACK)
 
 
-def test_create_makes_a_private_encrypted_versioned_bucket_that_tidies_up(aws: Aws) -> None:
+def test_create_makes_a_private_encrypted_versioned_bucket(aws: Aws) -> None:
     apply_stack(aws, Talk().dialogue)
     bucket = bucket_name(aws.account, aws.region)
     encryption = aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
@@ -68,7 +68,7 @@ def test_create_makes_a_private_encrypted_versioned_bucket_that_tidies_up(aws: A
     assert (rules[2]["Filter"], rules[2]["Expiration"]) == ({"Prefix": "athena/"}, {"Days": 7})
 
 
-def test_create_lets_nobody_reach_the_bucket_without_tls(aws: Aws) -> None:
+def test_bucket_requires_tls(aws: Aws) -> None:
     apply_stack(aws, Talk().dialogue)
     bucket = bucket_name(aws.account, aws.region)
     policy = json.loads(aws.s3.get_bucket_policy(Bucket=bucket)["Policy"])
@@ -80,7 +80,7 @@ def test_create_lets_nobody_reach_the_bucket_without_tls(aws: Aws) -> None:
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_create_makes_the_database_where_the_warehouse_is(aws: Aws) -> None:
+def test_database_location_is_the_warehouse(aws: Aws) -> None:
     apply_stack(aws, Talk().dialogue)
     database = aws.glue.get_database(Name="nyc_taxi")["Database"]
     bucket = bucket_name(aws.account, aws.region)
@@ -95,9 +95,7 @@ def _role(settings: Settings, outputs: dict[str, str]) -> tuple[Any, Any]:
     return trust, ast.literal_eval(str(policy))
 
 
-def test_create_makes_a_role_for_this_bucket_and_this_database_only(
-    aws: Aws, settings: Settings
-) -> None:
+def test_role_is_limited_to_bucket_and_database(aws: Aws, settings: Settings) -> None:
     outputs = apply_stack(aws, Talk().dialogue)
     assert outputs is not None
     trust, policy = _role(settings, outputs)
@@ -119,7 +117,7 @@ def test_create_makes_a_role_for_this_bucket_and_this_database_only(
 
 @pytest.fixture
 def earlier_template(tmp_path: Path) -> Part:
-    """The template as it was when old versions were kept for a week only."""
+    """Return an earlier template, which keeps old versions for only a week."""
     path = tmp_path / "earlier.yaml"
     path.write_text(
         LAKEHOUSE.template.read_text().replace("NoncurrentDays: 30", "NoncurrentDays: 7")
@@ -127,12 +125,12 @@ def earlier_template(tmp_path: Path) -> Part:
     return replace(LAKEHOUSE, template=path)
 
 
-def test_who_may_assume_the_role_can_be_named_and_stays_through_an_update(
+def test_trusted_principal_is_kept_through_an_update(
     aws: Aws, settings: Settings, earlier_template: Part
 ) -> None:
     someone = "arn:aws:iam::222222222222:role/airflow"
     outputs = apply_stack(
-        aws, Talk().dialogue, given={"TrustedPrincipal": someone}, part=earlier_template
+        aws, Talk().dialogue, overrides={"TrustedPrincipal": someone}, part=earlier_template
     )
     assert outputs is not None
     assert _role(settings, outputs)[0]["Statement"][0]["Principal"] == {"AWS": someone}
@@ -140,17 +138,17 @@ def test_who_may_assume_the_role_can_be_named_and_stays_through_an_update(
     assert the_stack(aws).parameters["TrustedPrincipal"] == someone
 
 
-def test_create_shows_the_changes_and_then_what_happens(aws: Aws) -> None:
+def test_create_shows_changes_and_then_events(aws: Aws) -> None:
     talk = Talk()
     apply_stack(aws, talk.dialogue)
     for kind in ("S3::Bucket ", "S3::BucketPolicy ", "Glue::Database ", "IAM::Role "):
         assert f"Add     AWS::{kind}" in talk.text
     assert len(talk.asked) == 1
     assert talk.said[-2].startswith("  CREATE_COMPLETE  AWS::CloudFormation::Stack")
-    assert talk.said[-1] == f"The stack {STACK} is in place."
+    assert talk.said[-1] == f"The stack {STACK} is ready."
 
 
-def test_create_again_says_that_there_is_nothing_to_change_and_asks_nothing(aws: Aws) -> None:
+def test_repeated_create_changes_and_asks_nothing(aws: Aws) -> None:
     first = apply_stack(aws, Talk().dialogue)
     talk = Talk(answer=False)
     assert apply_stack(aws, talk.dialogue) == first
@@ -159,7 +157,7 @@ def test_create_again_says_that_there_is_nothing_to_change_and_asks_nothing(aws:
 
 
 @pytest.mark.parametrize("dry_run", [True, False], ids=["dry run", "answer no"])
-def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry_run: bool) -> None:
+def test_create_changes_nothing_in_a_dry_run_or_when_declined(aws: Aws, dry_run: bool) -> None:
     talk = Talk(answer=False)
     assert apply_stack(aws, talk.dialogue, dry_run=dry_run) is None
     assert "Add     AWS::S3::Bucket  Bucket" in talk.text
@@ -168,9 +166,7 @@ def test_create_changes_nothing_in_a_dry_run_or_against_the_answer(aws: Aws, dry
     assert aws.glue.get_databases()["DatabaseList"] == []
 
 
-def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
-    aws: Aws, earlier_template: Part
-) -> None:
+def test_create_updates_an_earlier_stack_to_the_template(aws: Aws, earlier_template: Part) -> None:
     apply_stack(aws, Talk().dialogue, part=earlier_template)
     talk = Talk()
     apply_stack(aws, talk.dialogue)
@@ -181,7 +177,7 @@ def test_create_brings_an_earlier_stack_to_what_the_template_says_now(
     assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
 
 
-def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template: Part) -> None:
+def test_dry_run_does_not_change_an_existing_stack(aws: Aws, earlier_template: Part) -> None:
     apply_stack(aws, Talk().dialogue, part=earlier_template)
     proposals = len(aws.cloudformation.list_change_sets(StackName=STACK)["Summaries"])
     talk = Talk()
@@ -195,7 +191,7 @@ def test_a_dry_run_leaves_an_existing_stack_as_it_is(aws: Aws, earlier_template:
     assert rules[0]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 7}
 
 
-def test_two_accounts_and_two_regions_have_buckets_of_their_own(
+def test_accounts_and_regions_have_different_buckets(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = connect(settings)
@@ -220,19 +216,17 @@ def test_two_accounts_and_two_regions_have_buckets_of_their_own(
         ("ROLLBACK_COMPLETE", "destroy-infra"),
         ("DELETE_FAILED", "destroy-infra"),
         ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback"),
-        ("UPDATE_IN_PROGRESS", "when that is done"),
+        ("UPDATE_IN_PROGRESS", "when that has ended"),
     ],
 )
-def test_a_stack_that_cannot_be_changed_is_refused_with_what_to_do(
-    aws: Aws, status: str, advice: str
-) -> None:
+def test_unchangeable_stack_error_has_a_fix(aws: Aws, status: str, advice: str) -> None:
     apply_stack(aws, Talk().dialogue)
     the_stack(aws).status = status
     with pytest.raises(StackFailed, match=f"{status}.*{advice}"):
         apply_stack(aws, Talk().dialogue)
 
 
-def test_a_rollback_is_an_error_that_names_the_first_cause(aws: Aws) -> None:
+def test_rollback_error_names_the_first_cause(aws: Aws) -> None:
     apply_stack(aws, Talk().dialogue)
     stack = the_stack(aws)
     stack.status = "ROLLBACK_COMPLETE"
@@ -244,9 +238,7 @@ def test_a_rollback_is_an_error_that_names_the_first_cause(aws: Aws) -> None:
     assert "CREATE_FAILED" in talk.text
 
 
-def test_the_command_prints_the_settings_to_use(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_create_prints_the_settings(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     create_infra(settings, dry_run=False, yes=True)
     said = capsys.readouterr().out
     bucket = bucket_name("123456789012", "us-east-1")
@@ -255,7 +247,7 @@ def test_the_command_prints_the_settings_to_use(
     ) in said
 
 
-def test_the_command_without_a_terminal_needs_yes(settings: Settings, aws: Aws) -> None:
+def test_create_without_a_terminal_needs_yes(settings: Settings, aws: Aws) -> None:
     with pytest.raises(InfraError, match="--yes"):
         create_infra(settings, dry_run=False, yes=False)
     assert find_stack(aws, STACK) is None

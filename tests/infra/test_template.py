@@ -1,4 +1,4 @@
-"""The templates by themselves: cfn-lint, and roles of jobs that are allowed no more than needed."""
+"""The templates pass cfn-lint, and their roles have minimal permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def part(request: pytest.FixtureRequest) -> Part:
 
 @pytest.fixture
 def template(part: Part) -> Json:
-    """The template with its short forms (!Sub) written out."""
+    """Return the template with its short forms (!Sub) expanded."""
     return Stack.parse_template(part.template.read_text())
 
 
@@ -37,7 +37,7 @@ def test_cfn_lint_finds_nothing() -> None:
     assert linted.returncode == 0
 
 
-def test_the_role_is_allowed_no_action_by_wildcard(template: Json) -> None:
+def test_role_has_no_wildcard_actions(template: Json) -> None:
     statements = _statements(template)
     actions = [action for statement in statements for action in statement["Action"]]
     assert len(actions) > 10
@@ -46,7 +46,7 @@ def test_the_role_is_allowed_no_action_by_wildcard(template: Json) -> None:
     assert {"s3", "glue"} <= services <= {"s3", "glue", "logs", "secretsmanager"}
 
 
-def test_the_role_reaches_nothing_outside_the_bucket_and_the_database(template: Json) -> None:
+def test_role_resources_are_bucket_and_database(template: Json) -> None:
     for statement in _statements(template):
         assert statement["Effect"] == "Allow"
         if statement["Sid"] in ("Log", "FindLog", "LineageKey"):
@@ -55,27 +55,27 @@ def test_the_role_reaches_nothing_outside_the_bucket_and_the_database(template: 
         for resource in named if isinstance(named, list) else [named]:
             arn = resource["Fn::Sub"]
             own = ("${Bucket}", "${BucketName}", "${DatabaseName}")
-            assert any(each in arn for each in own) or arn.endswith(":catalog"), arn
+            assert any(part in arn for part in own) or arn.endswith(":catalog"), arn
 
 
-def test_the_role_of_emr_reaches_no_log_and_no_secret_but_its_own() -> None:
+def test_emr_role_is_limited_to_its_log_and_secret() -> None:
     template = Stack.parse_template(EMR_SERVERLESS.template.read_text())
-    by_sid = {each["Sid"]: each for each in _statements(template)}
+    by_sid = {statement["Sid"]: statement for statement in _statements(template)}
     assert by_sid["Log"]["Resource"] == {"Fn::GetAtt": ["Log", "Arn"]}
     assert by_sid["FindLog"]["Action"] == ["logs:DescribeLogGroups"]
     assert by_sid["LineageKey"]["Resource"] == {"Ref": "LineageSecretArn"}
 
 
-def test_the_role_can_be_assumed_by_nobody_in_general(template: Json) -> None:
+def test_role_cannot_be_assumed_by_everyone(template: Json) -> None:
     role = template["Resources"]["Role"]["Properties"]
     for statement in role["AssumeRolePolicyDocument"]["Statement"]:
         assert set(statement["Principal"]) <= {"AWS", "Service"}
         assert "*" not in str(statement["Principal"])
-        if "Service" in statement["Principal"]:  # not on behalf of another account
+        if "Service" in statement["Principal"]:  # must not act for another account
             assert "aws:SourceAccount" in statement["Condition"]["StringEquals"]
 
 
-def test_a_bucket_s_name_depends_on_account_and_region_and_is_allowed_by_s3() -> None:
+def test_bucket_name_is_valid_and_unique_per_account_and_region() -> None:
     names = {
         bucket_name(account, region)
         for account in ("111111111111", "222222222222")

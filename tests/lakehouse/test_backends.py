@@ -29,22 +29,22 @@ from throughline.delivery.rewrite.datazone import TRIMMED
 from throughline.delivery.settings import read_backends
 
 
-def _direct(**given: Any) -> Settings:
-    return load_settings(lineage_delivery="direct", **given)
+def _direct(**values: Any) -> Settings:
+    return load_settings(lineage_delivery="direct", **values)
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_openlineage_itself_makes_a_transport_of_every_backend(name: str) -> None:
+def test_openlineage_accepts_the_transport_of_every_backend(name: str) -> None:
     settings = _direct(lineage_backend=name, datazone_domain_id="dzd_1")
     transport = get_default_factory().create(cast(Any, python_transport(settings)))
     assert transport is not None
 
 
 @pytest.mark.server
-def test_openlineage_s_transport_posts_to_datazone_in_the_region_of_the_settings(
+def test_datazone_transport_uses_the_region_of_the_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    isolate(monkeypatch, tmp_path)  # no region but that of the settings
+    isolate(monkeypatch, tmp_path)  # only the settings have a region
     server = DataZoneServer()
     monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", server.url)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
@@ -67,10 +67,10 @@ def test_openlineage_s_transport_posts_to_datazone_in_the_region_of_the_settings
         server.shutdown()
         thread.join()
         server.server_close()
-    assert [each.body["job"]["name"] for each in server.accepted] == ["load"]
+    assert [event.body["job"]["name"] for event in server.accepted] == ["load"]
 
 
-def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing() -> None:
+def test_composite_transport_continues_after_a_failure() -> None:
     settings = _direct(lineage_backend="embedded,marquez,https://lineage.example")
     transport = python_transport(settings)
     assert transport["type"] == "composite"
@@ -81,26 +81,26 @@ def test_several_backends_become_a_composite_in_which_one_failure_stops_nothing(
     assert conf["spark.openlineage.transport.transports.t2.url"] == "https://lineage.example"
 
 
-def test_an_http_backend_waits_once_and_briefly() -> None:
+def test_http_backend_has_a_short_timeout_and_no_retries() -> None:
     transport = python_transport(_direct(lineage_backend="marquez"))
     assert transport["timeout"] == 2
     assert set(json.loads(json.dumps(transport["retry"])).values()) == {0}
 
 
-def test_an_api_key_goes_to_python_and_spark_alike() -> None:
+def test_python_and_spark_transports_have_the_api_key() -> None:
     settings = _direct(lineage_backend="datahub", datahub_token="tok")
     assert python_transport(settings)["auth"] == {"type": "api_key", "apiKey": "tok"}
     conf = spark_transport(settings, "app")
     assert conf["spark.openlineage.transport.auth.apiKey"] == "tok"
 
 
-def test_spark_writes_to_the_spool_where_the_backend_is_datazone_alone() -> None:
+def test_spark_uses_the_spool_for_datazone_alone() -> None:
     settings = _direct(lineage_backend="datazone", datazone_domain_id="dzd_1")
     assert python_transport(settings)["domainId"] == "dzd_1"
     assert spark_transport(settings, "app")["spark.openlineage.transport.type"] == "file"
 
 
-def test_datazone_without_a_domain_says_what_is_missing() -> None:
+def test_datazone_without_a_domain_names_the_setting() -> None:
     with pytest.raises(SettingsError, match="DATAZONE_DOMAIN_ID"):
         lineage_environ(_direct(lineage_backend="datazone"))
     with pytest.raises(SettingsError, match="DATAZONE_DOMAIN_ID"):
@@ -109,12 +109,12 @@ def test_datazone_without_a_domain_says_what_is_missing() -> None:
         deliveries(load_settings(lineage_backend="datazone", datazone_domain_id="dzd_1"))
 
 
-def test_an_unknown_backend_is_answered_with_those_that_exist() -> None:
+def test_unknown_backend_error_lists_the_backends() -> None:
     with pytest.raises(SettingsError, match="'databub'.*embedded.*openmetadata.*URL"):
         python_transport(load_settings(lineage_backend="databub"))
 
 
-def test_the_page_on_backends_lists_each_with_its_description() -> None:
+def test_backend_docs_contain_every_description() -> None:
     page = (REPOSITORY / "docs" / "backends.md").read_text()
     for backend in BACKENDS.values():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{backend.name}` |"))
@@ -122,30 +122,30 @@ def test_the_page_on_backends_lists_each_with_its_description() -> None:
         assert ("none: " in row) is not backend.spark
 
 
-def test_the_page_on_backends_lists_what_datazone_is_not_sent_in_its_order() -> None:
+def test_backend_docs_list_the_facets_removed_for_datazone() -> None:
     page = (REPOSITORY / "docs" / "backends.md").read_text()
     steps = [f"{number}. {step}\n" for number, step in enumerate(TRIMMED, start=1)]
     assert "".join(steps) in page.replace("`", "")
 
 
-def test_a_backend_at_which_nothing_listens_is_told_from_one_that_answers() -> None:
+def test_unresponsive_backends_are_found() -> None:
     with socket.socket() as listening, socket.socket() as silent:
-        for each in (listening, silent):
-            each.bind(("127.0.0.1", 0))
+        for server in (listening, silent):
+            server.bind(("127.0.0.1", 0))
         listening.listen()
-        urls = [f"http://127.0.0.1:{each.getsockname()[1]}" for each in (listening, silent)]
+        urls = [f"http://127.0.0.1:{server.getsockname()[1]}" for server in (listening, silent)]
         settings = _direct(lineage_backend=",".join(["embedded", "console", *urls]))
         assert unanswered(settings) == urls[1:]
 
 
-def test_by_default_processes_write_to_the_spool_and_the_lineage_server_delivers() -> None:
+def test_collector_delivery_uses_spool_and_lineage_server() -> None:
     settings = load_settings(
         lineage_backend="marquez,console,https://lineage.example:444/a/b",
         marquez_api_key="k3y",
     )
     assert is_embedded(settings)
     transports = cast(dict[str, Any], python_transport(settings)["transports"])
-    kinds = [each["type"] for each in transports.values()]
+    kinds = [transport["type"] for transport in transports.values()]
     assert kinds == ["throughline.spool.SpoolTransport", "console"]
     assert unanswered(settings) == []
     assert "url" not in str(spark_transport(settings, "app"))
@@ -166,9 +166,7 @@ def test_by_default_processes_write_to_the_spool_and_the_lineage_server_delivers
     ]
 
 
-def test_the_lineage_server_is_told_to_deliver_by_a_file_without_secrets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deliver_file_contains_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ",".join(name for name, backend in BACKENDS.items() if backend.delivery)
     settings = load_settings(
         state_dir=tmp_path,

@@ -40,9 +40,9 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
         else:
             first = 0
-            if (wanted := self.headers.get("Range")) and self.headers.get("If-Range") == etag:
-                self.server.ranges.append(wanted)
-                first = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if (range_ := self.headers.get("Range")) and self.headers.get("If-Range") == etag:
+                self.server.ranges.append(range_)
+                first = int(range_.removeprefix("bytes=").removesuffix("-"))
             self.send_response(206 if first else 200)
             self.send_header("ETag", etag)
             self.send_header("Content-Length", str(len(body) - first + self.server.announce_more))
@@ -55,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.sent += 1
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -74,14 +74,14 @@ def file_of(site: Site, name: str = "a.parquet") -> SourceFile:
     return SourceFile(f"http://127.0.0.1:{site.server_port}/{name}", "2019-03")
 
 
-def test_an_unchanged_file_is_not_sent_again(site: Site, tmp_path: Path) -> None:
+def test_unchanged_file_is_not_downloaded_again(site: Site, tmp_path: Path) -> None:
     first = fetch(file_of(site), tmp_path)
     assert fetch(file_of(site), tmp_path) == first
     assert site.sent == 1
     assert Path(first.path).read_bytes() == b"PAR1 first PAR1"
 
 
-def test_a_republished_file_replaces_the_landed_one(site: Site, tmp_path: Path) -> None:
+def test_republished_file_replaces_the_landed_one(site: Site, tmp_path: Path) -> None:
     first = fetch(file_of(site), tmp_path)
     site.files["/a.parquet"] = b"PAR1 corrected PAR1"
     second = fetch(file_of(site), tmp_path)
@@ -89,14 +89,14 @@ def test_a_republished_file_replaces_the_landed_one(site: Site, tmp_path: Path) 
     assert Path(second.path).read_bytes() == b"PAR1 corrected PAR1"
 
 
-def test_a_file_that_is_not_there_is_not_published(site: Site, tmp_path: Path) -> None:
+def test_missing_file_is_not_published(site: Site, tmp_path: Path) -> None:
     with pytest.raises(NotPublished, match=r"b\.parquet is not published \(HTTP 404\)"):
         fetch(file_of(site, "b.parquet"), tmp_path)
     with pytest.raises(NotPublished, match="does not exist"):
         fetch(SourceFile((tmp_path / "c.parquet").as_uri(), "2019-03"), tmp_path)
 
 
-def test_a_transfer_that_breaks_off_leaves_the_old_file(site: Site, tmp_path: Path) -> None:
+def test_interrupted_download_keeps_the_old_file(site: Site, tmp_path: Path) -> None:
     landed = fetch(file_of(site), tmp_path)
     site.files["/a.parquet"] = b"half of the new on"
     site.announce_more = 5
@@ -104,24 +104,24 @@ def test_a_transfer_that_breaks_off_leaves_the_old_file(site: Site, tmp_path: Pa
         fetch(file_of(site), tmp_path)
     assert Path(landed.path).read_bytes() == b"PAR1 first PAR1"
     site.announce_more = 0
-    site.files["/a.parquet"] = b"PAR1 other PAR1"  # not the file of which a part is there
+    site.files["/a.parquet"] = b"PAR1 other PAR1"  # differs from the partial download
     assert Path(fetch(file_of(site), tmp_path).path).read_bytes() == b"PAR1 other PAR1"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "a.parquet.json"]
 
 
 @pytest.mark.parametrize("breaks", [1, 2, 4])
-def test_a_transfer_is_taken_up_where_it_broke(breaks: int, site: Site, tmp_path: Path) -> None:
+def test_interrupted_download_is_resumed(breaks: int, site: Site, tmp_path: Path) -> None:
     whole = site.files["/a.parquet"] = b"PAR1" + bytes(range(256)) * 64 + b"PAR1"
     site.breaks = breaks
     if breaks > 3:
-        with pytest.raises(BadSourceFile, match="it goes on from there"):
+        with pytest.raises(BadSourceFile, match="it resumes"):
             fetch(file_of(site), tmp_path)
     assert Path(fetch(file_of(site), tmp_path).path).read_bytes() == whole
     assert len(site.ranges) == breaks
     assert site.ranges[0] == f"bytes={len(whole) // 2}-"
 
 
-def test_a_full_disk_is_told_as_one(site: Site, tmp_path: Path) -> None:
+def test_full_disk_is_reported(site: Site, tmp_path: Path) -> None:
     (tmp_path / "a.parquet.part").symlink_to("/dev/full")
     with pytest.raises(BadSourceFile, match=r"No space left on device\. Make room"):
         fetch(file_of(site), tmp_path)
@@ -129,7 +129,7 @@ def test_a_full_disk_is_told_as_one(site: Site, tmp_path: Path) -> None:
     fetch(file_of(site), tmp_path)
 
 
-def test_weather_is_preliminary_until_it_is_final(site: Site, tmp_path: Path) -> None:
+def test_preliminary_weather_is_used_until_it_is_final(site: Site, tmp_path: Path) -> None:
     base = f"http://127.0.0.1:{site.server_port}"
     settings = load_settings(state_dir=tmp_path, data_source=base)
     at = "/weather/averages/2026"
@@ -138,25 +138,25 @@ def test_weather_is_preliminary_until_it_is_final(site: Site, tmp_path: Path) ->
         f"{at}/prcp-202610-cty-scaled.csv": prcp.encode(),
         f"{at}/tavg-202610-cty-prelim.csv": tavg.encode(),
     }
-    (early,) = land(settings, WEATHER, ["2026-10"]).slices
+    (early,) = land(settings, WEATHER, ["2026-10"]).partitions
     assert [path.rsplit("/", 1)[1] for path in early.paths] == [
         "prcp-202610-cty-scaled.csv",
         "tavg-202610-cty-prelim.csv",
     ]
     site.files[f"{at}/tavg-202610-cty-scaled.csv"] = tavg.replace("1.", "2.").encode()
-    (late,) = land(settings, WEATHER, ["2026-10"]).slices
+    (late,) = land(settings, WEATHER, ["2026-10"]).partitions
     assert late.paths[1].endswith("tavg-202610-cty-scaled.csv")
     assert late.name == early.name == "202610-cty.csv"
     assert late.source_hash != early.source_hash
 
 
-def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path) -> None:
+def test_web_page_instead_of_a_file_is_rejected(site: Site, tmp_path: Path) -> None:
     site.files["/a.parquet"] = b"<html>Please log in</html>"
     with pytest.raises(BadSourceFile, match=r"not a whole parquet file: it begins with b'<htm'"):
         fetch(file_of(site), tmp_path)
     for body in (b"<!doctype html>", b"", b' {"error": "try later"}'):
         site.files["/a.csv"] = body
-        with pytest.raises(BadSourceFile, match="a page or nothing"):
+        with pytest.raises(BadSourceFile, match="is not a table"):
             fetch(file_of(site, "a.csv"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -167,7 +167,7 @@ def test_a_page_in_place_of_a_parquet_file_is_refused(site: Site, tmp_path: Path
         (b"<!doctype html>", "it begins with b'<!do'"),
         (b'{"error": 503}', "it begins with b'{\"er'"),
         (b"", "it begins with b''"),
-        (b"cty,30061,NY: New York County,2023,01,PRCP,   0.1", "line 1: .* cut off"),
+        (b"cty,30061,NY: New York County,2023,01,PRCP,   0.1", "line 1: .* truncated"),
     ],
 )
 def test_invalid_weather_file_does_not_replace_the_landed_one(
@@ -185,7 +185,7 @@ def test_invalid_weather_file_does_not_replace_the_landed_one(
     assert len(list((tmp_path / "landing").iterdir())) == 2  # the file and its metadata
 
 
-def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:
+def test_mirror_file_is_copied_only_after_a_change(tmp_path: Path) -> None:
     origin = tmp_path / "mirror" / "a.csv"
     origin.parent.mkdir()
     origin.write_bytes(b"one")
@@ -196,7 +196,7 @@ def test_a_file_mirror_is_copied_only_when_it_changed(tmp_path: Path) -> None:
     assert fetch(file, tmp_path / "landing").sha256 != first.sha256
 
 
-def test_a_month_of_each_source_is_found_where_the_sites_have_it() -> None:
+def test_source_urls_match_the_sites() -> None:
     settings = load_settings(data_source="https://m")
     assert [f.url for f in YELLOW.files(settings, "2019-03")] == [
         "https://m/taxi/trip-data/yellow_tripdata_2019-03.parquet"
@@ -209,7 +209,7 @@ def test_a_month_of_each_source_is_found_where_the_sites_have_it() -> None:
     )
 
 
-def test_months_are_sorted_and_anything_else_is_named() -> None:
+def test_months_are_sorted_and_invalid_ones_reported() -> None:
     assert parse_months("2019-04, 2019-03,2019-03") == ["2019-03", "2019-04"]
     assert parse_months("") == []
     with pytest.raises(SettingsError, match=r"'2019-13' is not a month; write YYYY-MM"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from openlineage.client import OpenLineageClient
@@ -58,7 +57,6 @@ def test_metaflow_step_continues(settings: Settings) -> None:
 
 def test_command_run_as_a_job_continues(settings: Settings) -> None:
     report = Report(Path(settings.spool_dir), None)
-    event: dict[str, Any] = {"eventType": "START"}
-    report.send(event)
+    report.send(lambda: b"{}")
     (problem,) = report.close()
     assert "File exists" in problem

@@ -6,7 +6,7 @@ from lakehouse.settings import load_settings
 RAW = Table("yellow_taxi_raw")
 
 
-def test_a_table_has_one_constructor_for_all_of_its_names() -> None:
+def test_table_provides_all_of_its_names() -> None:
     local = load_settings()
     glue = load_settings(
         lakehouse="glue", bucket="b", aws_account="123456789012", aws_region="eu-west-1"
@@ -20,7 +20,7 @@ def test_a_table_has_one_constructor_for_all_of_its_names() -> None:
     )
 
 
-def test_a_file_is_named_by_its_real_url() -> None:
+def test_file_dataset_is_named_by_its_url() -> None:
     assert file_dataset("/data/a b.csv") == DatasetName("file", "/data/a b.csv")
     assert file_dataset("file:///data/a%20b.csv") == DatasetName("file", "/data/a b.csv")
     assert file_dataset("https://me:secret@d37.example/x").namespace == "https://d37.example"

@@ -86,7 +86,7 @@ def test_argument_variable_and_file_give_the_same_settings(
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
-def test_a_child_process_resolves_the_same_setting(
+def test_child_process_resolves_the_same_setting(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent = load_settings(**{name: VALUES[name]}, **NEEDED.get(name, {}))
@@ -95,7 +95,7 @@ def test_a_child_process_resolves_the_same_setting(
     assert load_settings() == parent
 
 
-def test_a_child_in_another_folder_finds_the_file(
+def test_child_in_another_folder_finds_the_settings_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -108,7 +108,7 @@ def test_a_child_in_another_folder_finds_the_file(
     assert load_settings().months_back == 5
 
 
-def test_an_empty_value_gives_none_from_any_source(
+def test_empty_value_is_none_from_any_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine.yaml").write_text("airflow_port:\nmonths_back: ~\nbucket: ''\n")
@@ -193,7 +193,7 @@ def test_the_lineage_server_never_delivers_to_itself(monkeypatch: pytest.MonkeyP
 
 
 def test_none_cannot_be_combined_with_other_backends() -> None:
-    with pytest.raises(SettingsError, match="`none` stands alone"):
+    with pytest.raises(SettingsError, match="`none` cannot be combined"):
         is_on(load_settings(lineage_backend="none,embedded"))
 
 

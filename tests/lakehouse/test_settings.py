@@ -9,7 +9,7 @@ from lakehouse.errors import SettingsError
 from lakehouse.settings import NOAA, TLC, Settings, load_settings, sources
 
 
-def test_an_argument_beats_the_environment_which_beats_the_file_which_beats_the_default(
+def test_sources_of_settings_have_the_documented_precedence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.yaml"
@@ -18,12 +18,12 @@ def test_an_argument_beats_the_environment_which_beats_the_file_which_beats_the_
     monkeypatch.setenv("AIRFLOW_PORT", "2222")
     monkeypatch.setenv("JOB_NAMESPACE", "from_environment")
     settings = load_settings(airflow_port=3333)
-    found = (settings.airflow_port, settings.job_namespace, settings.months_back)
-    assert found == (3333, "from_environment", 7)
+    values = (settings.airflow_port, settings.job_namespace, settings.months_back)
+    assert values == (3333, "from_environment", 7)
     assert settings.throughline_port == 9002
 
 
-def test_every_setting_says_where_its_value_comes_from_and_hides_secrets(
+def test_settings_show_their_source_and_mask_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.yaml"
@@ -40,7 +40,7 @@ def test_every_setting_says_where_its_value_comes_from_and_hides_secrets(
     assert "t0p-secret" not in repr(settings)
 
 
-def test_a_child_process_gets_the_same_settings_from_the_environment(
+def test_child_process_gets_the_same_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent = load_settings(state_dir=tmp_path, lineage_backend="console", datahub_token="key")
@@ -52,7 +52,7 @@ def test_a_child_process_gets_the_same_settings_from_the_environment(
 
 
 @pytest.mark.parametrize(
-    ("given", "port"),
+    ("values", "port"),
     [
         ({"lineage_backend": "embedded, datahub"}, 9003),
         ({"lineage_backend": "datahub", "throughline_port": 9100}, 9100),
@@ -60,13 +60,13 @@ def test_a_child_process_gets_the_same_settings_from_the_environment(
         ({"lineage_backend": "marquez"}, 9002),
     ],
 )
-def test_the_lineage_server_makes_room_for_the_page_of_a_datahub_of_this_machine(
-    given: dict[str, str], port: int, monkeypatch: pytest.MonkeyPatch
+def test_lineage_port_changes_for_a_local_datahub(
+    values: dict[str, str], port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = load_settings(**given)
+    settings = load_settings(**values)
     assert settings.throughline_port == port
     rows = {name: (value, source) for name, value, source, _ in sources(settings)}
-    source = "argument" if "throughline_port" in given else "default"
+    source = "argument" if "throughline_port" in values else "default"
     assert rows["throughline_port"] == (str(port), source)
     monkeypatch.setenv("THROUGHLINE_PORT", settings.environ()["THROUGHLINE_PORT"])
     assert load_settings().throughline_port == port
@@ -75,7 +75,7 @@ def test_the_lineage_server_makes_room_for_the_page_of_a_datahub_of_this_machine
 @pytest.mark.parametrize(
     ("name", "value"), [("AIRFLOW_PORT", "99999"), ("LAKEHOUSE", "swamp"), ("MONTHS_BACK", "x")]
 )
-def test_a_value_that_is_not_allowed_is_named_with_what_was_received(
+def test_invalid_value_is_reported_with_the_received_value(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -92,16 +92,16 @@ def test_invalid_value_is_reported_with_its_source(
     monkeypatch.setenv("SETTINGS_FILE", str(file))
     if source != "file":
         monkeypatch.setenv("AIRFLOW_PORT", "80000")
-    given = {"airflow_port": 90000} if source == "argument" else {}
+    arguments = {"airflow_port": 90000} if source == "argument" else {}
     received = {"argument": "90000", "file": "'70000'"}.get(source, "'80000'")
     with pytest.raises(SettingsError) as caught:
-        load_settings(**given)
+        load_settings(**arguments)
     where = str(file) if source == "file" else source
     assert str(caught.value).startswith(f"AIRFLOW_PORT ({where}): ")
     assert str(caught.value).endswith(f"(received {received}).")
 
 
-def test_an_unknown_name_in_the_file_is_refused(
+def test_unknown_name_in_the_file_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.yaml"
@@ -116,7 +116,7 @@ def test_settings_cannot_be_changed(settings: Settings) -> None:
         settings.airflow_port = 1  # type: ignore[misc]
 
 
-def test_one_data_source_gives_both_bases(tmp_path: Path) -> None:
+def test_data_source_determines_both_base_urls(tmp_path: Path) -> None:
     real = load_settings(data_source="real")
     assert (real.taxi_url, real.weather_url) == (TLC, NOAA)
     url = load_settings(data_source="https://mirror.example/x/")
@@ -127,13 +127,15 @@ def test_one_data_source_gives_both_bases(tmp_path: Path) -> None:
     assert (own.taxi_url, own.weather_url) == ("file:///mirror", NOAA)
 
 
-def test_a_lakehouse_on_glue_says_what_else_it_needs() -> None:
-    with pytest.raises(SettingsError, match="needs BUCKET and AWS_ACCOUNT too; ./run create-infra"):
+def test_glue_lakehouse_names_the_missing_settings() -> None:
+    with pytest.raises(
+        SettingsError, match="also requires BUCKET and AWS_ACCOUNT; `./run create-infra"
+    ):
         load_settings(lakehouse="glue")
 
 
 @pytest.mark.parametrize("text", ["airflow_port: [", "just words", "datahub_tokn: s3cret"])
-def test_a_file_that_cannot_be_taken_is_named_and_no_secret_of_it_repeated(
+def test_invalid_file_is_named_without_repeating_secrets(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "mine.yaml"
@@ -144,23 +146,23 @@ def test_a_file_that_cannot_be_taken_is_named_and_no_secret_of_it_repeated(
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_password_in_a_url_is_not_listed() -> None:
+def test_password_in_a_url_is_masked() -> None:
     rows = sources(load_settings(lineage_backend="https://me:s3cret@host/x"))
     assert "s3cret" not in str(rows)
 
 
-def test_a_settings_file_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_settings_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SETTINGS_FILE", "mistyped.yaml")
     with pytest.raises(SettingsError, match=r"SETTINGS_FILE is 'mistyped\.yaml'"):
         load_settings()
 
 
-def test_two_services_cannot_have_one_port() -> None:
+def test_services_need_different_ports() -> None:
     with pytest.raises(SettingsError, match="AIRFLOW_PORT and THROUGHLINE_PORT are both 9002"):
         load_settings(airflow_port=9002)
 
 
-def test_a_relative_folder_of_data_is_the_same_for_a_child_elsewhere(
+def test_relative_data_folder_is_resolved_for_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

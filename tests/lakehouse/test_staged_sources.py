@@ -21,24 +21,26 @@ from lakehouse.catalog import (
     staged_sources,
 )
 from lakehouse.errors import ChecksFailed, Conflict
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
 from spark_jobs import ingest, taxi
 
 SPEC = taxi.SPECS["yellow"]
-FIRST = Slice("a.parquet", ("/landing/a.parquet",), "first")
-SECOND = Slice("a.parquet", ("/landing/a.parquet",), "second")
+FIRST = Partition("a.parquet", ("/landing/a.parquet",), "first")
+SECOND = Partition("a.parquet", ("/landing/a.parquet",), "second")
 NO_SPARK: Any = None
 
 
-def staged(settings: Settings, slice_: Slice, rows: int) -> Any:
+def staged(settings: Settings, partition: Partition, rows: int) -> Any:
     """Return the staging table after staging rows like Spark's job `stage`."""
-    data = pa.table({"filename": [slice_.name] * rows})
+    data = pa.table({"filename": [partition.name] * rows})
     catalog = open_catalog(settings)
     catalog.create_namespace_if_not_exists(DATABASE)
     table = catalog.create_table_if_not_exists(SPEC.staging.table.identifier, data.schema)
-    table.append(data, snapshot_properties={STAGED: json.dumps({slice_.name: slice_.source_hash})})
+    table.append(
+        data, snapshot_properties={STAGED: json.dumps({partition.name: partition.source_hash})}
+    )
     return table
 
 
@@ -60,23 +62,23 @@ def test_merge_rejects_files_staged_and_checked_by_another_run(
     settings = make_settings("staged")
     staged(settings, FIRST, 3)
     table = staged(settings, SECOND, 2)
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
-    held = {"a.parquet": Contents(2, 2, "digest")}
-    note_passed(table, held)
+    contents = {"a.parquet": Contents(2, 2, "digest")}
+    note_passed(table, contents)
     table.refresh()
     assert staged_sources(table) == {"a.parquet": "second"}
-    passed = Passed(table.metadata.current_snapshot_id, held, {"a.parquet": "second"})
+    passed = Passed(table.metadata.current_snapshot_id, contents, {"a.parquet": "second"})
     assert passed_contents(table) == passed
     with pytest.raises(Conflict, match=r"of the source second, and this run loads first.*stage"):
         ingest.merge(NO_SPARK, settings, SPEC, [FIRST])
     staged(settings, FIRST, 3)
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
 
 
 def test_staging_without_sources_is_rejected(make_settings: Callable[..., Settings]) -> None:
-    """An earlier version of the job `stage` stored no sources."""
+    """Use a table from an earlier version of the job `stage`, which stored no sources."""
     settings = make_settings("staged")
     table = staged(settings, FIRST, 1)
     table.append(pa.table({"filename": [FIRST.name]}))

@@ -52,7 +52,7 @@ def test_every_generated_file_passes(element: str) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
-    "empty": (lambda _: "", "is empty; one line per county is expected"),
+    "empty": (lambda _: "", "is empty; expected one line per county"),
     "page": (
         lambda _: "<!doctype html>\n<title>Sign in</title>\n",
         r"line 1: received 1 fields \('<!doctype html>'\), expected 37 separated by commas",
@@ -60,8 +60,8 @@ FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
     "json": (lambda _: '{"status": 503}\n', "line 1: received 1 fields"),
     "json without an end": (lambda _: '{"status": 503}', r"line 1: received '\{\"status"),
     "semicolons": (lambda text: text.replace(",", ";"), "line 1: received 1 fields .*'cty;30005"),
-    "cut in a line": (lambda text: text[: len(text) * 2 // 3], "line 4: .* the file is cut off"),
-    "cut in the last value": (lambda text: text[:-2], "line 5: .* the file is cut off"),
+    "cut in a line": (lambda text: text[: len(text) * 2 // 3], "line 4: .* the file is truncated"),
+    "cut in the last value": (lambda text: text[:-2], "line 5: .* the file is truncated"),
     "cut between lines": (
         lambda text: "".join(text.splitlines(keepends=True)[:3]),
         "has 3 counties, but not 30081, 30085",
@@ -135,16 +135,16 @@ def test_invalid_file_is_rejected_with_its_line(fault: str) -> None:
     assert "run the task again" in str(caught.value)
 
 
-def test_a_preliminary_file_may_lack_the_last_days() -> None:
+def test_preliminary_file_may_lack_the_last_days() -> None:
     content = without_days(made(PRELIMINARY), 11, 28)
     check_weather_file(PRELIMINARY, io.BytesIO(content.encode()))
     for first, last in ((1, 28), (5, 10)):
         content = without_days(made(PRELIMINARY), first, last)
-        with pytest.raises(BadSourceFile, match="has no value for"):
+        with pytest.raises(BadSourceFile, match="has no value"):
             check_weather_file(PRELIMINARY, io.BytesIO(content.encode()))
 
 
 @pytest.mark.parametrize("name", ["snow-202302-cty-scaled.csv", "prcp-202313-cty-scaled.csv", "x"])
 def test_file_with_invalid_name_is_rejected(name: str) -> None:
-    with pytest.raises(BadSourceFile, match="allowed are ELEMENT-YYYYMM-cty-scaled.csv"):
+    with pytest.raises(BadSourceFile, match="expected ELEMENT-YYYYMM-cty-scaled.csv"):
         check_weather_file(name, io.BytesIO(made().encode()))

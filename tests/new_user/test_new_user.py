@@ -1,4 +1,4 @@
-"""A new user's path: a fresh clone, empty caches, no uv and no Java, the README's two commands."""
+"""The first steps of a new user: fresh clone, empty caches, no uv, no Java, README commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECONDS = 900
 
 @dataclass(frozen=True)
 class Clone:
-    """The repository as somebody would get it, and the environment of a bare machine."""
+    """A clone of the repository and the environment of a bare machine."""
 
     folder: Path
     environ: dict[str, str]
@@ -38,7 +38,7 @@ class Clone:
     throughline_port: int
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of `./run` to its end."""
+        """Run a `./run` command and wait for its end."""
         return subprocess.run(
             ["./run", *arguments],
             cwd=self.folder,
@@ -51,7 +51,7 @@ class Clone:
         )
 
     def start(self, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a command as a terminal does: leading a process group of its own."""
+        """Start a command in its own process group, like a terminal."""
         with log.open("wb") as out:
             return subprocess.Popen(
                 ["./run", *arguments],
@@ -60,30 +60,30 @@ class Clone:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # Not ignored, as it is by what a shell puts in the background.
+                # Background processes of a shell ignore SIGINT.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
 
     def processes(self) -> list[str]:
-        """Command lines of all processes that were started from the clone."""
+        """Return the command lines of all processes started from the clone."""
         return [" ".join(process.info["cmdline"] or ()) for process in self.running()]
 
     def running(self) -> list[psutil.Process]:
-        """All processes that were started from the clone."""
-        found = []
+        """Return all processes started from the clone."""
+        running = []
         for process in psutil.process_iter(["cmdline"]):
             try:
                 of_clone = str(self.folder) in " ".join(process.environ().values())
                 if of_clone and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    running.append(process)
             except psutil.Error:
                 continue
-        return found
+        return running
 
 
 @pytest.fixture(scope="module")
 def clone() -> Iterator[Clone]:
-    """What git would hand over of this working tree, with nothing else around it."""
+    """Return a clone of this working tree as git would create it."""
     with tempfile.TemporaryDirectory(prefix="new-user-") as work:
         folder = Path(work, "clone")
         listed = subprocess.run(
@@ -98,9 +98,9 @@ def clone() -> Iterator[Clone]:
             if (REPOSITORY / name).exists():
                 shutil.copy(REPOSITORY / name, target)
         port = free_ports(4)
-        of_network = ("PIP_", "SSL_", "NODE_EXTRA_CA_CERTS", "npm_config_", "LANG")
-        kept = {k: v for k, v in os.environ.items() if k.startswith(of_network)}
-        environ = kept | {
+        network_prefixes = ("PIP_", "SSL_", "NODE_EXTRA_CA_CERTS", "npm_config_", "LANG")
+        inherited = {k: v for k, v in os.environ.items() if k.startswith(network_prefixes)}
+        environ = inherited | {
             "PATH": str(bare_path(Path(work, "bin"))),
             "HOME": str(Path(work, "home")),
             "AIRFLOW_PORT": str(port),
@@ -108,15 +108,15 @@ def clone() -> Iterator[Clone]:
             "GENERATOR_ROWS": "5000",
             "CLONE": str(folder),
         }
-        made = Clone(folder, environ, port, port + 3)
-        yield made
-        for left in made.running():  # of a test that failed
+        fresh = Clone(folder, environ, port, port + 3)
+        yield fresh
+        for left in fresh.running():  # after a failed test
             with suppress(psutil.Error):
                 left.kill()
 
 
 def bare_path(folder: Path) -> Path:
-    """A folder with the machine's programs but those that a bare machine lacks."""
+    """Return a folder with the machine's programs, without those that a bare machine lacks."""
     folder.mkdir()
     for place in ("/usr/local/bin", "/usr/bin", "/bin"):
         for program in Path(place).iterdir():
@@ -130,28 +130,28 @@ def bare_path(folder: Path) -> Path:
 
 
 def until(condition: Callable[[], object], process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for a condition while the process lives."""
+    """Wait for a condition while the process runs."""
     deadline = time.monotonic() + SECONDS
     while not condition():
         assert process.poll() is None, log.read_text()[-5000:]
         assert time.monotonic() < deadline, log.read_text()[-5000:]
-        time.sleep(0.2)  # between two looks at the condition
+        time.sleep(0.2)
 
 
 def gone(clone: Clone) -> bool:
-    """Whether nothing of the clone runs any more, after a moment for the last to end."""
+    """Return True if all processes of the clone end within 30 seconds."""
     deadline = time.monotonic() + 30
     while clone.processes() and time.monotonic() < deadline:
-        time.sleep(0.2)  # between two looks at the processes
+        time.sleep(0.2)
     return not clone.processes()
 
 
 @pytest.fixture(scope="module")
 def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Output of the first `./run demo`, which was looked at while it stayed up and then ended."""
+    """Return the output of the first `./run demo`, which is checked while it runs."""
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
     process = clone.start(log, "demo")
-    until(lambda: "Ctrl-C ends it" in log.read_text(), process, log)
+    until(lambda: "Press Ctrl-C to stop" in log.read_text(), process, log)
     page = f"http://localhost:{clone.throughline_port}/"
     until(lambda: "/assets/" in httpx.get(page, timeout=30).text, process, log)
     for port in (clone.airflow_port, clone.throughline_port):
@@ -162,8 +162,8 @@ def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     return log.read_text()
 
 
-def test_the_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
-    assert "made by the built-in generator" in first_demo
+def test_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
+    assert "from the built-in generator" in first_demo
     assert re.search(r"2025-06-01 00:00:00\W+\d+\W+\d+", first_demo), first_demo
     for job in (
         "TrainForecastModelFlow.write_forecasts_to_table",
@@ -175,13 +175,13 @@ def test_the_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
     assert re.search(r"Training, triggered by the new data +\d+\.\d", first_demo)
 
 
-def test_a_second_demo_changes_no_data_and_says_so(clone: Clone, first_demo: str) -> None:
+def test_second_demo_changes_no_data(clone: Clone, first_demo: str) -> None:
     before = clone.run("status").stdout
     again = clone.run("demo", "--exit")
     assert again.returncode == 0, again.stdout[-5000:]
     said = " ".join(again.stdout.split())
-    assert "No new taxi data, so nothing was trained again." in said
-    assert "yellow_tripdata_2025-05.parquet is loaded already and has not changed." in said
+    assert "No new taxi data, so no model was trained." in said
+    assert "yellow_tripdata_2025-05.parquet is already loaded and has not changed." in said
     assert clone.run("status").stdout == before
     assert gone(clone), clone.processes()
 
@@ -202,7 +202,7 @@ def test_green_taxi_demo_forecasts_with_weather(clone: Clone, first_demo: str) -
     assert gone(clone), clone.processes()
 
 
-def test_ctrl_c_in_the_middle_of_a_load_leaves_no_process(
+def test_ctrl_c_during_a_load_leaves_no_process(
     clone: Clone, first_demo: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "demo.log"
@@ -213,8 +213,8 @@ def test_ctrl_c_in_the_middle_of_a_load_leaves_no_process(
     assert gone(clone), clone.processes()
 
 
-@pytest.mark.parametrize("moment", ["Setting up", "Lineage server and Airflow up"])
-def test_ctrl_c_at_the_start_leaves_no_process(
+@pytest.mark.parametrize("moment", ["Setting up", "Lineage server and Airflow ready"])
+def test_ctrl_c_during_startup_leaves_no_process(
     clone: Clone, first_demo: str, tmp_path: Path, moment: str
 ) -> None:
     log = tmp_path / "demo.log"
@@ -226,8 +226,8 @@ def test_ctrl_c_at_the_start_leaves_no_process(
     assert gone(clone), clone.processes()
 
 
-def test_the_test_command_works_in_a_fresh_clone(clone: Clone, first_demo: str) -> None:
-    """One folder's tests: all of them run anyway where this one does."""
+def test_test_command_works_in_a_fresh_clone(clone: Clone, first_demo: str) -> None:
+    """Run one folder only, because the whole suite runs anyway."""
     done = clone.run("test", "--fast", "-q", "tests/lakehouse")
     assert done.returncode == 0, done.stdout[-5000:]
     assert re.search(r"\d+ passed", done.stdout)

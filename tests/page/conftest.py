@@ -1,4 +1,4 @@
-"""A real server with two weeks of a pipeline, and a real Chromium that looks at its page."""
+"""A real server with two weeks of events, and Chromium with its page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from throughline.server.sample import sample_events
 
 
 class Lineage:
-    """A lineage server that can be stopped and started again at the same address."""
+    """A lineage server that can be restarted at the same address."""
 
     def __init__(self, folder: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -55,7 +55,7 @@ class Lineage:
 
 @pytest.fixture(scope="session")
 def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
-    """A server whose page is built, with two weeks of events."""
+    """Start a server with the built page and two weeks of events."""
     ensure_page()
     server = Lineage(tmp_path_factory.mktemp("page"))
     server.take(*sample_events(datetime.now(UTC) - timedelta(minutes=7)))
@@ -65,14 +65,14 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
 
 @pytest.fixture
 def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
-    """Open an address of the page; it fails if the page logs an error or asks another host."""
+    """Return a function that opens a path; it fails on page errors or requests to other hosts."""
     with looking(browser, lineage.url) as open_:
         yield open_
 
 
 @pytest.fixture
 def empty(tmp_path: Path, browser: Browser) -> Iterator[Look]:
-    """Open an address of a server that nobody has told anything."""
+    """Return a function that opens a path of a server without events."""
     ensure_page()
     server = Lineage(tmp_path)
     with looking(browser, server.url) as open_:

@@ -1,4 +1,4 @@
-"""Impact, provenance, how a column is made, and where a text is, as a person goes to them."""
+"""Views of impact, provenance, column queries and occurrences of a text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _find(page: Page, text: str) -> None:
     page.get_by_role("option").first.click()
 
 
-def test_a_found_column_leads_to_its_sql_and_to_all_that_it_reaches(look: Look) -> None:
+def test_column_search_leads_to_sql_and_impact(look: Look) -> None:
     page = look("/")
     _find(page, "mean_distance")
     details = page.get_by_role("complementary", name="Details")
@@ -59,7 +59,7 @@ def test_a_found_column_leads_to_its_sql_and_to_all_that_it_reaches(look: Look) 
     expect(page.get_by_role("heading", level=1)).to_contain_text("mean_distance")
 
 
-def test_what_a_column_reaches_is_told_by_owner_with_what_may_be_reached(look: Look) -> None:
+def test_column_impact_is_grouped_by_owner(look: Look) -> None:
     page = look(VIEWS["impact-of-a-column"])
     reached = page.get_by_role("region", name="forecasting", exact=True)
     perhaps = page.get_by_role("region", name="forecasting, perhaps")
@@ -74,7 +74,7 @@ def test_what_a_column_reaches_is_told_by_owner_with_what_may_be_reached(look: L
     expect(page.get_by_role("heading", level=1)).to_contain_text("trip_distance")
 
 
-def test_a_filter_says_what_it_hides_and_the_address_keeps_it(look: Look) -> None:
+def test_filter_shows_hidden_count_and_is_in_the_url(look: Look) -> None:
     page = look(VIEWS["impact"])
     page.get_by_label("Filter").fill("model")
     row = page.get_by_role("row", name=re.compile("^6 model"))
@@ -86,7 +86,7 @@ def test_a_filter_says_what_it_hides_and_the_address_keeps_it(look: Look) -> Non
     expect(page.get_by_role("row", name=re.compile("compute_actuals"))).to_be_visible()
 
 
-def test_the_graph_leads_to_the_provenance_of_a_version_down_to_the_files(look: Look) -> None:
+def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
     page = look("/")
     _find(page, "hourly_forecast")
     page.get_by_role("link", name="Provenance").click()
@@ -103,7 +103,7 @@ def test_the_graph_leads_to_the_provenance_of_a_version_down_to_the_files(look: 
     expect(page.get_by_text(f"--version {oldest}")).to_be_visible()
 
 
-def test_whether_a_model_was_trained_on_pii_is_said_plainly(look: Look) -> None:
+def test_provenance_states_whether_pii_was_used(look: Look) -> None:
     page = look(VIEWS["provenance"])
     said = page.get_by_role("note", name="Personal data")
     expect(said).to_contain_text("are told not to go into it")
@@ -112,7 +112,7 @@ def test_whether_a_model_was_trained_on_pii_is_said_plainly(look: Look) -> None:
     expect(page.get_by_role("note", name="Personal data")).to_contain_text("PII is in it")
 
 
-def test_where_a_column_is_anywhere_is_a_list_with_counts(look: Look) -> None:
+def test_column_occurrences_are_listed_with_counts(look: Look) -> None:
     page = look("/")
     page.get_by_role("combobox").fill("PULocationID")
     page.get_by_role("link", name=re.compile("All .* places of")).click()
@@ -125,7 +125,7 @@ def test_where_a_column_is_anywhere_is_a_list_with_counts(look: Look) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("PULocationID")
 
 
-def test_a_column_opens_by_keyboard_and_so_does_the_way_that_makes_it(look: Look) -> None:
+def test_column_and_its_query_open_by_keyboard(look: Look) -> None:
     page = look(_at("lineage", ACTUALS, up="2") + f"&columns={quote(ACTUALS)}&columns={quote(RAW)}")
     page.get_by_role("button", name=re.compile("^mean_distance")).press("Enter")
     page.get_by_role("button", name="aggregation: how mean_distance is made").press("Enter")
@@ -135,13 +135,13 @@ def test_a_column_opens_by_keyboard_and_so_does_the_way_that_makes_it(look: Look
     expect(details.get_by_text("No other dataset has a column of this name.")).to_be_visible()
 
 
-def test_what_is_asked_of_nothing_says_what_is_like_it(look: Look) -> None:
+def test_unmatched_search_suggests_similar_names(look: Look) -> None:
     page = look("/impact?node=weather_rwa")
     expect(page.get_by_role("alert").get_by_role("link").first).to_be_visible()
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
     expect(page.locator(".reached, .origin, .found, .made-by").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
@@ -150,7 +150,7 @@ def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_fits_a_phone(name: str, look: Look) -> None:
+def test_views_fit_a_phone(name: str, look: Look) -> None:
     page = look(VIEWS[name], width=390, height=800)
     expect(page.locator(".reached, .origin, .found, .made-by").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -165,9 +165,7 @@ def _saved(page: Page, choice: str) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_graph_is_saved_whole_as_a_sharp_picture_in_the_theme_that_is_seen(
-    theme: str, look: Look
-) -> None:
+def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> None:
     page = look(VIEWS["column"].replace("&open=", "&was="), theme)
     expect(page.locator(".edge-how")).to_be_visible()
     name, drawing = _saved(page, "SVG")
@@ -205,7 +203,7 @@ _COLOURS = """async url => {
 }"""
 
 
-def test_what_is_shown_is_saved_as_mermaid_and_as_json(look: Look) -> None:
+def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
     page = look(_at("lineage", ACTUALS))
     expect(page.locator("[data-node]")).to_have_count(3)
     _, text = _saved(page, "Mermaid")
@@ -219,7 +217,7 @@ def test_what_is_shown_is_saved_as_mermaid_and_as_json(look: Look) -> None:
     assert (told["node"], len(told["nodes"]), len(told["edges"])) == (ACTUALS, 3, 2)
 
 
-def test_the_export_closes_with_escape_and_leaves_the_details_open(look: Look) -> None:
+def test_escape_closes_the_export_but_not_the_details(look: Look) -> None:
     page = look(VIEWS["column"])
     page.get_by_role("button", name="Options").click()
     button = page.get_by_role("button", name="Export")

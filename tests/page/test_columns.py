@@ -1,4 +1,4 @@
-"""The columns of wide tables, and the lines between them."""
+"""Columns of wide tables and the lines between them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _table(page: Page, id_: str) -> Any:
     return page.locator(".node", has=page.locator(f'[data-node="{id_}"]')).locator(".columns")
 
 
-def test_lines_lead_to_the_columns_that_are_shown_and_what_is_left_out_is_said(wide: Page) -> None:
+def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -> None:
     notes = wide.locator(".notes")
     expect(notes).to_contain_text("15 lines between columns that are not among those shown")
     _table(wide, _WIDE).get_by_role("button", name="More").click()
@@ -75,7 +75,7 @@ def test_lines_lead_to_the_columns_that_are_shown_and_what_is_left_out_is_said(w
     expect(_table(wide, _COPY)).to_contain_text("1–10 of 25")
 
 
-def test_what_is_looked_for_in_the_columns_has_its_lines_and_is_in_the_address(wide: Page) -> None:
+def test_column_filter_keeps_lines_and_is_in_the_url(wide: Page) -> None:
     for id_ in (_WIDE, _COPY):
         _table(wide, id_).get_by_role("textbox").press_sequentially("n_2")
     expect(_lines(wide)).to_have_count(5)
@@ -87,7 +87,7 @@ def test_what_is_looked_for_in_the_columns_has_its_lines_and_is_in_the_address(w
     expect(_table(wide, _COPY)).to_contain_text("No column has it in its name")
 
 
-def test_a_column_of_a_later_page_that_is_locked_stays_in_sight_with_its_line(wide: Page) -> None:
+def test_locked_column_of_a_later_page_stays_visible(wide: Page) -> None:
     _table(wide, _COPY).get_by_role("button", name="More").click()
     _table(wide, _COPY).get_by_role("button", name="column_13").click()
     for id_ in (_WIDE, _COPY):

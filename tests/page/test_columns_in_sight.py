@@ -1,4 +1,4 @@
-"""What is unfolded or locked in the graph is in the window, with the path that it is on."""
+"""Unfolded and locked columns are visible in the window with their path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _are_in_sight(page: Page, what: str) -> None:
     page.wait_for_function(_ALL_ARE_WITHIN, arg=what)
 
 
-def test_columns_that_are_unfolded_one_after_the_other_are_in_sight(look: Look) -> None:
+def test_unfolded_columns_are_in_the_window(look: Look) -> None:
     page = look(_at(RAW, up="2", down="2"))
     buttons = page.get_by_role("button", name=re.compile("^Columns of "))
     expect(buttons.first).to_be_visible()
@@ -44,7 +44,7 @@ def test_columns_that_are_unfolded_one_after_the_other_are_in_sight(look: Look) 
         _are_in_sight(page, ".node:has(.columns)")
 
 
-def test_a_locked_column_shows_the_rows_of_its_path_and_lights_its_lines(look: Look) -> None:
+def test_locked_column_highlights_its_path(look: Look) -> None:
     page = look(_at(ACTUALS, up="2", down="2"))
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_rides_hourly_actuals").click()
     page.get_by_role("button", name=re.compile("^mean_distance")).click()
@@ -60,7 +60,7 @@ def test_a_locked_column_shows_the_rows_of_its_path_and_lights_its_lines(look: L
     expect(page.locator(".columns")).to_have_count(1)
 
 
-def test_a_column_whose_path_is_not_shown_is_marked_and_leads_to_it(look: Look) -> None:
+def test_column_with_a_hidden_path_links_to_it(look: Look) -> None:
     page = look(_at(RAW))
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
     page.get_by_role("button", name=re.compile("^trip_distance")).click()
@@ -74,21 +74,21 @@ def test_a_column_whose_path_is_not_shown_is_marked_and_leads_to_it(look: Look) 
 def _open_upstream(page: Page) -> None:
     """Show the next node upstream, and check that it comes into the window."""
     shown = page.locator("[data-node]")
-    before = {each.get_attribute("data-node") for each in shown.all()}
+    before = {node.get_attribute("data-node") for node in shown.all()}
     page.get_by_role("button", name=re.compile("^Show 1 more node upstream")).click()
     expect(shown).to_have_count(len(before) + 1)
-    (came,) = {each.get_attribute("data-node") for each in shown.all()} - before
+    (came,) = {node.get_attribute("data-node") for node in shown.all()} - before
     _are_in_sight(page, f'.node:has([data-node="{came}"])')
 
 
-def test_nodes_that_a_plus_at_the_edge_shows_come_into_sight(look: Look) -> None:
+def test_nodes_shown_by_plus_come_into_the_window(look: Look) -> None:
     page = look(_at(FORECAST, down="0"))
     expect(page.locator("[data-node]")).to_have_count(2)
     for _ in range(4):
         _open_upstream(page)
 
 
-def test_on_a_phone_a_node_can_be_read_and_what_a_plus_shows_comes_into_sight(look: Look) -> None:
+def test_nodes_are_readable_on_a_phone(look: Look) -> None:
     page = look(_at(FORECAST, down="0"), width=390)
     _are_in_sight(page, ".node.root")
     assert page.locator(".node.root .node-where").evaluate(_FONT) >= 10

@@ -1,4 +1,4 @@
-"""What the buttons around the graph do."""
+"""The controls around the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .test_views import ACTUALS, PREPARE, _at, _node, _node_count
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 
-def test_a_depth_grows_and_shrinks_a_step_at_a_time_down_to_none(look: Look) -> None:
+def test_depth_changes_by_one_step_down_to_zero(look: Look) -> None:
     page = look(_at(ACTUALS))
     _node_count(page, 3)
     page.get_by_role("button", name="One step more upstream").click()
@@ -30,7 +30,7 @@ def test_a_depth_grows_and_shrinks_a_step_at_a_time_down_to_none(look: Look) -> 
     expect(less).to_be_disabled()
 
 
-def test_everything_is_shown_at_once_and_folds_again(look: Look) -> None:
+def test_show_all_can_be_undone(look: Look) -> None:
     page = look(_at(ACTUALS))
     _node_count(page, 3)
     every = page.get_by_role("button", name=re.compile("^Everything"))
@@ -42,7 +42,7 @@ def test_everything_is_shown_at_once_and_folds_again(look: Look) -> None:
     _node_count(page, 3)
 
 
-def test_everything_of_a_large_graph_asks_first(look: Look, lineage: Lineage) -> None:
+def test_show_all_of_a_large_graph_asks_first(look: Look, lineage: Lineage) -> None:
     name = f"hub_{uuid.uuid4().hex}"
     lineage.take(*(_made(f"{name}_{place}", [name], []) for place in range(301)))
     page = look(_at(f"dataset:trial:{name}", down="0"))
@@ -61,7 +61,7 @@ def test_everything_of_a_large_graph_asks_first(look: Look, lineage: Lineage) ->
 _PANE = "() => document.querySelector('.react-flow__viewport').style.transform"
 
 
-def test_a_drag_on_the_overview_moves_the_graph(look: Look) -> None:
+def test_dragging_the_overview_moves_the_graph(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"))
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
@@ -81,7 +81,7 @@ def test_a_drag_on_the_overview_moves_the_graph(look: Look) -> None:
     assert page.evaluate(_PANE) == seen[-1], "without a button it stays"
 
 
-def test_what_is_copied_is_in_the_clipboard(browser: Browser, lineage: Lineage) -> None:
+def test_copy_writes_to_the_clipboard(browser: Browser, lineage: Lineage) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     with looking(browser, lineage.url, permissions=allowed) as look:
         page = look(_at(ACTUALS, open=ACTUALS))
@@ -92,7 +92,7 @@ def test_what_is_copied_is_in_the_clipboard(browser: Browser, lineage: Lineage) 
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_nothing_moves_by_itself_where_reduced_motion_is_asked_for(
+def test_reduced_motion_disables_animations(
     motion: str, moves: bool, browser: Browser, lineage: Lineage
 ) -> None:
     with looking(browser, lineage.url, reduced_motion=motion) as look:
@@ -107,7 +107,7 @@ _TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((each) => {
 }).length"""
 
 
-def test_which_runs_are_listed_is_in_the_address(look: Look) -> None:
+def test_run_filter_is_in_the_url(look: Look) -> None:
     page = look("/")
     runs = page.get_by_role("region", name="Newest runs")
     task = runs.get_by_role("link", name=re.compile("compute_actuals"))
@@ -121,7 +121,7 @@ def test_which_runs_are_listed_is_in_the_address(look: Look) -> None:
     expect(task).to_have_count(0)
 
 
-def test_how_many_places_are_listed_is_in_the_address(look: Look, lineage: Lineage) -> None:
+def test_number_of_occurrences_is_in_the_url(look: Look, lineage: Lineage) -> None:
     name = f"many_{uuid.uuid4().hex}"
     lineage.take(*(_made(f"{name}_{place}", [], []) for place in range(205)))
     page = look(f"/search?text={name}")
@@ -135,7 +135,7 @@ def test_how_many_places_are_listed_is_in_the_address(look: Look, lineage: Linea
     expect(rows).to_have_count(200)
 
 
-def test_what_is_beyond_the_steps_that_impact_goes_is_said(look: Look, lineage: Lineage) -> None:
+def test_impact_reports_nodes_beyond_its_depth(look: Look, lineage: Lineage) -> None:
     name = f"chain_{uuid.uuid4().hex}"
     lineage.take(
         *(_made(f"{name}_job_{at}", [f"{name}_{at}"], [f"{name}_{at + 1}"]) for at in range(51))

@@ -1,4 +1,4 @@
-"""The command that an empty server shows, run by a shell as it is shown."""
+"""The command that an empty server shows, run in a shell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _run_as_shown(page: Page, home: Path, **environ: str) -> None:
     subprocess.run(["sh", "-c", shown], env=env, check=True, timeout=60)
 
 
-def test_the_command_sends_an_event_that_is_seen_at_once(empty: Look, tmp_path: Path) -> None:
+def test_shown_command_sends_an_event(empty: Look, tmp_path: Path) -> None:
     page = empty("/")
     expect(page.get_by_text("Live")).to_be_visible()
     assert "Authorization" not in page.locator("pre").inner_text()
@@ -34,7 +34,7 @@ def test_the_command_sends_an_event_that_is_seen_at_once(empty: Look, tmp_path: 
     expect(page.get_by_role("link", name="Completed first_job")).to_be_visible()
 
 
-def test_over_plain_http_by_a_name_and_with_a_key_it_does_too(
+def test_shown_command_works_over_http_with_a_key(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ensure_page()

@@ -1,4 +1,4 @@
-"""Why a table is late, from the start page."""
+"""Reasons for a late table, from the start page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 _WEATHER = "dataset:hive://lake:9083:nyc_taxi.weather_raw"
 
 
-def test_a_late_job_says_when_it_was_due_and_that_nobody_started_it(look: Look) -> None:
+def test_late_job_shows_due_time_and_missing_start(look: Look) -> None:
     page = look("/")
     page.get_by_role("region", name="Late").get_by_role("link").click()
     why = page.get_by_role("region", name="Lateness")
@@ -23,7 +23,7 @@ def test_a_late_job_says_when_it_was_due_and_that_nobody_started_it(look: Look) 
     expect(why).to_contain_text("nobody started it")
 
 
-def test_a_table_names_the_task_that_fails_above_it_and_leads_to_its_run(look: Look) -> None:
+def test_late_table_links_to_the_failed_upstream_run(look: Look) -> None:
     page = look("/")
     page.get_by_role("combobox").fill("weather_raw")
     page.get_by_role("option").first.click()
@@ -40,7 +40,7 @@ def test_a_table_names_the_task_that_fails_above_it_and_leads_to_its_run(look: L
     expect(details).to_contain_text("HTTPError: 503")
 
 
-def test_nothing_is_said_of_what_came_in_time(look: Look) -> None:
+def test_punctual_table_has_no_lateness_note(look: Look) -> None:
     page = look(f"/lineage?node={_WEATHER}&open=job:nyc_taxi:ingest_yellow_taxi_data.stage")
     details = page.get_by_role("complementary", name="Details")
     expect(details.get_by_text("On the command line")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Lines of the graph are seen whole: no node lies over them."""
+"""Nodes do not cover the lines of the graph."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _event(number: int, job: str, reads: list[str], writes: list[str]) -> dict[s
 
 
 def _hidden(look: Look, node: str, steps: dict[str, int], lines: int) -> list[int]:
-    """At how many of 98 points each line of a graph is under a node."""
+    """Return for each line at how many of 98 points a node covers it."""
     page = look(f"/lineage?{urlencode({'node': node, **steps})}")
     drawn = page.locator(".react-flow__edge path.react-flow__edge-path")
     expect(drawn).to_have_count(lines)
     return [line.evaluate(_HIDDEN) for line in drawn.all()]
 
 
-def test_lines_that_lead_back_go_around_the_nodes(look: Look, lineage: Lineage) -> None:
+def test_backward_lines_go_around_nodes(look: Look, lineage: Lineage) -> None:
     lineage.take(
         _event(31, "merge", ["merged", "new"], ["merged"]),
         _event(32, "compact", ["merged", "old"], ["merged"]),
@@ -54,7 +54,7 @@ def test_lines_that_lead_back_go_around_the_nodes(look: Look, lineage: Lineage) 
     assert _hidden(look, "dataset:lines:merged", {"up": 2}, 6) == [0] * 6
 
 
-def test_lines_over_several_layers_go_around_the_nodes(look: Look, lineage: Lineage) -> None:
+def test_long_lines_go_around_nodes(look: Look, lineage: Lineage) -> None:
     lineage.take(
         _event(41, "clean", ["trips"], ["cleaned"]),
         _event(42, "count", ["cleaned"], ["counted"]),

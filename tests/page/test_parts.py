@@ -1,4 +1,4 @@
-"""What the page says where a part of it does not come, and how it goes on."""
+"""Errors of the page if a part of it cannot be loaded."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def _gone(route: Route) -> None:
     route.fulfill(status=404, json={"code": 404, "message": "the page has no such part"})
 
 
-def test_a_view_that_is_opened_while_the_server_is_away_is_there_once_it_is_back(
-    look: Look, lineage: Lineage
-) -> None:
+def test_view_opened_during_an_outage_appears_afterwards(look: Look, lineage: Lineage) -> None:
     page = look("/")
     link = page.get_by_role("region", name="Newest runs").get_by_role("link").first
     expect(link).to_be_visible()
@@ -42,7 +40,7 @@ def test_a_view_that_is_opened_while_the_server_is_away_is_there_once_it_is_back
     expect(page.locator("[data-node]").first).to_be_visible()
 
 
-def test_a_view_of_another_build_is_loaded_anew_by_itself(look: Look) -> None:
+def test_view_of_an_old_build_is_reloaded(look: Look) -> None:
     page = look("/")
     page.route(_VIEW, _gone, times=1)
     _search(page)
@@ -51,7 +49,7 @@ def test_a_view_of_another_build_is_loaded_anew_by_itself(look: Look) -> None:
     expect(page.get_by_text("Newest runs")).to_be_visible()
 
 
-def test_a_view_whose_code_does_not_come_says_so_and_another_view_is_shown(look: Look) -> None:
+def test_view_with_missing_code_shows_an_error(look: Look) -> None:
     page = look("/")
     page.route(_VIEW, _gone)
     _search(page)
@@ -65,7 +63,7 @@ def test_a_view_whose_code_does_not_come_says_so_and_another_view_is_shown(look:
     expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
 
 
-def test_a_graph_whose_layout_does_not_come_says_so(look: Look) -> None:
+def test_graph_with_missing_layout_code_shows_an_error(look: Look) -> None:
     page = look("/")
     page.route(_WORKER, _gone)
     _search(page)
@@ -79,7 +77,7 @@ _REFUSES = """onmessage = ({ data: { id, cmd } }) =>
     postMessage(cmd === "layout" ? { id, error: { message: "no places" } } : { id, data: {} })"""
 
 
-def test_a_graph_that_is_refused_by_the_layout_says_why_and_the_view_can_be_changed(
+def test_layout_error_is_shown_and_the_view_can_be_changed(
     look: Look,
 ) -> None:
     page = look("/")
@@ -90,9 +88,7 @@ def test_a_graph_that_is_refused_by_the_layout_says_why_and_the_view_can_be_chan
     expect(page.get_by_role("group", name="Steps upstream")).to_contain_text("0")
 
 
-def test_an_error_of_a_view_leaves_the_rest_of_the_page_and_is_in_the_console(
-    browser: Browser, lineage: Lineage
-) -> None:
+def test_view_error_leaves_the_rest_of_the_page(browser: Browser, lineage: Lineage) -> None:
     with looking(browser, lineage.url, expected=("TypeError",)) as look:
         page = look("/")
         told: list[str] = []

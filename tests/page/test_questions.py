@@ -1,7 +1,7 @@
-"""Ten questions that people come with, each answered in three clicks from the start page.
+"""Ten common questions, each answered within three clicks from the start page.
 
-Typing is free; Enter where it chooses something counts as a click. Every answer is read off the
-page as a person would read it.
+Typing does not count; Enter counts as a click if it selects something. Answers are read from the
+page's text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 @pytest.fixture
 def start(look: Look) -> Iterator[Page]:
-    """The start page; at the end at most three clicks were made."""
+    """Open the start page; check at the end that there were at most three clicks."""
     with counted(look("/")) as page:
         yield page
 

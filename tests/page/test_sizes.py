@@ -33,9 +33,7 @@ _BESIDE = {
 
 @pytest.mark.parametrize("beside", _BESIDE)
 @pytest.mark.parametrize("size", _SIZES)
-def test_the_toolbar_is_one_row_and_nothing_is_wider_than_the_screen(
-    size: str, beside: str, look: Look
-) -> None:
+def test_toolbar_is_one_row_and_fits_the_screen(size: str, beside: str, look: Look) -> None:
     width, height = _SIZES[size]
     page = look(_GRAPH + _BESIDE[beside], width=width, height=height)
     expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
@@ -47,7 +45,7 @@ def test_the_toolbar_is_one_row_and_nothing_is_wider_than_the_screen(
     assert _is_within(page)
 
 
-def test_on_a_phone_the_rest_of_the_toolbar_is_in_a_menu(look: Look) -> None:
+def test_toolbar_has_a_menu_on_a_phone(look: Look) -> None:
     page = look(_GRAPH, width=390, height=800)
     expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
     datasets = page.get_by_role("button", name="Datasets only")
@@ -64,7 +62,7 @@ def test_on_a_phone_the_rest_of_the_toolbar_is_in_a_menu(look: Look) -> None:
     expect(datasets).to_be_hidden()
 
 
-def test_on_a_phone_the_details_are_a_sheet_over_the_graph(look: Look) -> None:
+def test_details_are_a_sheet_on_a_phone(look: Look) -> None:
     page = look(f"{_GRAPH}&open={_TABLE}", width=390, height=800)
     details = page.get_by_role("complementary", name="Details")
     sheet = details.bounding_box()
@@ -76,7 +74,7 @@ def test_on_a_phone_the_details_are_a_sheet_over_the_graph(look: Look) -> None:
     expect(details).to_be_hidden()
 
 
-def test_on_a_phone_what_was_searched_for_can_be_read(look: Look) -> None:
+def test_search_result_is_readable_on_a_phone(look: Look) -> None:
     page = look(_GRAPH, width=390, height=800)
     page.get_by_role("combobox").fill("mean_distance")
     expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
@@ -96,7 +94,7 @@ _BEYOND = """() => [...document.querySelectorAll(".sheet *")]
     }).map((each) => each.outerHTML.slice(0, 120))"""
 
 
-def test_on_a_phone_provenance_is_whole(look: Look) -> None:
+def test_provenance_is_complete_on_a_phone(look: Look) -> None:
     table = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
     page = look(f"/provenance?node={table}", width=390, height=800)
     expect(page.get_by_role("combobox", name="Version").locator("option")).to_have_count(15)

@@ -1,4 +1,4 @@
-"""Time on the page: what ran, what changed when, and two moments side by side."""
+"""Time on the page: timeline, changes, and two times side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _timeline(page: Page) -> Locator:
     return page.get_by_role("region", name="Timeline")
 
 
-def test_the_day_the_weather_became_an_input_is_seen_and_a_click_shows_before_and_after(
+def test_timeline_shows_the_day_of_a_new_input(
     look: Look,
 ) -> None:
     page = look(_at(PREPARE, up="3"))
@@ -40,7 +40,7 @@ def test_the_day_the_weather_became_an_input_is_seen_and_a_click_shows_before_an
     expect(changes).to_be_hidden()
 
 
-def test_a_bar_shows_the_graph_as_of_then_and_a_second_one_what_is_different(look: Look) -> None:
+def test_timeline_bars_show_past_graph_and_difference(look: Look) -> None:
     page = look(_at(PREPARE, up="3"))
     bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     expect(bars).to_have_count(14)
@@ -54,7 +54,7 @@ def test_a_bar_shows_the_graph_as_of_then_and_a_second_one_what_is_different(loo
     assert "at" not in _address(page), "the last bar is the present"
 
 
-def test_the_timeline_is_walked_by_keyboard(look: Look) -> None:
+def test_timeline_works_by_keyboard(look: Look) -> None:
     page = look(_at(PREPARE, up="3"))
     marks = _timeline(page).get_by_role("group", name="Changes").get_by_role("button")
     marks.last.focus()
@@ -69,7 +69,7 @@ def test_the_timeline_is_walked_by_keyboard(look: Look) -> None:
     expect(page.get_by_text("now reads weather_raw")).to_be_visible()
 
 
-def test_the_timeline_has_ranges_and_folds_away_and_the_address_tells(look: Look) -> None:
+def test_timeline_range_and_visibility_are_in_the_url(look: Look) -> None:
     page = look(_at(PREPARE))
     runs = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     expect(runs).to_have_count(14)
@@ -85,9 +85,7 @@ def test_the_timeline_has_ranges_and_folds_away_and_the_address_tells(look: Look
 
 
 @pytest.mark.parametrize("node", [PREPARE, _WEATHER])
-def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
-    node: str, look: Look
-) -> None:
+def test_history_shows_when_a_dataset_became_an_input(node: str, look: Look) -> None:
     page = look(_at(PREPARE, open=node, tab="history"))
     entry = page.get_by_role("complementary", name="Details").get_by_role("listitem")
     entry = entry.filter(has_text="weather_raw became an input of prepare_training_data")
@@ -95,7 +93,7 @@ def test_the_history_of_a_job_and_of_a_dataset_says_when_it_became_an_input(
     expect(page.get_by_text("now reads weather_raw")).to_be_visible()
 
 
-def test_from_a_moment_without_the_node_the_timeline_leads_back(look: Look) -> None:
+def test_timeline_leads_back_from_a_time_without_the_node(look: Look) -> None:
     page = look(_at(PREPARE, at=_days_ago(300)))
     expect(page.get_by_role("alert")).to_contain_text("at that moment")
     _timeline(page).get_by_role("group", name="Runs").get_by_role("button").last.click()
@@ -103,9 +101,7 @@ def test_from_a_moment_without_the_node_the_timeline_leads_back(look: Look) -> N
 
 
 @pytest.mark.parametrize("time", ["at", "from"])
-def test_a_time_that_is_none_is_refused_by_name_and_leads_to_the_present(
-    time: str, look: Look
-) -> None:
+def test_invalid_time_is_rejected_with_a_link_to_now(time: str, look: Look) -> None:
     page = look(_at(PREPARE, **{time: "yesterday"}))
     refusal = page.get_by_role("alert")
     expect(refusal).to_contain_text("received 'yesterday', expected a time such as 2026-")
@@ -128,7 +124,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+def test_time_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
     expect(page.locator("[data-node]").first).to_be_visible()
     expect(page.locator(".timeline-bar").first).to_be_visible()
@@ -137,7 +133,7 @@ def test_a_view_of_time_has_nothing_that_axe_finds_wrong(name: str, look: Look) 
     assert axe_finds(page) == []
 
 
-def test_the_timeline_and_a_difference_fit_a_phone(look: Look) -> None:
+def test_timeline_and_difference_fit_a_phone(look: Look) -> None:
     page = look(_at(PREPARE, at=_days_ago(2), **{"from": _BEFORE}), width=390, height=800)
     ranges = _timeline(page).get_by_role("button", name="24 h")
     for each in (
@@ -149,7 +145,7 @@ def test_the_timeline_and_a_difference_fit_a_phone(look: Look) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_moments_stay_open_as_tabs_to_switch_and_to_close(look: Look) -> None:
+def test_times_are_tabs_that_can_be_closed(look: Look) -> None:
     page = look(_at(PREPARE, up="3"))
     bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     bars.nth(2).click()
@@ -166,7 +162,7 @@ def test_moments_stay_open_as_tabs_to_switch_and_to_close(look: Look) -> None:
     expect(_node(page, "weather_raw")).to_be_visible()
 
 
-def test_two_moments_stand_side_by_side_and_are_walked_together(look: Look) -> None:
+def test_two_times_are_shown_side_by_side(look: Look) -> None:
     page = look(_at(PREPARE, up="1"))
     bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     bars.nth(2).click()
@@ -183,7 +179,7 @@ def test_two_moments_stand_side_by_side_and_are_walked_together(look: Look) -> N
     expect(page.locator(".pane")).to_have_count(1)
 
 
-def test_a_column_that_came_is_marked_in_its_tables_and_so_is_the_line_to_it(look: Look) -> None:
+def test_added_column_and_its_line_are_marked(look: Look) -> None:
     page = look(_COLUMNS)
     rows = page.locator(".columns li").filter(has_text="cbd_congestion_fee")
     expect(rows.get_by_text("New", exact=True)).to_have_count(2)
@@ -193,14 +189,14 @@ def test_a_column_that_came_is_marked_in_its_tables_and_so_is_the_line_to_it(loo
     expect(changes.get_by_text("+ cbd_congestion_fee: double")).to_have_count(2)
 
 
-def test_a_change_of_a_schema_leads_to_the_columns(look: Look) -> None:
+def test_schema_change_links_to_the_columns(look: Look) -> None:
     page = look(_at(PREPARE, **{"from": _BEFORE}))
     changes = page.get_by_role("complementary", name="What is different")
     changes.get_by_role("button", name=re.compile("yellow_taxi_raw.*cbd_congestion_fee")).click()
     expect(page.locator(".columns li").filter(has_text="cbd_congestion_fee")).to_be_visible()
 
 
-def test_last_week_against_today_is_one_click_from_the_start_page(look: Look) -> None:
+def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
     page = look("/")
     page.get_by_role("link", name="What is different since last week").click()
     changes = page.get_by_role("complementary", name="What is different")
@@ -210,12 +206,12 @@ def test_last_week_against_today_is_one_click_from_the_start_page(look: Look) ->
     expect(page.get_by_text("Newest runs")).to_be_visible()
 
 
-def test_where_nothing_is_different_the_page_says_so(look: Look) -> None:
+def test_empty_difference_is_stated(look: Look) -> None:
     page = look(f"/lineage?from={_days_ago(0)}")
     expect(page.get_by_text("Nothing is different")).to_be_visible()
 
 
-def test_what_a_run_started_is_a_tree_with_bars_that_is_walked_by_keyboard(look: Look) -> None:
+def test_child_runs_are_a_tree_that_works_by_keyboard(look: Look) -> None:
     job = "job:nyc_taxi:TrainForecastModelFlow"
     page = look(_at(PREPARE, open=job, tab="runs"))
     details = page.get_by_role("complementary", name="Details")
@@ -233,7 +229,7 @@ def test_what_a_run_started_is_a_tree_with_bars_that_is_walked_by_keyboard(look:
     expect(details.get_by_role("heading", name="compute_actuals")).to_be_visible()
 
 
-def test_the_events_of_a_run_are_shown_as_they_came(look: Look) -> None:
+def test_run_shows_its_received_events(look: Look) -> None:
     page = look(_at(PREPARE, open=PREPARE, tab="runs"))
     details = page.get_by_role("complementary", name="Details")
     details.get_by_role("link", name=re.compile("^Completed")).first.click()

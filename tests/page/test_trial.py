@@ -1,4 +1,4 @@
-"""What someone who tried the page for the first time stumbled over."""
+"""Problems of first-time users of the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _at(node: str, **others: str) -> str:
     return f"/lineage?{urlencode({'node': node, **others})}"
 
 
-def test_details_that_open_leave_their_node_in_sight(look: Look) -> None:
+def test_opened_details_leave_the_node_visible(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"))
     faces = page.locator(".node-face")
     expect(faces.first).to_be_visible()
@@ -45,7 +45,7 @@ def test_details_that_open_leave_their_node_in_sight(look: Look) -> None:
     page.wait_for_function(_IS_IN_ITS_WINDOW, arg=id_)
 
 
-def test_a_graph_that_is_seen_in_part_says_so_and_can_be_fitted(look: Look) -> None:
+def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"))
     notes = page.locator(".notes")
     expect(notes).to_contain_text("outside of the window")
@@ -60,7 +60,7 @@ def test_a_graph_that_is_seen_in_part_says_so_and_can_be_fitted(look: Look) -> N
     expect(small.get_by_role("img", name="Overview of the graph")).to_be_hidden()
 
 
-def test_the_focus_goes_from_the_search_to_the_root_and_from_details_back_to_the_node(
+def test_focus_moves_from_search_to_root_and_back_from_details(
     look: Look,
 ) -> None:
     page = look("/")
@@ -91,7 +91,7 @@ def _made(job: str, of: list[str], made: list[str]) -> dict[str, Any]:
     }
 
 
-def test_a_plus_is_offered_only_where_it_adds_a_node(look: Look, lineage: Lineage) -> None:
+def test_plus_is_only_shown_if_it_adds_a_node(look: Look, lineage: Lineage) -> None:
     lineage.take(_made("back", ["forth_table"], ["back_table"]))
     lineage.take(_made("forth", ["back_table"], ["forth_table"]))
     page = look(_at("dataset:trial:back_table", level="pipeline"))
@@ -102,7 +102,7 @@ def test_a_plus_is_offered_only_where_it_adds_a_node(look: Look, lineage: Lineag
     expect(page.get_by_role("button", name=re.compile(r"^Show \d+ more node"))).to_have_count(0)
 
 
-def test_a_highlighted_path_keeps_to_the_inputs_of_an_output(look: Look, lineage: Lineage) -> None:
+def test_highlighted_path_only_contains_inputs_of_the_output(look: Look, lineage: Lineage) -> None:
     copies = _made("copy_each", ["first", "second"], ["first_copy", "second_copy"])
     copies["job"]["facets"] = {"lineage": {"entries": [
         {"type": "DATASET", "namespace": "trial", "name": f"{name}_copy",
@@ -116,7 +116,7 @@ def test_a_highlighted_path_keeps_to_the_inputs_of_an_output(look: Look, lineage
     expect(page.locator(".react-flow__edge.lit")).to_have_count(2)
 
 
-def test_a_plus_shows_as_many_nodes_as_it_says(look: Look, lineage: Lineage) -> None:
+def test_plus_shows_the_announced_number_of_nodes(look: Look, lineage: Lineage) -> None:
     lineage.take(_made("sum", ["in_1", "in_2", "in_3"], ["sums"]), _made("use", ["sums"], ["used"]))
     lineage.take(_made("make_in_1", ["source"], ["in_1"]))
     page = look(_at("dataset:trial:used"))
@@ -133,7 +133,7 @@ def test_a_plus_shows_as_many_nodes_as_it_says(look: Look, lineage: Lineage) -> 
     expect(page.get_by_text("side folded")).to_have_count(0)
 
 
-def test_jobs_drawn_as_lines_are_shown_as_counted(look: Look) -> None:
+def test_jobs_as_lines_are_counted(look: Look) -> None:
     page = look(_at(FORECAST, only="datasets", up="3", down="0"))
     note = page.locator(".notes span").filter(has_text="drawn as lines")
     expect(note).to_contain_text(re.compile(r"^[1-9]"))
@@ -143,9 +143,7 @@ def test_jobs_drawn_as_lines_are_shown_as_counted(look: Look) -> None:
     expect(jobs).to_have_count(count)
 
 
-def test_datasets_alone_are_a_step_apart_and_one_without_others_says_why(
-    look: Look, lineage: Lineage
-) -> None:
+def test_datasets_only_view_shows_direct_neighbours(look: Look, lineage: Lineage) -> None:
     page = look(_at(FORECAST, only="datasets"))
     expect(page.locator("[data-node]")).to_have_count(2)
     expect(page.locator(".notes")).to_contain_text("1 job drawn as lines")
@@ -166,9 +164,7 @@ _UNNAMED = """() => [...document.querySelectorAll("button")]
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_what_a_button_without_words_does_is_seen_by_mouse_and_by_keyboard(
-    width: int, look: Look
-) -> None:
+def test_icon_buttons_have_tooltips_for_mouse_and_keyboard(width: int, look: Look) -> None:
     page = look(_at(PREPARE, moment="2026-01-01", open=PREPARE, up="2"), width=width)
     expect(page.get_by_role("tab", name="About")).to_be_visible()
     assert page.evaluate(_UNNAMED) == []
@@ -181,7 +177,7 @@ def test_what_a_button_without_words_does_is_seen_by_mouse_and_by_keyboard(
     expect(tip).to_be_hidden()
 
 
-def test_shapes_and_lines_have_a_legend_that_folds(look: Look) -> None:
+def test_legend_can_be_folded(look: Look) -> None:
     page = look(_at(ACTUALS))
     expect(page.locator("[data-node]").first).to_be_visible()
     button = page.get_by_role("button", name="Legend")
@@ -193,7 +189,7 @@ def test_shapes_and_lines_have_a_legend_that_folds(look: Look) -> None:
     expect(legend).to_be_hidden()
 
 
-def test_the_legend_opens_by_its_key_and_escape_closes_it_before_the_details(look: Look) -> None:
+def test_escape_closes_the_legend_before_the_details(look: Look) -> None:
     page = look(_at(ACTUALS, open=ACTUALS))
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     legend = page.get_by_role("list", name="What shapes and lines mean")
@@ -204,7 +200,7 @@ def test_the_legend_opens_by_its_key_and_escape_closes_it_before_the_details(loo
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
 
 
-def test_what_is_written_on_a_dataset_says_what_it_is(look: Look) -> None:
+def test_dataset_labels_are_explained(look: Look) -> None:
     page = look(_at(f"{_LAKE}yellow_taxi_staging", up="9"))
     staging = page.locator(f'[data-node="{_LAKE}yellow_taxi_staging"]')
     expect(staging).to_contain_text(re.compile(r"version …\d{6}"))
@@ -214,5 +210,5 @@ def test_what_is_written_on_a_dataset_says_what_it_is(look: Look) -> None:
     expect(source.get_by_title(title).first).to_have_text("Source")
 
 
-def test_every_view_is_reached_and_left_by_keyboard(look: Look) -> None:
+def test_every_view_works_by_keyboard(look: Look) -> None:
     walk_every_view(look("/"))

@@ -1,4 +1,4 @@
-"""The page's views, as a person goes through them."""
+"""Navigation through the page's views."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _node_count(page: Page, count: int) -> None:
     expect(page.locator("[data-node]")).to_have_count(count)
 
 
-def test_a_slash_searches_and_enter_opens_the_graph_around_what_was_found(look: Look) -> None:
+def test_slash_opens_the_search_and_enter_the_graph(look: Look) -> None:
     page = look("/")
     expect(page.get_by_text("Newest runs")).to_be_visible()
     page.keyboard.press("/")
@@ -64,7 +64,7 @@ def test_a_slash_searches_and_enter_opens_the_graph_around_what_was_found(look: 
     _node_count(page, 3)
 
 
-def test_a_column_that_was_found_is_shown_locked_in_its_table(look: Look) -> None:
+def test_column_search_result_is_locked_in_its_table(look: Look) -> None:
     page = look("/")
     page.get_by_role("combobox").fill("mean_distance")
     page.get_by_role("option").first.click()
@@ -73,7 +73,7 @@ def test_a_column_that_was_found_is_shown_locked_in_its_table(look: Look) -> Non
     )
 
 
-def test_the_start_page_shows_what_is_wrong_and_leads_there(look: Look) -> None:
+def test_start_page_links_to_problems(look: Look) -> None:
     page = look("/")
     for title in ("Failed", "Late", "Checks that do not hold", "Lost: no end was ever told"):
         expect(page.get_by_role("region", name=title)).to_be_visible()
@@ -94,7 +94,7 @@ def _run_of(job: str) -> dict[str, Any]:
     }
 
 
-def test_a_run_that_comes_in_is_shown_without_a_reload(look: Look, lineage: Lineage) -> None:
+def test_new_run_appears_without_a_reload(look: Look, lineage: Lineage) -> None:
     page = look("/")
     expect(page.get_by_text("Live")).to_be_visible()
     lineage.take(_run_of("just_now"))
@@ -141,7 +141,7 @@ def test_plus_shows_more_minus_hides_it_and_back_undoes(look: Look) -> None:
     expect(_node(page, "prepare_training_data")).to_be_visible()
 
 
-def test_a_click_lights_the_path_another_opens_the_details_and_escape_closes(look: Look) -> None:
+def test_clicks_highlight_the_path_and_open_details(look: Look) -> None:
     page = look(_at(PREPARE, up="3"))
     face = _node(page, "yellow_taxi_raw")
     face.click()
@@ -155,7 +155,7 @@ def test_a_click_lights_the_path_another_opens_the_details_and_escape_closes(loo
     expect(details).to_be_hidden()
 
 
-def test_a_change_of_the_schema_and_a_check_lead_to_their_run(look: Look) -> None:
+def test_schema_change_and_check_link_to_their_run(look: Look) -> None:
     for node, tab in ((RAW, "schema"), (f"{_LAKE}yellow_taxi_staging", "quality")):
         page = look(_at(node, open=node, tab=tab))
         details = page.get_by_role("complementary", name="Details")
@@ -167,7 +167,7 @@ def test_a_change_of_the_schema_and_a_check_lead_to_their_run(look: Look) -> Non
         expect(details.get_by_role("heading", level=2)).to_have_text(job.rpartition(".")[2])
 
 
-def test_columns_unfold_in_the_node_and_a_click_locks_the_path_of_one(look: Look) -> None:
+def test_clicking_an_unfolded_column_locks_its_path(look: Look) -> None:
     page = look(_at(ACTUALS, up="2"))
     for name in ("nyc_taxi.yellow_rides_hourly_actuals", "nyc_taxi.yellow_taxi_raw"):
         page.get_by_role("button", name=f"Columns of {name}").click()
@@ -179,7 +179,7 @@ def test_columns_unfold_in_the_node_and_a_click_locks_the_path_of_one(look: Look
     expect(page.get_by_role("button", name=re.compile("^cbd_congestion_fee"))).to_be_visible()
 
 
-def test_what_is_left_out_is_said_and_can_be_shown(look: Look) -> None:
+def test_hidden_nodes_are_counted_and_can_be_shown(look: Look) -> None:
     page = look(_at(FORECAST, up="9"))
     expect(_node(page, "TrainForecastModelFlow.train")).to_be_visible()
     page.get_by_role("button", name="Datasets only").click()
@@ -197,7 +197,7 @@ def test_control_lines_are_dashed_and_can_be_hidden(look: Look) -> None:
     expect(page.get_by_text("1 control line hidden")).to_be_visible()
 
 
-def test_a_moment_shows_the_graph_as_it_was_and_two_show_the_difference(look: Look) -> None:
+def test_graph_at_a_time_and_difference_of_two_times(look: Look) -> None:
     page = look(_at(PREPARE, at=_days_ago(11)))
     expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
     expect(_node(page, "weather_raw")).to_be_hidden()
@@ -209,7 +209,7 @@ def test_a_moment_shows_the_graph_as_it_was_and_two_show_the_difference(look: Lo
     expect(page.locator(".react-flow__edge.added")).to_have_count(1)
 
 
-def test_the_graph_can_be_walked_by_keyboard(look: Look) -> None:
+def test_graph_works_by_keyboard(look: Look) -> None:
     page = look(_at(ACTUALS))
     _node(page, "yellow_rides_hourly_actuals").focus()
     page.keyboard.press("ArrowLeft")
@@ -219,14 +219,14 @@ def test_the_graph_can_be_walked_by_keyboard(look: Look) -> None:
     expect(page.get_by_role("complementary", name="Details")).to_be_focused()
 
 
-def test_a_name_that_nothing_has_is_answered_with_those_like_it(look: Look) -> None:
+def test_unknown_name_suggests_similar_ones(look: Look) -> None:
     page = look("/")
     page.goto(page.url + "lineage?node=" + quote("weather_rwa"))
     page.get_by_role("link", name="nyc_taxi.weather_raw").click()
     expect(_node(page, "weather_raw")).to_be_visible()
 
 
-def test_the_page_survives_a_restart_of_the_server(look: Look, lineage: Lineage) -> None:
+def test_page_survives_a_server_restart(look: Look, lineage: Lineage) -> None:
     page = look(_at(ACTUALS))
     _node_count(page, 3)
     lineage.stop()
@@ -239,9 +239,7 @@ def test_the_page_survives_a_restart_of_the_server(look: Look, lineage: Lineage)
     expect(page.get_by_role("tab", name="About")).to_be_visible()
 
 
-def test_the_page_comes_back_when_a_proxy_has_answered_for_the_server(
-    look: Look, lineage: Lineage
-) -> None:
+def test_page_recovers_after_a_proxys_error_response(look: Look, lineage: Lineage) -> None:
     page = look(_at(ACTUALS))
     expect(page.get_by_text("Live")).to_be_visible()
     page.route("**/events/stream", lambda route: route.fulfill(status=502))
@@ -254,9 +252,7 @@ def test_the_page_comes_back_when_a_proxy_has_answered_for_the_server(
 
 
 @pytest.mark.parametrize("path", ["/", "/search?text=none"])
-def test_the_search_says_that_the_server_is_away_and_comes_back(
-    path: str, look: Look, lineage: Lineage
-) -> None:
+def test_search_shows_an_outage_and_recovers(path: str, look: Look, lineage: Lineage) -> None:
     page = look(path)
     expect(page.get_by_text("Live")).to_be_visible()
     lineage.stop()
@@ -269,7 +265,7 @@ def test_the_search_says_that_the_server_is_away_and_comes_back(
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
     expect(page.locator(".row, [data-node]").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
@@ -277,7 +273,7 @@ def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
     assert axe_finds(page) == []
 
 
-def test_the_start_page_fits_a_phone(look: Look) -> None:
+def test_start_page_fits_a_phone(look: Look) -> None:
     page = look("/", width=390, height=800)
     expect(page.get_by_text("Newest runs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

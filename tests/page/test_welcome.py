@@ -1,4 +1,4 @@
-"""What meets who comes for the first time, or to an address that is none."""
+"""The page for first-time visitors and invalid addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VIEWS = {
 }
 
 
-def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:
+def test_empty_server_links_to_the_sample_and_back(empty: Look) -> None:
     page = empty("/")
     base = page.url + "sample"
     expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
@@ -43,7 +43,7 @@ def test_an_empty_server_leads_to_the_sample_and_that_back(empty: Look) -> None:
     expect(banner).to_be_hidden()
 
 
-def test_an_address_that_is_none_is_said_to_be_and_leads_on(look: Look) -> None:
+def test_invalid_address_shows_an_error_with_links(look: Look) -> None:
     page = look("/lineages?node=x")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     expect(page.get_by_text("/lineages?node=x")).to_be_visible()
@@ -62,7 +62,7 @@ BEGINNINGS = {
 
 
 @pytest.mark.parametrize("path", BEGINNINGS)
-def test_a_view_of_nothing_says_what_it_answers_and_where_to_begin(path: str, look: Look) -> None:
+def test_empty_view_explains_its_purpose(path: str, look: Look) -> None:
     page = look(path)
     expect(page.get_by_role("heading", name=BEGINNINGS[path])).to_be_visible()
     newest = page.get_by_role("list", name="Written last")
@@ -74,25 +74,21 @@ def test_a_view_of_nothing_says_what_it_answers_and_where_to_begin(path: str, lo
 
 
 @pytest.mark.parametrize("path", ["/lineage", "/provenance", "/impact"])
-def test_a_node_that_is_not_known_is_said_to_be_and_others_are_offered(
-    path: str, look: Look
-) -> None:
+def test_unknown_node_shows_similar_ones(path: str, look: Look) -> None:
     page = look(f"{path}?node=qqqq")
     expect(page.get_by_role("alert")).to_contain_text("'qqqq'")
     page.get_by_role("list", name="Written last").get_by_role("link").first.click()
     expect(page.get_by_role("alert")).to_be_hidden()
 
 
-def test_a_view_of_nothing_of_an_empty_server_offers_the_search(empty: Look) -> None:
+def test_empty_view_of_an_empty_server_offers_the_search(empty: Look) -> None:
     page = empty("/impact")
     expect(page.get_by_text("Search for it above")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_role("combobox")).to_be_focused()
 
 
-def test_a_run_that_is_not_known_yet_is_opened_once_it_tells_something(
-    look: Look, lineage: Lineage
-) -> None:
+def test_unknown_run_opens_after_its_first_event(look: Look, lineage: Lineage) -> None:
     page = look("/run?job=job:nyc_taxi:just_begun&id=manual__7")
     expect(page.get_by_role("alert")).to_contain_text("just_begun")
     lineage.take(
@@ -112,7 +108,7 @@ def test_a_run_that_is_not_known_yet_is_opened_once_it_tells_something(
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_has_nothing_that_axe_finds_wrong(name: str, look: Look) -> None:
+def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
     expect(page.locator(".row, [data-node], .lost").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)

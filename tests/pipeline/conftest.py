@@ -1,7 +1,7 @@
-"""The whole pipeline, run once for the suite: Airflow, Spark, Metaflow and the lineage server.
+"""Run the whole pipeline once for the suite: Airflow, Spark, Metaflow and the lineage server.
 
-Airflow is killed in the middle of the first training, and the lineage server while the ingest runs;
-both are started again, so that every test below also says that nothing was lost by that.
+Airflow is killed during the first training and the lineage server during the ingest. Both are
+restarted, so every test also checks that nothing was lost.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ _services: list[Service] = []
 
 @dataclass
 class Pipeline:
-    """What one run of everything left behind."""
+    """The state after one run of the whole pipeline."""
 
     settings: Settings
     months: list[str]
     airflow: Airflow
     cut_off: str = ""
-    """The run of the training during which Airflow was killed."""
+    """The training run during which Airflow was killed."""
     killed_after: int = 0
     """Bytes in the spool when the lineage server was killed."""
     mistyped: str = ""
-    """A taxi run whose parameter is misspelt."""
+    """A taxi run with a misspelt parameter."""
     unattended: str = ""
-    """A taxi run without months, as the schedule starts it."""
+    """A taxi run without months, like a scheduled run."""
     by_hand: dict[str, Any] = field(default_factory=dict)
-    """Parameters of a training that somebody started with Airflow's form."""
+    """Parameters of a training started with Airflow's form."""
 
     def get(self, path: str, **params: Any) -> Any:
-        """An answer of the lineage server."""
+        """Return a response of the lineage server."""
         answer = httpx.get(self.settings.throughline_url + path, params=params, timeout=30)
         return answer.raise_for_status().json()
 
     def events(self) -> list[Json]:
-        """Every event in the spool."""
+        """Return all events in the spool."""
         files = sorted(self.settings.spool_dir.rglob("*.jsonl"))
         return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
@@ -87,7 +87,7 @@ def snapshots(settings: Settings) -> dict[str, int]:
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` free ports in a row; two suites at once begin at different ones."""
+    """Return the first of `count` consecutive free ports; parallel suites search from others."""
     for port in range(20_000 + os.getpid() % 1_000 * 8, 60_000, count):
         try:
             for offset in range(count):
@@ -103,7 +103,7 @@ def free_ports(count: int) -> int:
 def pipeline(
     make_settings: Callable[..., Settings], real_or_generated: tuple[dict[str, Any], list[str]]
 ) -> Iterator[Pipeline]:
-    """The first month, with Airflow killed while it trains; every month; single runs."""
+    """Run the first month, killing Airflow during the training, then all months and single runs."""
     values, months = real_or_generated
     port = free_ports(4)
     settings = make_settings(
@@ -119,35 +119,35 @@ def pipeline(
         prepare(settings)
         services += [start_throughline(settings), start_airflow(settings)]
         services[0].wait_until(lambda: lineage_ready(settings), 60)
-        found = Pipeline(settings, months, wait_for_airflow(settings, services[1]))
-        cut_off_training(found, services[1])
+        state = Pipeline(settings, months, wait_for_airflow(settings, services[1]))
+        cut_off_training(state, services[1])
         services[1].stop()
         services[1] = start_airflow(settings)
-        airflow = found.airflow = wait_for_airflow(settings, services[1])
+        airflow = state.airflow = wait_for_airflow(settings, services[1])
         with Progress(Console(quiet=True)) as progress:
-            # Real weather and real trips of the same months are not at hand: each has its own.
+            # Real weather and real trips are available for different months only.
             both = {TAXI_DAG: months, WEATHER_DAG: WEATHER_MONTHS.get(months[0], months)}
             run_dags(
                 settings,
                 airflow,
                 progress,
                 both | {TAXI_DAG: months[:1]},
-                started=lambda: kill_lineage(found, services[0]),
+                started=lambda: kill_lineage(state, services[0]),
             )
             services[0].stop()
             services[0] = start_throughline(settings)
             services[0].wait_until(lambda: lineage_ready(settings), 60)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
             run_dags(settings, airflow, progress, both)
-            found.mistyped = airflow.trigger(TAXI_DAG, {"month": months[0]})
-            found.unattended = airflow.trigger(TAXI_DAG, {})
+            state.mistyped = airflow.trigger(TAXI_DAG, {"month": months[0]})
+            state.unattended = airflow.trigger(TAXI_DAG, {})
             of_a_day = {"as_of_datetime": f"{months[-1]}-15T00:00", "predict_horizon_hours": 3}
-            found.by_hand = of_a_day | {"locations": "132,237"}
-            airflow.trigger(TRAIN_DAG, found.by_hand)
+            state.by_hand = of_a_day | {"locations": "132,237"}
+            airflow.trigger(TRAIN_DAG, state.by_hand)
             services[1].wait_until(lambda: not airflow.unfinished(TAXI_DAG), 300)
             services[1].wait_until(lambda: not airflow.unfinished(TRAIN_DAG), 300)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
-        yield found
+        yield state
     finally:
         _stop_services()
 
@@ -167,22 +167,22 @@ def _stop_services() -> None:
         _services.pop().stop()
 
 
-def cut_off_training(found: Pipeline, service: Service) -> None:
-    """Load a month, and kill -9 all of Airflow once the training that it triggers computes."""
+def cut_off_training(state: Pipeline, service: Service) -> None:
+    """Load a month, and kill Airflow while the triggered training runs."""
     for dag in DAGS:
-        found.airflow.unpause(dag)
-    found.airflow.trigger(TAXI_DAG, {"months": found.months[:1]})
+        state.airflow.unpause(dag)
+    state.airflow.trigger(TAXI_DAG, {"months": state.months[:1]})
     computing = f"{FLOW}.compute_actuals"
-    service.wait_until(lambda: computing in {e["job"]["name"] for e in found.events()}, 300)
-    found.cut_off = found.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
+    service.wait_until(lambda: computing in {e["job"]["name"] for e in state.events()}, 300)
+    state.cut_off = state.airflow.unfinished(TRAIN_DAG)[0]["dag_run_id"]
     for process in service.processes():
         process.kill()
 
 
-def kill_lineage(found: Pipeline, service: Service) -> None:
-    """kill -9 once the ingest has written lineage."""
-    service.wait_until(lambda: spool_bytes(found.settings) > 0, 120)
-    found.killed_after = spool_bytes(found.settings)
+def kill_lineage(state: Pipeline, service: Service) -> None:
+    """Kill the lineage server after the ingest has written lineage."""
+    service.wait_until(lambda: spool_bytes(state.settings) > 0, 120)
+    state.killed_after = spool_bytes(state.settings)
     psutil.Process(service.pid).kill()
 
 

@@ -1,4 +1,4 @@
-"""Column lineage, code, queries, descriptions and PII of the pipeline's own tables."""
+"""Column lineage, code, queries, descriptions and PII of the pipeline's tables."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def node_of(table: str) -> str:
 
 def held(pipeline: Pipeline, table: str) -> tuple[list[str], set[str]]:
     """Return the columns of a table and the files that its rows are from."""
-    found = load_table(pipeline.settings, Table(table))
-    assert found is not None
-    columns = found.schema().column_names
-    names = found.scan().to_arrow()["filename"].to_pylist() if "filename" in columns else []
+    loaded = load_table(pipeline.settings, Table(table))
+    assert loaded is not None
+    columns = loaded.schema().column_names
+    names = loaded.scan().to_arrow()["filename"].to_pylist() if "filename" in columns else []
     return columns, set(names)
 
 
@@ -49,7 +49,7 @@ def files(pipeline: Pipeline, names: set[str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("table", WRITTEN)
-def test_column_lineage_is_exactly_that_of_the_truth_table(table: str, pipeline: Pipeline) -> None:
+def test_column_lineage_equals_the_truth_table(table: str, pipeline: Pipeline) -> None:
     node = node_of(table)
     tree = pipeline.get("/api/v2/columns", node=node, depth=1, indirect=True)
     if table in ("training_data", "model"):
@@ -66,13 +66,13 @@ def test_column_lineage_is_exactly_that_of_the_truth_table(table: str, pipeline:
     assert_same(table, reported(tree), expected)
 
 
-def test_zones_chosen_by_rides_depend_on_the_rides(pipeline: Pipeline) -> None:
+def test_zones_selected_by_rides_depend_on_rides(pipeline: Pipeline) -> None:
     runs = pipeline.get("/api/v2/runs", job=FLOW, limit=100)["items"]
     by_hand, of_schedule, *_ = [run["runId"] for run in runs if run["state"] == "COMPLETED"]
     for run, text in ((by_hand, ""), (of_schedule, BUSIEST)):
-        asked = {"node": node_of("training_data"), "depth": 1, "indirect": True, "asOf": run}
+        params = {"node": node_of("training_data"), "depth": 1, "indirect": True, "asOf": run}
         expected = truth(TRUTH["training_data"] + text, ("unique_id", "ds", "y"), {})
-        assert_same("training_data", reported(pipeline.get("/api/v2/columns", **asked)), expected)
+        assert_same("training_data", reported(pipeline.get("/api/v2/columns", **params)), expected)
 
 
 def missing_in_files(pipeline: Pipeline) -> set[str]:
@@ -85,7 +85,7 @@ def missing_in_files(pipeline: Pipeline) -> set[str]:
     return missing
 
 
-def test_forecasts_lead_back_to_the_trips_of_every_month(pipeline: Pipeline) -> None:
+def test_forecasts_have_the_trips_of_every_month_upstream(pipeline: Pipeline) -> None:
     for field, column in {
         "forecasted_total_rides": "tpep_pickup_datetime",
         "hour": "tpep_pickup_datetime",
@@ -107,16 +107,16 @@ def _leaves(top: Json) -> list[Json]:
     return [node for node in _nodes(top) if not node["children"]]
 
 
-def test_health_misses_nothing_that_is_measured(pipeline: Pipeline) -> None:
+def test_health_reports_complete_lineage(pipeline: Pipeline) -> None:
     completeness = pipeline.get("/api/v2/health")["completeness"]
     measured = ("inputs", "outputs", "columns", "code")
-    assert {name: completeness[name]["lost"] for name in measured} == {
+    assert {name: completeness[name]["findings"] for name in measured} == {
         name: [] for name in measured
     }
     assert all(completeness[name]["runs"] > 0 for name in measured)
 
 
-def test_airflow_tasks_name_their_commit(pipeline: Pipeline) -> None:
+def test_airflow_tasks_have_their_commit(pipeline: Pipeline) -> None:
     for dag, task in {
         "ingest_yellow_taxi_data": "download",
         "ingest_weather_data": "stage",
@@ -146,11 +146,11 @@ def test_tables_and_columns_show_their_descriptions_and_pii(table: str, pipeline
     assert set(node["tags"]) == {f"pii ({column})" for column in TABLES[table].pii}
 
 
-def test_pii_reaches_neither_the_counts_nor_the_forecasts(pipeline: Pipeline) -> None:
+def test_counts_and_forecasts_contain_no_pii(pipeline: Pipeline) -> None:
     for table, has_pii in {
         "yellow_taxi_raw": True,
         "yellow_rides_hourly_actuals": False,
         "yellow_rides_hourly_forecast": False,
     }.items():
         (answer,) = pipeline.get("/api/v2/gate", dataset=table)["datasets"]
-        assert ("no_pii" in {each["rule"] for each in answer["violations"]}) is has_pii
+        assert ("no_pii" in {violation["kind"] for violation in answer["violations"]}) is has_pii

@@ -1,4 +1,4 @@
-"""The page over what the pipeline told: every view, with what is really in it."""
+"""All views of the page with the pipeline's lineage."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ SHOWN = {
 
 @pytest.fixture
 def look(browser: Browser, pipeline: Pipeline) -> Iterator[Look]:
-    """Open an address of the page over the pipeline's lineage."""
+    """Return a function that opens a path of the page with the pipeline's lineage."""
     ensure_page()
     with looking(browser, pipeline.settings.throughline_url) as open_:
         yield open_
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_of_the_pipelines_lineage_stands_and_axe_finds_nothing(
+def test_pipeline_views_render_without_axe_violations(
     name: str, look: Look, pipeline: Pipeline
 ) -> None:
     runs = pipeline.get("/api/v2/runs", job=MERGE, limit=1_000)["items"]
@@ -82,12 +82,12 @@ def test_a_view_of_the_pipelines_lineage_stands_and_axe_finds_nothing(
 
 @pytest.fixture
 def start(look: Look) -> Iterator[Page]:
-    """The start page; at the end at most three clicks were made."""
+    """Open the start page; check at the end that there were at most three clicks."""
     with counted(look("/")) as page:
         yield page
 
 
-def test_the_forecasts_came_from_every_months_file(start: Page, pipeline: Pipeline) -> None:
+def test_forecasts_come_from_every_months_file(start: Page, pipeline: Pipeline) -> None:
     find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
     start.get_by_role("link", name="Provenance").click()
     origin = start.get_by_role("region", name="What it comes from")
@@ -95,7 +95,7 @@ def test_the_forecasts_came_from_every_months_file(start: Page, pipeline: Pipeli
         expect(origin.get_by_text(f"yellow_tripdata_{month}.parquet").first).to_be_attached()
 
 
-def test_each_version_of_the_trips_names_the_run_that_wrote_it(start: Page) -> None:
+def test_each_version_of_the_trips_shows_its_run(start: Page) -> None:
     find(start, "yellow_taxi_raw", "yellow_taxi_raw")
     start.locator('[data-node$="nyc_taxi.yellow_taxi_raw"]').click()
     details(start).get_by_role("tab", name="Versions").click()
@@ -103,7 +103,7 @@ def test_each_version_of_the_trips_names_the_run_that_wrote_it(start: Page) -> N
     expect(newest.get_by_role("link", name=re.compile("merge_upsert"))).to_be_visible()
 
 
-def test_provenance_says_that_no_personal_data_goes_into_the_model(start: Page) -> None:
+def test_provenance_shows_no_personal_data_in_the_model(start: Page) -> None:
     find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
     note = start.get_by_role("note", name="Personal data")
@@ -113,7 +113,7 @@ def test_provenance_says_that_no_personal_data_goes_into_the_model(start: Page) 
     expect(note).to_contain_text("tip_amount")
 
 
-def test_a_run_with_a_card_has_the_command_that_opens_it(look: Look) -> None:
+def test_run_shows_the_command_to_open_its_card(look: Look) -> None:
     page = look(_graph(TRAIN, open=TRAIN, tab="runs"))
     details(page).get_by_role("link", name=re.compile("^Completed")).first.click()
     command = details(page).get_by_text(re.compile(r"card view \S+/train/\d+$"))
@@ -123,7 +123,7 @@ def test_a_run_with_a_card_has_the_command_that_opens_it(look: Look) -> None:
     ).to_be_visible()
 
 
-def test_a_run_of_the_training_shows_the_flows_steps_over_time(look: Look) -> None:
+def test_training_run_shows_its_steps_over_time(look: Look) -> None:
     page = look("/")
     page.get_by_role("link", name=re.compile(f"Completed.*{TRAIN_DAG}")).first.click()
     details(page).get_by_role("tab", name=re.compile("Its runs")).click()
@@ -131,5 +131,5 @@ def test_a_run_of_the_training_shows_the_flows_steps_over_time(look: Look) -> No
     expect(details(page).get_by_text("write_forecasts_to_table").first).to_be_visible()
 
 
-def test_every_view_is_reached_and_left_by_keyboard(look: Look) -> None:
+def test_every_view_works_by_keyboard(look: Look) -> None:
     walk_every_view(look("/"))

@@ -1,4 +1,4 @@
-"""What the reference promises, on one run of all of it (see conftest.py)."""
+"""Checks of one complete run of the pipeline (see conftest.py)."""
 
 from __future__ import annotations
 
@@ -72,30 +72,30 @@ def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
 
 
 def test_data_edges_between_tasks_are_those_of_the_docs(pipeline: Pipeline) -> None:
-    found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    edges: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for edge in pipeline.get("/api/v2/edges", level="task", kind="data")["items"]:
         dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
-        found[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
-    assert dict(found) == EDGES
+        edges[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
+    assert dict(edges) == EDGES
 
 
 def test_airflow_spark_and_pyiceberg_name_one_node_for_a_table(pipeline: Pipeline) -> None:
     export = pipeline.get("/api/v1/search", q="yellow_taxi_raw")
     nodes = {r["nodeId"] for r in export["results"] if r["type"] == "DATASET"}
     assert len(nodes) == 1
-    named = {
+    producers = {
         event["producer"].split("/tree/")[0].rsplit("/", 1)[-1]
         for event in pipeline.events()
         for dataset in event.get("inputs", []) + event.get("outputs", [])
         if "yellow_rides_hourly_actuals" in json.dumps(dataset)
         or "yellow_taxi_raw" in dataset["name"]
     }
-    assert len(named) >= 3, named
+    assert len(producers) >= 3, producers
 
 
-def test_datahubs_converter_takes_every_event(pipeline: Pipeline) -> None:
-    refused = {(event["job"]["name"], endpoint_error(event)) for event in pipeline.events()}
-    assert {reason for _, reason in refused} == {None}, refused
+def test_datahubs_converter_accepts_every_event(pipeline: Pipeline) -> None:
+    errors = {(event["job"]["name"], endpoint_error(event)) for event in pipeline.events()}
+    assert {reason for _, reason in errors} == {None}, errors
     commits = {
         (event["job"]["name"], event["run"]["facets"]["processing_engine"]["name"])
         for event in pipeline.events()
@@ -105,7 +105,7 @@ def test_datahubs_converter_takes_every_event(pipeline: Pipeline) -> None:
     assert {engine for job, engine in commits if not job.startswith(FLOW)} == {"Airflow"}
 
 
-def test_every_run_hangs_on_one_root_for_each_trigger(pipeline: Pipeline) -> None:
+def test_every_run_has_one_root_per_trigger(pipeline: Pipeline) -> None:
     roots: dict[str, set[tuple[str, str]]] = defaultdict(set)
     parents: dict[str, str] = {}
     jobs: dict[str, str] = {}
@@ -117,18 +117,18 @@ def test_every_run_hangs_on_one_root_for_each_trigger(pipeline: Pipeline) -> Non
             parents[run] = parent["run"]["runId"]
             root = parent["root"]
             roots[run].add((root["job"]["name"], root["run"]["runId"]))
-    for run, seen in roots.items():
-        assert len(seen) == 1, f"{jobs[run]} names several roots: {seen}"
+    for run, run_roots in roots.items():
+        assert len(run_roots) == 1, f"{jobs[run]} names several roots: {run_roots}"
         top = run
         while top in parents:
             top = parents[top]
-            assert top in jobs, f"{jobs[run]} hangs on a run that nobody reported"
-        assert (jobs[top], top) == next(iter(seen))
+            assert top in jobs, f"{jobs[run]} has an unreported parent"
+        assert (jobs[top], top) == next(iter(run_roots))
     tops = {jobs[run] for run in jobs if run not in parents}
     assert tops == {"ingest_yellow_taxi_data", "ingest_weather_data", "train_forecast_model"}
 
 
-def test_the_flow_and_its_queries_are_below_the_dag_that_started_them(pipeline: Pipeline) -> None:
+def test_flow_and_queries_are_children_of_their_dag(pipeline: Pipeline) -> None:
     parents = {}
     for event in pipeline.events():
         parent = event["run"].get("facets", {}).get("parent")
@@ -147,13 +147,13 @@ def test_the_flow_and_its_queries_are_below_the_dag_that_started_them(pipeline: 
     ]
 
 
-def test_training_is_done_once_for_each_load_of_new_data(pipeline: Pipeline) -> None:
+def test_each_load_of_new_data_triggers_one_training(pipeline: Pipeline) -> None:
     ends = [event["job"]["name"] for event in pipeline.events() if event["eventType"] == "COMPLETE"]
     loads = len(pipeline.months) + 1  # and the one by hand
     assert (ends.count(TRAIN_DAG), ends.count(FLOW)) == (loads, loads)
 
 
-def test_a_training_that_was_cut_off_has_failed_and_was_made_up_for(pipeline: Pipeline) -> None:
+def test_interrupted_training_failed_and_was_repeated(pipeline: Pipeline) -> None:
     assert pipeline.airflow.run_state(TRAIN_DAG, pipeline.cut_off) == "failed"
     assert not pipeline.airflow.unfinished(TRAIN_DAG)
     runs = pipeline.get("/api/v2/runs", job=TRAIN_DAG, limit=100)["items"]
@@ -170,7 +170,7 @@ def test_tables_loaded_month_by_month_come_from_every_file(pipeline: Pipeline) -
         assert [file for file in files if file not in tree] == [], table
 
 
-def test_a_column_comes_from_that_column_of_every_months_file(pipeline: Pipeline) -> None:
+def test_column_comes_from_the_same_column_of_every_file(pipeline: Pipeline) -> None:
     top = pipeline.get("/api/v2/columns", node="yellow_taxi_raw", field="pulocationid")["up"]
     (column,) = top["children"]
     files = set()
@@ -182,7 +182,7 @@ def test_a_column_comes_from_that_column_of_every_months_file(pipeline: Pipeline
     }
 
 
-def test_every_column_of_the_actuals_comes_from_a_column_of_the_trips(pipeline: Pipeline) -> None:
+def test_actuals_columns_come_from_trip_columns(pipeline: Pipeline) -> None:
     top = pipeline.get("/api/v2/columns", node="yellow_rides_hourly_actuals", depth=1)["up"]
     assert {
         column["field"]: {(step["field"], step["transformation"]) for step in column["children"]}
@@ -190,12 +190,12 @@ def test_every_column_of_the_actuals_comes_from_a_column_of_the_trips(pipeline: 
     } == {
         "datetime_hour": {("tpep_pickup_datetime", "TRANSFORMATION")},
         "pulocationid": {("pulocationid", "IDENTITY")},
-        # Spark's listener says of a count that no value can be told from it.
+        # Spark's listener reports a count as masking its values.
         "total_rides": {("tpep_pickup_datetime", "AGGREGATION, MASKED")},
     }
 
 
-def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
+def test_trigger_is_a_control_dependency(pipeline: Pipeline) -> None:
     control = {
         (edge["upstream"]["name"], edge["downstream"]["name"])
         for edge in pipeline.get("/api/v2/edges", level="task", kind="control")["items"]
@@ -206,7 +206,7 @@ def test_the_trigger_is_a_control_edge_and_not_data(pipeline: Pipeline) -> None:
     )
 
 
-def test_no_event_of_ours_breaks_openlineages_schemas(pipeline: Pipeline, shared: Path) -> None:
+def test_own_events_match_openlineages_schemas(pipeline: Pipeline, shared: Path) -> None:
     registry: Registry[Any] = Registry()
     facets = {}
     for path in (shared / "spec").rglob("*.json"):
@@ -220,7 +220,7 @@ def test_no_event_of_ours_breaks_openlineages_schemas(pipeline: Pipeline, shared
     checked: Counter[str] = Counter()
     for event in pipeline.events():
         if "integration/spark" in event["producer"] or "apache/airflow" in event["producer"]:
-            continue  # foreign events only have to be understood
+            continue  # other producers' events are only parsed
         checked[event["producer"]] += 1
         for error in validator.iter_errors(event):
             problems[f"{event['job']['name']}: {error.json_path}: {error.message}"] += 1
@@ -243,7 +243,7 @@ def _facets(event: Json) -> list[tuple[str, Json]]:
     return [item for h in holders for key in keys for item in (h.get(key) or {}).items()]
 
 
-def test_no_event_holds_a_secret(pipeline: Pipeline) -> None:
+def test_events_contain_no_secrets(pipeline: Pipeline) -> None:
     secret = (pipeline.settings.state_dir / "airflow" / "secret").read_text()
     text = "\n".join(json.dumps(event) for event in pipeline.events())
     assert secret not in text
@@ -251,7 +251,7 @@ def test_no_event_holds_a_secret(pipeline: Pipeline) -> None:
     assert "airflow:airflow" not in text
 
 
-def test_raw_holds_every_distinct_trip_of_every_month(pipeline: Pipeline) -> None:
+def test_raw_contains_every_distinct_trip(pipeline: Pipeline) -> None:
     raw = load_table(pipeline.settings, Table("yellow_taxi_raw"))
     assert raw is not None
     loaded = Counter(raw.scan().to_arrow()["filename"].to_pylist())
@@ -263,7 +263,7 @@ def test_raw_holds_every_distinct_trip_of_every_month(pipeline: Pipeline) -> Non
     assert loaded == expected
 
 
-def test_actuals_are_the_trips_counted_independently(pipeline: Pipeline) -> None:
+def test_actuals_match_an_independent_count(pipeline: Pipeline) -> None:
     actuals = load_table(pipeline.settings, Table("yellow_rides_hourly_actuals"))
     assert actuals is not None
     end = _month_after(pipeline.months[-1])
@@ -283,7 +283,7 @@ def _month_after(month: str) -> datetime:
     return (datetime.strptime(month, "%Y-%m") + timedelta(days=31)).replace(day=1)
 
 
-def test_every_zone_is_forecast_for_every_hour_as_a_week_before(pipeline: Pipeline) -> None:
+def test_every_zone_and_hour_is_forecast_from_last_week(pipeline: Pipeline) -> None:
     forecasts = newest_forecasts(pipeline.settings)
     assert len(forecasts) == 50 * 24
     assert forecasts[0]["as_of"] == _month_after(pipeline.months[-1])
@@ -298,7 +298,7 @@ def test_every_zone_is_forecast_for_every_hour_as_a_week_before(pipeline: Pipeli
         assert row["forecasted_total_rides"] == rides.get((before, row["pulocationid"]), 0)
 
 
-def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
+def test_run_without_months_explains_skipped_months(
     pipeline: Pipeline,
 ) -> None:
     tasks = {
@@ -309,7 +309,7 @@ def test_a_run_without_months_looks_for_the_last_ones_and_says_why_it_skips(
     assert re.search(r"yellow_tripdata_\d{4}-\d\d\.parquet does not exist", log)
 
 
-def test_a_training_takes_its_parameters_from_airflows_form(pipeline: Pipeline) -> None:
+def test_training_uses_parameters_of_airflows_form(pipeline: Pipeline) -> None:
     table = load_table(pipeline.settings, FORECAST)
     assert table is not None
     moment = datetime.fromisoformat(pipeline.by_hand["as_of_datetime"])
@@ -319,7 +319,7 @@ def test_a_training_takes_its_parameters_from_airflows_form(pipeline: Pipeline) 
     ]
 
 
-def test_a_failed_run_is_explained_by_its_tasks_error_and_log(pipeline: Pipeline) -> None:
+def test_failed_run_is_explained_by_error_and_log(pipeline: Pipeline) -> None:
     why = explain(pipeline.settings, pipeline.airflow, TAXI_DAG, pipeline.mistyped)
     assert "SettingsError: The run was given month; allowed: months" in why
     assert "::group::" not in why
@@ -330,12 +330,12 @@ def test_a_failed_run_is_explained_by_its_tasks_error_and_log(pipeline: Pipeline
 
 def test_nothing_is_missing_though_the_lineage_server_was_killed(pipeline: Pipeline) -> None:
     assert pipeline.killed_after > 0
-    known = {run["runId"] for run in pipeline.get("/api/v2/export")["runs"]}
+    run_ids = {run["runId"] for run in pipeline.get("/api/v2/export")["runs"]}
     reported = {event["run"]["runId"] for event in pipeline.events()}
-    assert reported <= known
+    assert reported <= run_ids
 
 
-def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> None:
+def test_model_is_distinguished_from_other_artifacts(pipeline: Pipeline) -> None:
     types = {
         dataset["name"]: dataset["facets"]["datasetType"]["datasetType"]
         for event in pipeline.events()
@@ -346,56 +346,56 @@ def test_the_model_is_told_apart_from_other_artifacts(pipeline: Pipeline) -> Non
     assert types[f"{FLOW}/training_data"] != "MODEL"
 
 
-def test_a_model_is_told_with_what_it_was_trained_on_and_its_errors(pipeline: Pipeline) -> None:
-    told = [
+def test_model_facet_has_training_period_and_errors(pipeline: Pipeline) -> None:
+    facets = [
         output["facets"]["nycTaxi_model"]
         for event in pipeline.events()
         if event["eventType"] == "COMPLETE" and event["job"]["name"] == f"{FLOW}.train"
         for output in event["outputs"]
         if output["name"] == f"{FLOW}/model"
     ]
-    assert {facet["model"] for facet in told} == {"seasonal_naive"}
-    assert pipeline.by_hand["as_of_datetime"] in {facet["trainedTo"][:16] for facet in told}
-    assert all(facet["metrics"]["mae"] > 0 for facet in told)
-    gates = {facet["gate"].partition(" (")[0] for facet in told}
-    # The first training ran while the lineage server was killed: it went on, and says so.
+    assert {facet["model"] for facet in facets} == {"seasonal_naive"}
+    assert pipeline.by_hand["as_of_datetime"] in {facet["trainedTo"][:16] for facet in facets}
+    assert all(facet["metrics"]["mae"] > 0 for facet in facets)
+    gates = {facet["gate"].partition(" (")[0] for facet in facets}
+    # The first training ran while the lineage server was killed, which its gate records.
     assert gates - {"not asked: reproduced"} == {"passed", "ungated: unreachable"}
 
 
-def test_the_card_of_a_run_shows_its_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
+def test_card_shows_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
     forecasts = newest_forecasts(pipeline.settings)
     version = forecasts[0]["model_version"]
     card = card_of(pipeline.settings, version)
-    errors, zones = (each["spec"]["data"]["values"] for each in card if each["type"] == "vegaChart")
+    errors, zones = (part["spec"]["data"]["values"] for part in card if part["type"] == "vegaChart")
     assert [row["hour"] for row in errors] == list(range(24))
     written = {
         (f"zone {row['pulocationid']}", f"{row['datetime_hour']:%Y-%m-%dT%H:%MZ}"): row
         for row in forecasts
     }
-    ahead = [row for row in zones if row["what"] == "forecast ahead"]
+    ahead = [row for row in zones if row["what"] == "forecast"]
     assert len(ahead) == 6 * 24
     for row in ahead:
         assert written[row["zone"], row["ds"]]["forecasted_total_rides"] == round(row["rides"])
-    metrics, lineage = (each["data"] for each in card if each["type"] == "table")
+    metrics, lineage = (part["data"] for part in card if part["type"] == "table")
     assert metrics[0][0] == "seasonal_naive"
     page, run = (httpx.get(link) for link in re.findall(r"\]\((http.+?)\)", card[-1]["source"]))
-    for each in (page, run):
-        assert each.headers["content-type"].startswith("text/html"), each.text
-        assert each.is_success
+    for response in (page, run):
+        assert response.headers["content-type"].startswith("text/html"), response.text
+        assert response.is_success
     graph = pipeline.get("/api/v2/graph", **page.url.params)
     assert "nyc_taxi.yellow_rides_hourly_forecast" in {node["name"] for node in graph["nodes"]}
     assert pipeline.get("/api/v2/node", node=run.url.params["node"])["kind"] == "pipeline"
-    told = pipeline.get(f"/api/v2/runs/{run.url.params['open'].removeprefix('run:')}")
-    steps = {each["job"]["name"]: each for each in told["below"]}
+    details = pipeline.get(f"/api/v2/runs/{run.url.params['open'].removeprefix('run:')}")
+    steps = {step["job"]["name"]: step for step in details["below"]}
     (read,) = steps[f"{FLOW}.prepare_training_data"]["inputs"]
     assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
 
 
-# The last two, because they add runs to those that the tests above count.
-def test_maintenance_takes_old_snapshots_and_changes_neither_versions_nor_lineage(
+# The last two, because they add runs, which the tests above count.
+def test_maintenance_expires_snapshots_without_changing_lineage(
     pipeline: Pipeline,
 ) -> None:
-    def told() -> list[Any]:
+    def lineage_now() -> list[Any]:
         tree = pipeline.get("/api/v2/tree", node="yellow_rides_hourly_forecast")
         return [tree["up"], pipeline.get("/api/v2/edges", level="task", kind="data")]
 
@@ -407,7 +407,7 @@ def test_maintenance_takes_old_snapshots_and_changes_neither_versions_nor_lineag
         table = load_table(pipeline.settings, Table(name))
         return {ref.snapshot_id for ref in table.metadata.refs.values()} if table else set()
 
-    versions, lineage = snapshots(pipeline.settings), told()
+    versions, lineage = snapshots(pipeline.settings), lineage_now()
     replaced = history("yellow_taxi_staging")
     airflow, dag = pipeline.airflow, "maintain_tables"
     airflow.unpause(dag)
@@ -415,7 +415,7 @@ def test_maintenance_takes_old_snapshots_and_changes_neither_versions_nor_lineag
     deadline = time.monotonic() + 300
     while airflow.unfinished(dag) or not lineage_caught_up(pipeline.settings):
         assert time.monotonic() < deadline
-        time.sleep(1)  # between two looks at the run
+        time.sleep(1)
     assert airflow.run_state(dag, run) == "success"
     assert len(replaced) > 1
     assert len(history("yellow_taxi_staging")) == 1
@@ -423,10 +423,10 @@ def test_maintenance_takes_old_snapshots_and_changes_neither_versions_nor_lineag
     assert history(actuals) == pinned(actuals)  # what each training read
     assert len(pinned(actuals)) > 1
     assert snapshots(pipeline.settings) == versions
-    assert told() == lineage
+    assert lineage_now() == lineage
 
 
-def test_a_run_done_again_from_its_lineage_gives_the_same_forecasts_byte_for_byte(
+def test_reproduced_run_has_identical_forecasts(
     pipeline: Pipeline,
 ) -> None:
     before = snapshots(pipeline.settings)
@@ -434,11 +434,11 @@ def test_a_run_done_again_from_its_lineage_gives_the_same_forecasts_byte_for_byt
     assert table is not None
     runs = Counter(table.scan().to_arrow()["model_version"].to_pylist())
     assert len(runs) == 3
-    for run, rows in runs.items():  # the first read a version that is only kept for it
+    for run, rows in runs.items():  # the first one read a version that only its pin keeps
         done = train(pipeline.settings, "--reproduce", run)
         assert done.returncode == 0, done.stdout[-3000:]
-        assert f"{rows:,} forecasts are those of run {run}." in done.stdout
+        assert f"{rows:,} forecasts equal those of run {run}." in done.stdout
     assert snapshots(pipeline.settings) == before
     unknown = train(pipeline.settings, "--reproduce", "1234")
     assert unknown.returncode != 0
-    assert "Lineage knows no run 1234; `./run lineage runs" in unknown.stdout
+    assert "The lineage server has no run 1234. `./run lineage runs" in unknown.stdout

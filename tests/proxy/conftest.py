@@ -31,7 +31,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="session")
 def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of a real SQS server."""
+    """Start a real SQS server and return its URL."""
     settings = load_settings()
     try:
         elasticmq_jars(settings)
@@ -44,7 +44,7 @@ def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def serving(server: ThreadingHTTPServer) -> Iterator[None]:
-    """Have a stand-in listen as long as the `with` block lasts."""
+    """Run a stand-in server during the `with` block."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
@@ -56,7 +56,7 @@ def serving(server: ThreadingHTTPServer) -> Iterator[None]:
 
 
 class Proxy:
-    """Queues of its own, a gateway, a stand-in of DataZone, and workers that a test starts."""
+    """A proxy with its own queues, gateway and DataZone stand-in; tests start its workers."""
 
     def __init__(self, sqs_url: str, logs: Path, *, is_fifo: bool) -> None:
         self._environ = local_environ(os.environ, sqs_url)
@@ -87,7 +87,7 @@ class Proxy:
         )
 
     def start(self, *part: str) -> Service:
-        """Start a part in a process of its own."""
+        """Start a part in a separate process."""
         command = [sys.executable, "-m", "infra.proxy_local", *part]
         log = self._logs / f"{part[0]}-{next(_NUMBERS)}.log"
         service = Service(part[0], [command], self._environ, log)
@@ -95,44 +95,44 @@ class Proxy:
         return service
 
     def post(self, event: dict[str, Any]) -> int:
-        """Post an event; answers the status."""
+        """Post an event and return the status."""
         return self.http.post(self.url, json=event).status_code
 
     def letters(self) -> list[tuple[str, str]]:
-        """Body and reason of each dead letter, which are taken out."""
-        found: list[tuple[str, str]] = []
+        """Remove all dead letters and return their bodies and reasons."""
+        letters_: list[tuple[str, str]] = []
         while True:
             answer = self.sqs.receive_message(
                 QueueUrl=self.dead, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
             )
             if not answer.get("Messages"):
-                return found
+                return letters_
             for message in answer["Messages"]:
                 reason = message["MessageAttributes"]["Reason"]["StringValue"]
-                found.append((message["Body"], reason))
+                letters_.append((message["Body"], reason))
                 receipt = message["ReceiptHandle"]
                 self.sqs.delete_message(QueueUrl=self.dead, ReceiptHandle=receipt)
 
     def left(self) -> int:
-        """Messages of the queue, waiting or handed out."""
+        """Return the number of messages in the queue, waiting or in flight."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.sqs.get_queue_attributes(QueueUrl=self.queue, AttributeNames=names)
-        return sum(int(found["Attributes"][name]) for name in names)
+        attributes = self.sqs.get_queue_attributes(QueueUrl=self.queue, AttributeNames=names)
+        return sum(int(attributes["Attributes"][name]) for name in names)
 
     def close(self) -> None:
-        """Stop all of it."""
+        """Stop all parts."""
         self._opened.close()
 
 
 @pytest.fixture
 def make_proxy(elasticmq: str, tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
-    """Make a proxy with a standard or FIFO queue."""
-    made: list[Proxy] = []
+    """Return a function that creates a proxy with a standard or FIFO queue."""
+    proxies: list[Proxy] = []
 
     def make(*, is_fifo: bool) -> Proxy:
-        made.append(Proxy(elasticmq, tmp_path, is_fifo=is_fifo))
-        return made[-1]
+        proxies.append(Proxy(elasticmq, tmp_path, is_fifo=is_fifo))
+        return proxies[-1]
 
     yield make
-    for proxy in made:
+    for proxy in proxies:
         proxy.close()

@@ -1,4 +1,4 @@
-"""What docs/proxy.md tells a producer to set."""
+"""Producer settings in docs/proxy.md."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from lakehouse.settings import REPOSITORY
 
 
 def block(heading: str) -> str:
-    """The first block under a heading of the guide, as written."""
+    """Return the first code block under a heading of the guide."""
     guide = (REPOSITORY / "docs" / "proxy.md").read_text()
-    found = re.search(rf"^### {heading}.*?^```\w+\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
-    assert found, heading
-    return found[1]
+    match = re.search(rf"^### {heading}.*?^```\w+\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    assert match, heading
+    return match[1]

@@ -1,4 +1,4 @@
-"""The stand-in of API Gateway asks the same questions in the same order."""
+"""The stand-in for API Gateway makes the same checks in the same order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = {"Authorization": "Bearer key"}
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A gateway whose queue does not answer."""
+    """Start a gateway whose queue does not respond."""
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("PROXY_KEY", "key")

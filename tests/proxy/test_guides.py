@@ -1,4 +1,4 @@
-"""The settings that docs/proxy.md gives to producers, as written, with the real producers."""
+"""The producer settings in docs/proxy.md, tested with real producers."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ OpenLineageAdapter().complete_task(
 
 
 def _block(proxy: Proxy, heading: str) -> str:
-    """The first block under a heading of the guide, with this proxy's URL and key."""
+    """Return the first code block under a heading, with this proxy's URL and key."""
     text = block(heading).replace("https://PROXY", proxy.url.removesuffix("/api/v1/lineage"))
     return re.sub(r"\bKEY\b", KEY, text)
 
 
 @pytest.fixture
 def proxy(make_proxy: Callable[..., Proxy]) -> Proxy:
-    """A proxy with its worker."""
+    """Start a proxy with a worker."""
     proxy = make_proxy(is_fifo=True)
     proxy.start("worker")
     return proxy
 
 
 def _arrived(proxy: Proxy, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The first event in DataZone that meets a condition."""
+    """Wait for an event in DataZone that meets a condition, and return it."""
     with proxy.datazone.changed:
         assert proxy.datazone.changed.wait_for(
-            lambda: any(condition(taken.body) for taken in proxy.datazone.accepted), 60
-        ), [taken.body["job"] for taken in proxy.datazone.accepted]
-    return next(taken.body for taken in proxy.datazone.accepted if condition(taken.body))
+            lambda: any(condition(event.body) for event in proxy.datazone.accepted), 60
+        ), [event.body["job"] for event in proxy.datazone.accepted]
+    return next(event.body for event in proxy.datazone.accepted if condition(event.body))
 
 
 def _run(command: list[str], **options: Any) -> str:
@@ -74,15 +74,15 @@ def _run(command: list[str], **options: Any) -> str:
 
 
 @pytest.mark.spark
-def test_glue_s_parameters_have_spark_s_listener_post_to_the_proxy(
+def test_glue_parameters_send_spark_events_to_the_proxy(
     proxy: Proxy, make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
     from spark_jobs.runtime import java_home
     from spark_jobs.session import submit_conf
 
     settings = make_settings("glue")
-    given = json.loads(_block(proxy, "Spark"))["--conf"].split(" --conf ")
-    conf = submit_conf(settings) | dict(pair.split("=", 1) for pair in given)
+    options = json.loads(_block(proxy, "Spark"))["--conf"].split(" --conf ")
+    conf = submit_conf(settings) | dict(pair.split("=", 1) for pair in options)
     program = tmp_path / "job.py"
     program.write_text(SPARK)
     submit = [str(Path(sys.executable).with_name("spark-submit"))]
@@ -105,9 +105,7 @@ def test_glue_s_parameters_have_spark_s_listener_post_to_the_proxy(
     assert proxy.letters() == []
 
 
-def test_airflow_s_transport_has_its_provider_post_to_the_proxy(
-    proxy: Proxy, tmp_path: Path
-) -> None:
+def test_airflow_transport_sends_events_to_the_proxy(proxy: Proxy, tmp_path: Path) -> None:
     exports = _block(proxy, "Airflow")
     environ = os.environ | {"AIRFLOW_HOME": str(tmp_path)}
     _run(
@@ -120,9 +118,7 @@ def test_airflow_s_transport_has_its_provider_post_to_the_proxy(
     assert [dataset["name"] for dataset in event["outputs"]] == ["b"]
 
 
-def test_dbt_s_environment_has_dbt_ol_post_to_the_proxy(
-    proxy: Proxy, dbt: Path, tmp_path: Path
-) -> None:
+def test_dbt_environment_sends_events_to_the_proxy(proxy: Proxy, dbt: Path, tmp_path: Path) -> None:
     profile = {"type": "duckdb", "path": str(tmp_path / "lake.duckdb")}
     files = {
         "dbt_project.yml": {"name": "rides", "profile": "rides"},

@@ -21,13 +21,13 @@ pytestmark = pytest.mark.server
     f"{sys.version_info.major}.{sys.version_info.minor}" != PYTHON or sys.platform != "linux",
     reason=f"the zip is for Python {PYTHON} on Linux",
 )
-def test_the_zip_holds_all_that_the_handlers_import(settings: Settings, tmp_path: Path) -> None:
+def test_zip_contains_all_imports_of_the_handlers(settings: Settings, tmp_path: Path) -> None:
     rules = tmp_path / "mine.yaml"
     rules.write_text("rules: []")
-    made = package_proxy(settings, rules)
-    with zipfile.ZipFile(made) as archive:
+    zip_path = package_proxy(settings, rules)
+    with zipfile.ZipFile(zip_path) as archive:
         archive.extractall(tmp_path / "task")
-    assert made.stat().st_size < 50_000_000  # what Lambda takes at once
+    assert zip_path.stat().st_size < 50_000_000  # Lambda's maximum for a direct upload
     assert (tmp_path / "task" / "names.yaml").read_text() == "rules: []"
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'task')!r})\n"
@@ -35,13 +35,11 @@ def test_the_zip_holds_all_that_the_handlers_import(settings: Settings, tmp_path
         f"print({' and '.join(f'callable({name}.handler)' for name in HANDLERS)})\n"
         "import boto3, yaml\n"
     )
-    command = [sys.executable, "-I", "-S", "-c", program]  # nothing of this environment
+    command = [sys.executable, "-I", "-S", "-c", program]  # isolated from this environment
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_rules_that_are_not_there_are_said_before_anything_is_made(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_missing_rules_file_is_reported_first(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no file .*nowhere.yaml"):
         package_proxy(settings, tmp_path / "nowhere.yaml")

@@ -1,4 +1,4 @@
-"""`./run proxy-local` itself."""
+"""The command `./run proxy-local`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVENT = {
 
 
 @pytest.mark.usefixtures("elasticmq")  # its jars are there
-def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_parts(
+def test_proxy_local_prints_its_url_and_stops_all_parts(
     tmp_path: Path,
 ) -> None:
     state = tmp_path / "state"
@@ -40,9 +40,9 @@ def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_p
     command = [sys.executable, "-m", "commands", "proxy-local", "--fifo", "--port", "0"]
     proxy = Service("proxy-local", [command], environ, tmp_path / "proxy-local.log")
     try:
-        proxy.wait_until(lambda: "Ctrl-C ends this." in proxy.output(), 120)
+        proxy.wait_until(lambda: "Press Ctrl-C to stop." in proxy.output(), 120)
         said = dict(line.split(None, 1) for line in proxy.output().splitlines()[1:4])
-        url, key, arrived = said["Post"].removeprefix("to").strip(), said["Key"], said["Arrived"]
+        url, key, arrived = said["Post"].removeprefix("to").strip(), said["Key"], said["Accepted"]
         answer = httpx.post(url, json=EVENT, headers={"Authorization": f"Bearer {key}"})
         assert answer.status_code == 201
         proxy.wait_until(
@@ -56,15 +56,15 @@ def test_the_command_says_where_to_post_and_what_arrived_and_ends_with_all_its_p
 
 
 @pytest.mark.usefixtures("elasticmq")
-def test_a_port_that_is_taken_is_named_and_nothing_stays_behind(tmp_path: Path) -> None:
+def test_used_port_is_reported_and_all_parts_stop(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     (state / "elasticmq").symlink_to(load_settings().state_dir / "elasticmq")
     services: list[Service] = []
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
         with pytest.raises(SetupError, match=f"gateway {port}: Address already in use"):
             start_proxy(load_settings(state_dir=state), services, port, is_fifo=False)
     for service in services:

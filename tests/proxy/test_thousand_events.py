@@ -1,4 +1,4 @@
-"""A thousand events on a real queue: a poisoned group, throttling, and a worker that is killed."""
+"""A thousand events on a real queue, with a poisoned group, throttling and a killed worker."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
         assert proxy.post(_event(number)) == 201
         if number % 100 == 0:
             assert proxy.post(_event(number)) == 201  # a producer that was unsure
-        if number == KILLED:  # in the middle: of what is posted, of the queue, and of an answer
+        if number == KILLED:  # during posting, queueing and a response
             assert moody.hangs.wait(120)
             os.kill(doomed.pid, signal.SIGKILL)
             assert proxy.left() > (KILLED - SLOW) / 2
@@ -98,7 +98,7 @@ def test_each_event_arrives_once_or_is_a_dead_letter_with_its_reason(
             workers = [proxy.start("worker") for _ in range(2)]
     workers[0].wait_until(lambda: proxy.left() == 0, 300)
 
-    # What was taken without an answer that anybody heard came again.
+    # Events whose response was lost were delivered again.
     assert moody.slow in map(_number, proxy.datazone.repeated)
     arrived = [_number(taken.body) for taken in proxy.datazone.accepted]
     letters = {_number(json.loads(body)): reason for body, reason in proxy.letters()}

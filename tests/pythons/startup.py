@@ -40,8 +40,8 @@ def import_every_module() -> int:
     """Import every module of the project; return their number."""
     names = []
     for package in map(importlib.import_module, PACKAGES):
-        found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-        names += [module.name for module in found if module.name not in RUN_ALONE]
+        modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        names += [module.name for module in modules if module.name not in RUN_ALONE]
     for name in names:
         importlib.import_module(name)
     return len(names)

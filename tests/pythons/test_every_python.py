@@ -31,13 +31,13 @@ ASK = "import platform, sys; print(platform.python_version(), sys.prefix == sys.
 @cache
 def interpreters() -> dict[str, Path]:
     """Return the interpreters of supported versions by version."""
-    found: dict[str, Path] = {}
+    by_version: dict[str, Path] = {}
     for path in _candidates():
-        asked = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
-        version, is_base = [*asked.stdout.split(), "", ""][:2]
+        done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
+        version, is_base = [*done.stdout.split(), "", ""][:2]
         if is_base == "True" and version.rpartition(".")[0] in PROMISED:
-            found.setdefault(version, path)
-    return dict(sorted(found.items()))
+            by_version.setdefault(version, path)
+    return dict(sorted(by_version.items()))
 
 
 def _candidates() -> list[Path]:

@@ -1,4 +1,4 @@
-"""One Spark session for every test of a job."""
+"""A Spark session for all tests of jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spark_jobs.session import open_session
 
 @pytest.fixture(scope="session")
 def lake(make_settings: Callable[..., Settings]) -> Settings:
-    """Settings of the lakehouse that the session works on."""
+    """Return the settings of the session's lakehouse."""
     settings = make_settings("lake", generator_rows=2_000, lineage_backend="file")
     jars(settings)
     return settings
@@ -22,7 +22,7 @@ def lake(make_settings: Callable[..., Settings]) -> Settings:
 
 @pytest.fixture(scope="session")
 def spark(lake: Settings) -> Iterator[SparkSession]:
-    """The session, as a driver has it, with lineage into the spool."""
+    """Return a session like a driver's, with lineage in the spool."""
     conf = {
         "spark.openlineage.parentRunId": "01890a5d-ac96-774b-bcce-b302099a8057",
         "spark.openlineage.parentJobNamespace": "nyc_taxi",

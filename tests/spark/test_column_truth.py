@@ -1,4 +1,4 @@
-"""Truth tables of the cases that a run of the pipeline does not have."""
+"""Truth tables of cases that do not occur in a pipeline run."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ def columns_of(table: str, events: Iterable[dict[str, Any]], folder: Path) -> di
     ingest = [script("throughline"), "ingest", str(folder / "events.jsonl"), "--database", log]
     subprocess.run(ingest, check=True, capture_output=True)
     ask = [script("throughline"), "columns", table, "--indirect", "--json", "--depth", "1"]
-    asked = subprocess.run([*ask, "--database", log], check=True, capture_output=True)
-    answer: dict[str, Any] = json.loads(asked.stdout)
+    done = subprocess.run([*ask, "--database", log], check=True, capture_output=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
 def test_column_lineage_of_quarantine(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     start = now()
-    slice_ = landed(tmp_path, "2022-05", trips("2022-05", total_amount=[math.nan]))
-    load(spark, lake, SPEC, slice_)
+    partition = landed(tmp_path, "2022-05", trips("2022-05", total_amount=[math.nan]))
+    load(spark, lake, SPEC, partition)
     events = events_since(start, spark, lake)
     table = SPEC.quarantine
-    expected = truth(TRUTH[table.table.name], table.columns, {"trips": [slice_.name]})
-    found = reported(columns_of(table.table.name, events, tmp_path))
-    assert_same(table.table.name, found, expected)
+    expected = truth(TRUTH[table.table.name], table.columns, {"trips": [partition.name]})
+    edges = reported(columns_of(table.table.name, events, tmp_path))
+    assert_same(table.table.name, edges, expected)
 
 
-def test_repeated_rows_are_chosen_by_all_columns(
+def test_duplicate_removal_depends_on_all_columns(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     start = now()
     some = taxi_table("2022-06", 1_000).slice(0, 10)
-    slice_ = landed(tmp_path, "2022-06", pa.concat_tables([some, some]))
-    load(spark, lake, SPEC, slice_)
+    partition = landed(tmp_path, "2022-06", pa.concat_tables([some, some]))
+    load(spark, lake, SPEC, partition)
     events = events_since(start, spark, lake)
     expected = truth(TRUTH["yellow_taxi_raw"] + REPEATED, SPEC.raw.columns, {})
-    found = reported(columns_of("yellow_taxi_raw", events, tmp_path))
-    assert_same("yellow_taxi_raw", found, expected)
+    edges = reported(columns_of("yellow_taxi_raw", events, tmp_path))
+    assert_same("yellow_taxi_raw", edges, expected)

@@ -1,4 +1,4 @@
-"""Drivers as processes of their own: killed at any moment, several at once, on a cluster."""
+"""Drivers in separate processes: killed at any time, in parallel, on a cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import load_table, rows_by_slice
+from lakehouse.catalog import load_table, rows_by_partition
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs import ingest, taxi
 from tests.pipeline.conftest import free_ports
@@ -31,9 +31,9 @@ SPEC = taxi.SPECS["green"]
 POINTS = 10
 
 
-def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Popen[bytes]:
-    """A job as spark-submit would run it, in a process group of its own."""
-    log = settings.state_dir / "logs" / f"{job}-{slices[0].name}.log"
+def driver(settings: Settings, job: str, partitions: list[Partition]) -> subprocess.Popen[bytes]:
+    """Start a job with spark-submit in its own process group."""
+    log = settings.state_dir / "logs" / f"{job}-{partitions[0].name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         return subprocess.Popen(
@@ -42,7 +42,7 @@ def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Pope
                 "spark_jobs/run.py",
                 "green",
                 job,
-                json.dumps(list(map(asdict, slices))),
+                json.dumps(list(map(asdict, partitions))),
             ],
             cwd=REPOSITORY,
             env=os.environ
@@ -57,55 +57,55 @@ def driver(settings: Settings, job: str, slices: list[Slice]) -> subprocess.Pope
         )
 
 
-def month_file(folder: Path, number: int, rows: int) -> Slice:
+def month_file(folder: Path, number: int, rows: int) -> Partition:
     month = f"2010-{number:02d}"
     path = folder / f"green_tripdata_{month}.parquet"
     pq.write_table(taxi_table(month, rows, "green"), path)
-    return Slice(path.name, (str(path),), f"{rows} rows")
+    return Partition(path.name, (str(path),), f"{rows} rows")
 
 
-def held(settings: Settings, slice_: Slice) -> int:
-    """Rows of the slice, read in full, not from metadata only."""
+def held(settings: Settings, partition: Partition) -> int:
+    """Return the number of rows in the partition, counted and compared with the metadata."""
     table = load_table(settings, SPEC.raw.table)
     if table is None:
         return 0
-    rows = table.scan(row_filter=f"filename = '{slice_.name}'").to_arrow().num_rows
-    assert rows_by_slice(table).get(slice_.name, 0) == rows
+    rows = table.scan(row_filter=f"filename = '{partition.name}'").to_arrow().num_rows
+    assert rows_by_partition(table).get(partition.name, 0) == rows
     return rows
 
 
-def test_a_driver_killed_at_any_of_ten_points_leaves_the_old_rows_or_the_new(
+def test_killed_driver_leaves_old_or_new_rows(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    def passed(rows: int) -> Slice:
-        slice_ = month_file(tmp_path, 1, rows)
+    def passed(rows: int) -> Partition:
+        partition = month_file(tmp_path, 1, rows)
         for job in (ingest.stage, ingest.check_staging):
-            job(spark, lake, SPEC, [slice_])
-        return slice_
+            job(spark, lake, SPEC, [partition])
+        return partition
 
     sizes = [1_000, 1_400]
     started = time.monotonic()
     assert driver(lake, "merge", [passed(sizes[0])]).wait(300) == 0
     whole = time.monotonic() - started
-    seen = set()
+    outcomes = set()
     for point in range(POINTS):
         before = held(lake, month_file(tmp_path, 1, sizes[0]))
         after = next(size for size in sizes if size != before)
-        slice_ = passed(after)
-        process = driver(lake, "merge", [slice_])
-        time.sleep(whole * (point + 1) / POINTS)  # the moment to kill it at
+        partition = passed(after)
+        process = driver(lake, "merge", [partition])
+        time.sleep(whole * (point + 1) / POINTS)  # the time of the kill
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        seen.add(held(lake, slice_) == after)
-        assert held(lake, slice_) in (before, after)
-        ingest.merge(spark, lake, SPEC, [slice_])
-        assert held(lake, slice_) == after
-    assert False in seen  # some were killed before they had committed
+        outcomes.add(held(lake, partition) == after)
+        assert held(lake, partition) in (before, after)
+        ingest.merge(spark, lake, SPEC, [partition])
+        assert held(lake, partition) == after
+    assert False in outcomes  # some were killed before their commit
 
 
 @pytest.fixture
 def cluster() -> Iterator[str]:
-    """The URL of a real standalone cluster: a master and two workers, processes of this machine."""
+    """Start a standalone cluster, a master and two workers on this machine; return its URL."""
     home = Path(pyspark.__file__).parent
     port = free_ports(2)
     master = f"spark://127.0.0.1:{port}"
@@ -144,7 +144,7 @@ def cluster() -> Iterator[str]:
         deadline = time.monotonic() + 120
         while alive() < 2:
             assert time.monotonic() < deadline, "the cluster did not come up"
-            time.sleep(0.2)  # between two looks at the master
+            time.sleep(0.2)
         yield master
     finally:
         for process in processes:
@@ -152,15 +152,15 @@ def cluster() -> Iterator[str]:
             process.wait()
 
 
-def test_on_a_cluster_of_two_workers_several_writers_at_once_lose_nothing(
+def test_concurrent_writers_on_a_cluster_lose_nothing(
     cluster: str,
     make_settings: Callable[..., Settings],
     tmp_path: Path,
 ) -> None:
     settings = make_settings("cluster", spark_master=cluster, lineage_backend="file")
-    slices = [month_file(tmp_path, number, 1_000 + number) for number in (2, 3, 4)]
+    partitions = [month_file(tmp_path, number, 1_000 + number) for number in (2, 3, 4)]
     for job in ("stage", "check_staging"):
-        assert driver(settings, job, slices).wait(300) == 0
-    writers = [driver(settings, "merge", [slice_]) for slice_ in slices]
+        assert driver(settings, job, partitions).wait(300) == 0
+    writers = [driver(settings, "merge", [partition]) for partition in partitions]
     assert [writer.wait(300) for writer in writers] == [0, 0, 0]
-    assert [held(settings, slice_) for slice_ in slices] == [1_002, 1_003, 1_004]
+    assert [held(settings, partition) for partition in partitions] == [1_002, 1_003, 1_004]

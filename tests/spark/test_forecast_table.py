@@ -31,45 +31,42 @@ def forecasts(start: datetime, zones: list[int], rides: float) -> pd.DataFrame:
     )
 
 
-def write(settings: Settings, made: pd.DataFrame, as_of: datetime, version: str) -> None:
-    rows = forecast_rows(made, as_of, "seasonal_naive", version)
+def write(settings: Settings, forecasts: pd.DataFrame, as_of: datetime, version: str) -> None:
+    rows = forecast_rows(forecasts, as_of, "seasonal_naive", version)
     write_forecasts(settings, "yellow", rows, as_of)
 
 
 def readme_queries() -> list[str]:
-    """The README's query for Spark, and the same for Athena."""
+    """Return the README's queries for Spark and for Athena."""
     return re.findall(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
 
 
 def athena_query() -> str:
-    """The one for Athena."""
+    """Return the README's query for Athena."""
     return readme_queries()[1]
 
 
-def test_the_readmes_queries_give_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
+def test_readme_queries_return_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
     may, june = datetime(2025, 5, 1), datetime(2025, 6, 1)
     write(lake, forecasts(june, [10], 4.6), june, "2")
     write(lake, forecasts(may, [10, 11], 1.0), may, "1")
     spark.sql(f"USE {CATALOG}.{DATABASE}")
-    found = [tuple(row) for row in spark.sql(readme_queries()[0]).collect()]
+    results = [tuple(row) for row in spark.sql(readme_queries()[0]).collect()]
     (translated,) = sqlglot.transpile(athena_query(), read="athena", write="spark")
-    assert [tuple(row) for row in spark.sql(translated).collect()] == found
-    assert found == [(datetime(2025, 6, 1, 0), 10, 5), (datetime(2025, 6, 1, 1), 10, 5)]
-    rows = newest_forecasts(lake)
-    assert [(r["datetime_hour"], r["pulocationid"], r["forecasted_total_rides"]) for r in rows] == (
-        found
-    )
+    assert [tuple(row) for row in spark.sql(translated).collect()] == results
+    assert results == [(datetime(2025, 6, 1, 0), 10, 5), (datetime(2025, 6, 1, 1), 10, 5)]
+    columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")
+    newest = newest_forecasts(lake)
+    assert [tuple(row[column] for column in columns) for row in newest] == results
 
 
-def test_forecasting_again_as_of_the_same_moment_replaces_and_keeps_the_others(
-    spark: SparkSession, lake: Settings
-) -> None:
+def test_new_forecast_replaces_only_the_same_as_of(spark: SparkSession, lake: Settings) -> None:
     april, other = datetime(2025, 4, 1), datetime(2024, 4, 1)
     write(lake, forecasts(other, [7], 1.0), other, "0")
     for version in ("1", "2"):
         write(lake, forecasts(april, [7], 3.0), april, version)
     table = load_table(lake, FORECAST)
     assert table is not None
-    kept = table.scan(row_filter="as_of = '2025-04-01T00:00:00'").to_arrow().to_pylist()
-    assert [row["model_version"] for row in kept] == ["2", "2"]
+    rows = table.scan(row_filter="as_of = '2025-04-01T00:00:00'").to_arrow().to_pylist()
+    assert [row["model_version"] for row in rows] == ["2", "2"]
     assert table.scan(row_filter="as_of = '2024-04-01T00:00:00'").to_arrow().num_rows == 2

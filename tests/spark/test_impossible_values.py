@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import STAGED, load_table
 from lakehouse.errors import BadSourceFile, ChecksFailed
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from lakehouse.sources import GREEN, WEATHER, YELLOW
 from spark_jobs import ingest, taxi, weather
@@ -40,10 +40,10 @@ def trips(month: str, **values: list[Any]) -> pa.Table:
     return table
 
 
-def landed(folder: Path, month: str, table: pa.Table) -> Slice:
+def landed(folder: Path, month: str, table: pa.Table) -> Partition:
     path = folder / f"yellow_tripdata_{month}.parquet"
     pq.write_table(table, path)
-    return Slice(path.name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
+    return Partition(path.name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
 
 
 def test_impossible_values_go_to_quarantine_with_the_reason(
@@ -58,11 +58,11 @@ def test_impossible_values_go_to_quarantine_with_the_reason(
         tpep_dropoff_datetime=[*[datetime(2022, 1, 2, 1)] * 8, datetime(2099, 1, 1, 1)],
         PULocationID=[1] * 9 + [999],
     )
-    slice_ = landed(tmp_path, "2022-01", bad)
-    load(spark, lake, SPEC, slice_)
-    kept_out = rows(lake, QUARANTINE, slice_.name)
+    partition = landed(tmp_path, "2022-01", bad)
+    load(spark, lake, SPEC, partition)
+    quarantined = rows(lake, QUARANTINE, partition.name)
     time = "{}: received 2099-01-01 0{}:00:00, allowed 2021-01-01 to before 2022-03-01"
-    assert sorted(row["reason"] for row in kept_out) == sorted(
+    assert sorted(row["reason"] for row in quarantined) == sorted(
         [
             "total_amount: received NaN, allowed -1,000 to 10,000",
             "total_amount: received Infinity, allowed -1,000 to 10,000",
@@ -80,21 +80,21 @@ def test_impossible_values_go_to_quarantine_with_the_reason(
             "pulocationid: received 999, allowed 1 to 265",
         ]
     )
-    assert len(rows(lake, SPEC.raw.table, slice_.name)) == ROWS - len(kept_out)
-    assert {row["openlineage_run_id"] for row in kept_out} == {
+    assert len(rows(lake, SPEC.raw.table, partition.name)) == ROWS - len(quarantined)
+    assert {row["openlineage_run_id"] for row in quarantined} == {
         "01890a5d-ac96-774b-bcce-b302099a8057"
     }
     counted = {
         (assertion["column"], assertion["assertion"]): assertion["actual"]
-        for assertion in assertions(lake, slice_.paths[0])
+        for assertion in assertions(lake, partition.paths[0])
     }
     assert counted["total_amount", "in_range"] == "4"
     assert counted["passenger_count", "whole_number"] == "4"
     assert counted["tpep_pickup_datetime", "in_range"] == "1"
     corrected = landed(tmp_path, "2022-01", trips("2022-01"))
     load(spark, lake, SPEC, corrected)
-    assert rows(lake, QUARANTINE, slice_.name) == []
-    assert len(rows(lake, SPEC.raw.table, slice_.name)) == ROWS
+    assert rows(lake, QUARANTINE, partition.name) == []
+    assert len(rows(lake, SPEC.raw.table, partition.name)) == ROWS
 
 
 def assertions(lake: Settings, dataset: str) -> list[dict[str, Any]]:
@@ -102,9 +102,9 @@ def assertions(lake: Settings, dataset: str) -> list[dict[str, Any]]:
     return [
         assertion
         for event in spooled(lake)
-        for found in event.get("inputs", [])
-        if found["name"] == dataset and event["eventType"] == "COMPLETE"
-        for assertion in found.get("inputFacets", {})
+        for source in event.get("inputs", [])
+        if source["name"] == dataset and event["eventType"] == "COMPLETE"
+        for assertion in source.get("inputFacets", {})
         .get("dataQualityAssertions", {})
         .get("assertions", [])
     ]
@@ -123,7 +123,7 @@ def test_file_above_the_quarantined_share_is_rejected(
         f"{bad.name}: quarantined_rows: 21 of 2,000 rows (1.05%) with impossible values by column: "
         "total_amount 21; allowed are 1.00% (MAX_QUARANTINED_SHARE)" in str(caught.value)
     )
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(spark, lake, SPEC, [bad])
     assert snapshots(lake, SPEC.raw.table) == raw
     (counted,) = (
@@ -147,20 +147,20 @@ def test_file_of_another_month_is_rejected(
     path = tmp_path / "trips.parquet"
     pq.write_table(trips("2022-04"), path)
     with pytest.raises(BadSourceFile, match=r"yellow_tripdata_YYYY-MM\.parquet"):
-        ingest.stage(spark, lake, SPEC, [Slice(path.name, (str(path),), "x")])
+        ingest.stage(spark, lake, SPEC, [Partition(path.name, (str(path),), "x")])
 
 
 def test_staging_without_its_counts_is_not_published(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    slice_ = landed(tmp_path, "2022-05", trips("2022-05"))
-    ingest.stage(spark, lake, SPEC, [slice_])
+    partition = landed(tmp_path, "2022-05", trips("2022-05"))
+    ingest.stage(spark, lake, SPEC, [partition])
     fewer = spark.table(SPEC.staging.table.spark).where("pulocationid <> 1")
-    sources = json.dumps({slice_.name: slice_.source_hash})
+    sources = json.dumps({partition.name: partition.source_hash})
     writer = fewer.writeTo(SPEC.staging.table.spark)
     writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
-    with pytest.raises(ChecksFailed, match="run stage again"):
-        ingest.check_staging(spark, lake, SPEC, [slice_])
+    with pytest.raises(ChecksFailed, match="Run stage again"):
+        ingest.check_staging(spark, lake, SPEC, [partition])
 
 
 def test_every_source_with_rules_declares_its_quarantine(lake: Settings) -> None:

@@ -20,14 +20,14 @@ from lakehouse.catalog import Contents, load_table, loaded_sources
 from lakehouse.errors import BadSourceFile, ChecksFailed, Conflict
 from lakehouse.faults import FAULTS, Fault
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, YELLOW
 from packages.throughline.tests.datahub_server import endpoint_error
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.lineage import PRODUCER
-from spark_jobs.tables import contents, replace_slice
+from spark_jobs.tables import contents, replace_partition
 from spark_jobs.taxi.actuals import actuals, compute_actuals
 
 pytestmark = pytest.mark.spark
@@ -36,7 +36,7 @@ YELLOW_SPEC, GREEN_SPEC = taxi.SPECS["yellow"], taxi.SPECS["green"]
 RAW = YELLOW_SPEC.raw.table
 
 
-def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+def trips_file(folder: Path, name: str, trips: pa.Table) -> Partition:
     """Return a landed file of these trips, with their times moved to the file's month."""
     times = [column for column in trips.column_names if column.endswith("_datetime")]
     earliest = pc.min(trips[times[0]]).as_py() or datetime(2025, 5, 1)
@@ -47,16 +47,16 @@ def trips_file(folder: Path, name: str, trips: pa.Table) -> Slice:
     return unchanged_file(folder, name, trips)
 
 
-def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Slice:
+def unchanged_file(folder: Path, name: str, trips: pa.Table) -> Partition:
     """Return a landed file of these trips."""
     path = folder / name
     pq.write_table(trips, path)
-    return Slice(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
+    return Partition(name, (str(path),), f"hash of {path.stat().st_mtime_ns}")
 
 
-def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *slices: Slice) -> None:
+def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *partitions: Partition) -> None:
     for job in (ingest.stage, ingest.check_staging, ingest.merge):
-        job(spark, lake, spec, list(slices))
+        job(spark, lake, spec, list(partitions))
 
 
 def rows(lake: Settings, table: Table, filename: str) -> list[dict[str, Any]]:
@@ -70,9 +70,9 @@ def snapshots(lake: Settings, table: Table) -> int:
     return len(found.metadata.snapshots) if found else 0
 
 
-def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared: Path) -> None:
+def test_real_month_is_loaded_completely(spark: SparkSession, lake: Settings, shared: Path) -> None:
     path = shared / "data/taxi/trip-data/yellow_tripdata_2019-03.parquet"
-    load(spark, lake, YELLOW_SPEC, Slice(path.name, (str(path),), "x"))
+    load(spark, lake, YELLOW_SPEC, Partition(path.name, (str(path),), "x"))
     trips = pq.read_table(path)
     loaded = rows(lake, RAW, path.name)
     distinct = trips.group_by(trips.column_names).aggregate([]).num_rows
@@ -83,67 +83,71 @@ def test_a_real_month_arrives_whole(spark: SparkSession, lake: Settings, shared:
     assert {row["openlineage_run_id"] for row in loaded} == {"01890a5d-ac96-774b-bcce-b302099a8057"}
 
 
-def test_loading_the_same_twice_writes_nothing(
+def test_loading_the_same_file_again_writes_nothing(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000))
-    load(spark, lake, YELLOW_SPEC, slice_)
+    partition = trips_file(
+        tmp_path, "yellow_tripdata_2011-01.parquet", taxi_table("2025-05", 1_000)
+    )
+    load(spark, lake, YELLOW_SPEC, partition)
     before = snapshots(lake, RAW)
-    load(spark, lake, YELLOW_SPEC, replace(slice_, source_hash="other bytes, same rows"))
+    load(spark, lake, YELLOW_SPEC, replace(partition, source_hash="other bytes, same rows"))
     assert snapshots(lake, RAW) == before
-    known = loaded_sources(load_table(lake, RAW), slice_.name)
-    assert known == {slice_.source_hash, "other bytes, same rows"}
+    sources = loaded_sources(load_table(lake, RAW), partition.name)
+    assert sources == {partition.source_hash, "other bytes, same rows"}
 
 
-def test_a_corrected_file_replaces_its_own_rows_and_no_others(
+def test_corrected_file_replaces_only_its_own_rows(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
-    kept = trips_file(tmp_path, "yellow_tripdata_2012-01.parquet", taxi_table("2025-04", 1_000))
+    unchanged = trips_file(
+        tmp_path, "yellow_tripdata_2012-01.parquet", taxi_table("2025-04", 1_000)
+    )
     wrong = trips_file(tmp_path, "yellow_tripdata_2012-02.parquet", taxi_table("2025-05", 1_000))
-    load(spark, lake, YELLOW_SPEC, kept, wrong)
+    load(spark, lake, YELLOW_SPEC, unchanged, wrong)
     corrected = trips_file(tmp_path, wrong.name, taxi_table("2025-05", 1_000).slice(0, 700))
     load(spark, lake, YELLOW_SPEC, corrected)
     assert len(rows(lake, RAW, corrected.name)) == 700
-    assert len(rows(lake, RAW, kept.name)) == 1_000
+    assert len(rows(lake, RAW, unchanged.name)) == 1_000
 
 
-def test_exact_duplicates_collapse_within_a_file_and_near_ones_do_not(
+def test_only_exact_duplicates_are_merged(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2025-05", 1_000).slice(0, 10)
     null = trips.slice(0, 1).set_column(3, "passenger_count", pa.nulls(1, pa.int64()))
     both = pa.concat_tables([trips, trips, null])
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
-    load(spark, lake, YELLOW_SPEC, slice_)
-    assert len(rows(lake, RAW, slice_.name)) == 11
+    partition = trips_file(tmp_path, "yellow_tripdata_2013-01.parquet", both)
+    load(spark, lake, YELLOW_SPEC, partition)
+    assert len(rows(lake, RAW, partition.name)) == 11
 
 
-def test_contents_know_the_rows_but_not_their_order(spark: SparkSession) -> None:
+def test_contents_do_not_depend_on_row_order(spark: SparkSession) -> None:
     rows = [("a", 1, None), ("a", 2, 2), ("a", 2, 2), ("b", None, 1)]
 
-    def found(given: list[tuple[str, int | None, int | None]]) -> dict[str, Contents]:
-        frame = spark.createDataFrame(given, "file string, x int, y int").repartition(3)
+    def contents_of(rows_: list[tuple[str, int | None, int | None]]) -> dict[str, Contents]:
+        frame = spark.createDataFrame(rows_, "file string, x int, y int").repartition(3)
         return contents(frame, ["x", "y"], by=F.col("file"))
 
-    first = found(rows)
-    assert found(rows[::-1]) == first
+    first = contents_of(rows)
+    assert contents_of(rows[::-1]) == first
     assert (first["a"].rows, first["a"].distinct) == (3, 2)
     for row in [("a", None, 1), ("a", 1, 1), ("a", 2, 2)]:
-        other = found([row, *rows[1:]])
+        other = contents_of([row, *rows[1:]])
         assert other["a"].digest != first["a"].digest
         assert other["b"] == first["b"]
 
 
-def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
+def test_critical_check_stops_the_run_and_is_reported(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2025-05", 1_000)
     nowhere = trips.set_column(7, "PULocationID", pa.nulls(1_000, pa.int32()))
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
+    partition = trips_file(tmp_path, "yellow_tripdata_2014-01.parquet", nowhere)
     before = snapshots(lake, RAW)
-    ingest.stage(spark, lake, YELLOW_SPEC, [slice_])
+    ingest.stage(spark, lake, YELLOW_SPEC, [partition])
     with pytest.raises(ChecksFailed, match=r"2014-01\.parquet: not_null pulocationid: 1,000 of"):
-        ingest.check_staging(spark, lake, YELLOW_SPEC, [slice_])
+        ingest.check_staging(spark, lake, YELLOW_SPEC, [partition])
     assert snapshots(lake, RAW) == before
     assertions = [
         assertion
@@ -156,22 +160,22 @@ def test_a_critical_check_stops_the_run_before_raw_and_is_told_to_lineage(
     assert {(a["column"], a["severity"]) for a in failed} == {("pulocationid", "error")}
 
 
-def test_what_failed_its_checks_or_was_written_since_is_not_published(
+def test_unchecked_staging_is_not_published(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     good = trips_file(tmp_path, "yellow_tripdata_2014-02.parquet", taxi_table("2025-05", 1_000))
     ingest.stage(spark, lake, YELLOW_SPEC, [good])
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(spark, lake, YELLOW_SPEC, [good])
     ingest.check_staging(spark, lake, YELLOW_SPEC, [good])
     ingest.stage(spark, lake, YELLOW_SPEC, [good])
-    with pytest.raises(ChecksFailed, match="not what passed its checks"):
+    with pytest.raises(ChecksFailed, match="has not passed its checks"):
         ingest.merge(spark, lake, YELLOW_SPEC, [good])
     assert rows(lake, RAW, good.name) == []
 
 
 @pytest.mark.parametrize("left", [0, 400])
-def test_a_file_that_comes_again_with_few_rows_is_not_believed(
+def test_much_smaller_file_is_rejected(
     left: int, spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     name, trips = f"yellow_tripdata_2014-0{3 + bool(left)}.parquet", taxi_table("2025-05", 1_000)
@@ -181,27 +185,27 @@ def test_a_file_that_comes_again_with_few_rows_is_not_believed(
     assert len(rows(lake, RAW, name)) == 1_000
 
 
-def test_columns_that_nobody_knows_are_left_out_and_told_to_lineage(
+def test_unknown_columns_are_ignored_and_reported(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2025-05", 1_000)
     trips = trips.append_column("robot", pa.array([True] * 1_000))
     old = trips.drop_columns(["Airport_fee", "cbd_congestion_fee"])
-    slice_ = trips_file(tmp_path, "yellow_tripdata_2017-01.parquet", old)
-    load(spark, lake, YELLOW_SPEC, slice_)
-    (row, *_) = rows(lake, RAW, slice_.name)
+    partition = trips_file(tmp_path, "yellow_tripdata_2017-01.parquet", old)
+    load(spark, lake, YELLOW_SPEC, partition)
+    (row, *_) = rows(lake, RAW, partition.name)
     assert "robot" not in row
     assert row["airport_fee"] is None
-    told = [
+    reported = [
         assertion["actual"]
         for event in spooled(lake)
         for dataset in event.get("inputs", [])
-        if dataset["name"] == slice_.paths[0] and event["eventType"] == "COMPLETE"
+        if dataset["name"] == partition.paths[0] and event["eventType"] == "COMPLETE"
         for assertion in dataset.get("inputFacets", {})
         .get("dataQualityAssertions", {})
         .get("assertions", [])
     ]
-    assert told == ["robot"]
+    assert reported == ["robot"]
 
 
 YEARS = {
@@ -213,7 +217,7 @@ YEARS = {
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_a_row_is_the_same_however_its_year_writes_the_column(
+def test_row_id_does_not_depend_on_the_years_schema(
     year: str, spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     column, type_ = YEARS[year]
@@ -241,7 +245,7 @@ def test_a_row_is_the_same_however_its_year_writes_the_column(
         ("wrong_schema", r"pulocationid is missing"),
     ],
 )
-def test_a_file_that_is_not_the_publishers_is_refused_by_name_and_staging_stays(
+def test_invalid_file_is_rejected_and_staging_unchanged(
     fault: Fault, told: str, spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     good = trips_file(tmp_path, "yellow_tripdata_2014-05.parquet", taxi_table("2025-05", 1_000))
@@ -251,32 +255,32 @@ def test_a_file_that_is_not_the_publishers_is_refused_by_name_and_staging_stays(
     pq.write_table(taxi_table("2025-05", 1_000), path)
     FAULTS[fault](path)
     with pytest.raises(BadSourceFile, match=told) as caught:
-        ingest.stage(spark, lake, YELLOW_SPEC, [good, Slice(path.name, (str(path),), "x")])
+        ingest.stage(spark, lake, YELLOW_SPEC, [good, Partition(path.name, (str(path),), "x")])
     assert path.name in str(caught.value)
     assert "run the task again" in str(caught.value)
     assert snapshots(lake, YELLOW_SPEC.staging.table) == before
 
 
-def test_of_two_writers_of_one_file_the_second_is_told_and_the_first_is_kept(
+def test_second_writer_of_a_file_gets_a_conflict(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     name, go = "yellow_tripdata_2014-07.parquet", tmp_path / "go"
     load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, name, taxi_table("2025-05", 1_000)))
-    held = spark.table(RAW.spark).where(F.col("filename") == name)
+    stored = spark.table(RAW.spark).where(F.col("filename") == name)
 
     @F.udf("string")
     def when_the_other_has_committed(value):  # type: ignore[no-untyped-def]  # Spark reads hints
         while not go.exists():
-            time.sleep(0.05)  # between two looks for the file
+            time.sleep(0.05)
         return value
 
-    slow = held.limit(10).withColumn("filename", when_the_other_has_committed("filename"))
+    slow = stored.limit(10).withColumn("filename", when_the_other_has_committed("filename"))
     mine = F.col("filename") == name
     with ThreadPoolExecutor(1) as pool:
-        second = pool.submit(replace_slice, lake, slow, RAW, name, mine, digest="second")
+        second = pool.submit(replace_partition, lake, slow, RAW, name, mine, digest="second")
         while second.running() and not spark.sparkContext.statusTracker().getActiveStageIds():
-            time.sleep(0.05)  # between two looks at Spark
-        assert replace_slice(lake, held.limit(20), RAW, name, mine, digest="first")
+            time.sleep(0.05)
+        assert replace_partition(lake, stored.limit(20), RAW, name, mine, digest="first")
         go.touch()
         with pytest.raises(Conflict, match=f"{name} of yellow_taxi_raw was written by somebody"):
             second.result()
@@ -287,12 +291,12 @@ IMPOSSIBLE_ROWS = {"2023-01": 35, "2023-02": 38}
 """Test trips of 2008 and 2009, and of more than 1,000 miles."""
 
 
-def test_a_real_green_month_arrives_whole_though_its_types_change(
+def test_real_green_month_with_changed_types_is_loaded(
     spark: SparkSession, lake: Settings, shared: Path
 ) -> None:
     for month in ("2023-01", "2023-02"):
         path = shared / f"data/taxi/trip-data/green_tripdata_{month}.parquet"
-        load(spark, lake, GREEN_SPEC, Slice(path.name, (str(path),), month))
+        load(spark, lake, GREEN_SPEC, Partition(path.name, (str(path),), month))
         trips = pq.read_table(path)
         loaded = rows(lake, GREEN_SPEC.raw.table, path.name)
         kept_out = rows(lake, GREEN_SPEC.quarantine.table, path.name)
@@ -303,7 +307,7 @@ def test_a_real_green_month_arrives_whole_though_its_types_change(
         assert zones == Counter(trips["PULocationID"].to_pylist())
 
 
-def test_clocks_that_change_leave_the_hours_as_they_were_written(
+def test_daylight_saving_does_not_change_hours(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     trips = taxi_table("2024-03", 1_000)
@@ -317,13 +321,13 @@ def test_clocks_that_change_leave_the_hours_as_they_were_written(
         assert compute_actuals(spark, lake, "yellow", day, day + timedelta(days=1))
     table = load_table(lake, actuals("yellow").table)
     assert table is not None
-    found = Counter[datetime]()
+    counts = Counter[datetime]()
     for row in table.scan().to_arrow().to_pylist():
-        found[row["datetime_hour"]] += row["total_rides"]
-    assert {hour: found[hour.replace(minute=0)] for hour in hours} == dict.fromkeys(hours, 250)
+        counts[row["datetime_hour"]] += row["total_rides"]
+    assert {hour: counts[hour.replace(minute=0)] for hour in hours} == dict.fromkeys(hours, 250)
 
 
-def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
+def test_commit_report_has_added_and_total_rows(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     for year in (2015, 2016):
@@ -333,7 +337,7 @@ def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
     snapshot = table.current_snapshot() if table else None
     assert table is not None
     assert snapshot is not None
-    (told,) = [
+    (report,) = [
         dataset
         for event in spooled(lake)
         for dataset in event.get("outputs", [])
@@ -341,7 +345,7 @@ def test_lineage_is_told_what_a_commit_added_and_what_it_kept(
         and dataset["facets"]["version"]["datasetVersion"] == str(snapshot.snapshot_id)
     ]
     rows = table.scan().to_arrow().num_rows
-    metrics = told["outputFacets"]["icebergCommitReport"]["commitMetrics"]
+    metrics = report["outputFacets"]["icebergCommitReport"]["commitMetrics"]
     assert metrics == {"addedRecords": 700, "totalRecords": rows}
     assert rows >= 1_400
     events = spooled(lake)
@@ -362,16 +366,16 @@ def spooled(lake: Settings) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_weather_has_one_row_a_county_and_day(
+def test_weather_has_one_row_per_county_and_day(
     spark: SparkSession, lake: Settings, shared: Path
 ) -> None:
     mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
     landing = land(mirror, WEATHER, ["2023-01"])
-    load(spark, lake, weather.SPEC, *landing.slices)
+    load(spark, lake, weather.SPEC, *landing.partitions)
     table = weather.SPEC.raw.table
     loaded = {
         (row["county_code"], row["date"].isoformat()): row
-        for row in rows(lake, table, landing.slices[0].name)
+        for row in rows(lake, table, landing.partitions[0].name)
     }
     source = (shared / "data/weather/averages/2023/prcp-202301-cty-scaled.csv").read_text()
     counties = [line.split(",") for line in source.splitlines()]
@@ -382,9 +386,7 @@ def test_weather_has_one_row_a_county_and_day(
     assert "tmax-202301" in " ".join(landing.skipped)
 
 
-def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
-    spark: SparkSession, lake: Settings, tmp_path: Path
-) -> None:
+def test_actuals_are_counted_once(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     trips = taxi_table("2024-02", 1_000)
     load(spark, lake, YELLOW_SPEC, trips_file(tmp_path, "yellow_tripdata_2024-02.parquet", trips))
     start, end = datetime(2024, 2, 10), datetime(2024, 2, 20)
@@ -409,7 +411,7 @@ def test_actuals_count_each_hour_and_zone_and_a_second_run_changes_nothing(
     assert counted == dict(expected)
 
 
-def test_hours_that_another_window_has_written_since_are_written_again(
+def test_hours_overwritten_by_another_window_are_recomputed(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     def load_trips(rows: int) -> None:
@@ -434,10 +436,10 @@ def test_hours_that_another_window_has_written_since_are_written_again(
     assert counted == sum(first[0] <= pickup < first[1] for pickup in pickups)
 
 
-def test_only_what_is_new_is_handed_on_to_be_loaded(spark: SparkSession, lake: Settings) -> None:
+def test_only_new_partitions_are_loaded(spark: SparkSession, lake: Settings) -> None:
     first = land(lake, YELLOW, ["2024-03"])
-    assert [s.name for s in first.slices] == ["yellow_tripdata_2024-03.parquet"]
-    load(spark, lake, YELLOW_SPEC, *first.slices)
+    assert [s.name for s in first.partitions] == ["yellow_tripdata_2024-03.parquet"]
+    load(spark, lake, YELLOW_SPEC, *first.partitions)
     second = land(lake, YELLOW, ["2024-03"])
-    assert second.slices == ()
-    assert "loaded already" in second.skipped[0]
+    assert second.partitions == ()
+    assert "already loaded" in second.skipped[0]

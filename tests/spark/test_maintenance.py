@@ -1,4 +1,4 @@
-"""Old snapshots go: what is left, what is known of them, and what a tag keeps."""
+"""Expiry of old snapshots: remaining snapshots, stored contents and tags."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_slice
+from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_partition
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import REPOSITORY, Settings
 from lakehouse.sources import GREEN
@@ -36,19 +36,19 @@ RAW = SPEC.raw.table
 
 @pytest.fixture
 def at_once(lake: Settings) -> Settings:
-    """Settings by which a snapshot goes as soon as it is replaced."""
+    """Return settings with which a snapshot expires as soon as it is replaced."""
     return lake.model_copy(update={"keep_snapshots_days": 0})
 
 
-def load(spark: SparkSession, lake: Settings, *slices: Slice) -> None:
+def load(spark: SparkSession, lake: Settings, *partitions: Partition) -> None:
     for job in (ingest.stage, ingest.check_staging, ingest.merge):
-        job(spark, lake, SPEC, list(slices))
+        job(spark, lake, SPEC, list(partitions))
 
 
-def month_file(folder: Path, name: str, rows: int) -> Slice:
+def month_file(folder: Path, name: str, rows: int) -> Partition:
     path = folder / f"green_tripdata_{name}.parquet"
     pq.write_table(taxi_table(name, rows, "green"), path)
-    return Slice(path.name, (str(path),), f"{rows} rows")
+    return Partition(path.name, (str(path),), f"{rows} rows")
 
 
 def held(lake: Settings, table: Table = RAW) -> IcebergTable:
@@ -57,42 +57,42 @@ def held(lake: Settings, table: Table = RAW) -> IcebergTable:
     return found
 
 
-def on_disk(table: IcebergTable, slice_: str) -> set[Path]:
-    """The slice's data files; of other slices, a driver that was killed may have left some."""
-    folder = Path(urlsplit(table.location()).path, "data", f"filename={slice_}")
+def on_disk(table: IcebergTable, partition: str) -> set[Path]:
+    """Return the partition's data files; a killed driver may have left files in others."""
+    folder = Path(urlsplit(table.location()).path, "data", f"filename={partition}")
     return set(folder.glob("*.parquet"))
 
 
-def named(table: IcebergTable, slice_: str) -> set[Path]:
-    """The slice's data files that a snapshot names."""
+def named(table: IcebergTable, partition: str) -> set[Path]:
+    """Return the partition's data files that are in a snapshot."""
     paths = [
         Path(urlsplit(path).path) for path in table.inspect.all_files()["file_path"].to_pylist()
     ]
-    return {path for path in paths if path.parent.name == f"filename={slice_}"}
+    return {path for path in paths if path.parent.name == f"filename={partition}"}
 
 
-def test_months_are_known_as_loaded_after_expiry_and_the_next_one_loads(
+def test_loaded_months_are_known_after_expiry(
     spark: SparkSession, lake: Settings, at_once: Settings
 ) -> None:
     months = ["2024-01", "2024-02"]
     for month in months:
-        load(spark, lake, *land(lake, GREEN, [month]).slices)
+        load(spark, lake, *land(lake, GREEN, [month]).partitions)
     expire_snapshots(spark, at_once)
     left = held(lake).metadata
-    assert [each.snapshot_id for each in left.snapshots] == [left.current_snapshot_id]
+    assert [snapshot.snapshot_id for snapshot in left.snapshots] == [left.current_snapshot_id]
     again = land(lake, GREEN, months)
-    assert again.slices == ()
+    assert again.partitions == ()
     paths = [lake.landing_dir / "green" / f"green_tripdata_{month}.parquet" for month in months]
-    load(spark, lake, *(Slice(path.name, (str(path),), "from elsewhere") for path in paths))
+    load(spark, lake, *(Partition(path.name, (str(path),), "from elsewhere") for path in paths))
     assert held(lake).metadata.current_snapshot_id == left.current_snapshot_id
-    load(spark, lake, *land(lake, GREEN, ["2024-03"]).slices)
-    counted = rows_by_slice(held(lake))
+    load(spark, lake, *land(lake, GREEN, ["2024-03"]).partitions)
+    counted = rows_by_partition(held(lake))
     assert [counted[f"green_tripdata_2024-0{n}.parquet"] > 1_000 for n in (1, 2, 3)] == [True] * 3
     expire_snapshots(spark, at_once)
-    assert land(lake, GREEN, [*months, "2024-03"]).slices == ()
+    assert land(lake, GREEN, [*months, "2024-03"]).partitions == ()
 
 
-def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
+def test_month_expired_by_another_program_is_loaded_again(
     spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
 ) -> None:
     first = month_file(tmp_path, "2011-01", 1_000)
@@ -105,10 +105,10 @@ def test_a_month_whose_replacement_somebody_else_expired_is_loaded_again(
         "older_than => timestamp '9999-01-01', retain_last => 1)"
     )
     load(spark, lake, month_file(tmp_path, "2011-01", 1_000))
-    assert rows_by_slice(held(lake))[first.name] == 1_000
+    assert rows_by_partition(held(lake))[first.name] == 1_000
 
 
-def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
+def test_tagged_snapshot_is_readable_until_its_tag_expires(
     spark: SparkSession, lake: Settings, at_once: Settings, tmp_path: Path
 ) -> None:
     sizes = (1_000, 1_100, 1_200)
@@ -116,40 +116,38 @@ def test_what_a_tag_names_is_readable_with_its_files_until_its_time_is_over(
         load(spark, lake, month_file(tmp_path, "2012-01", size))
         if size == sizes[0]:
             pinned = pin(lake, RAW, "run/1")
-    slice_ = "green_tripdata_2012-01.parquet"
-    row_filter = f"filename = '{slice_}'"
+    partition = "green_tripdata_2012-01.parquet"
+    row_filter = f"filename = '{partition}'"
     expire_snapshots(spark, at_once)
     table = held(lake)
     assert len(table.metadata.snapshots) == 2  # the pinned and the current one
     assert table.scan(row_filter, snapshot_id=pinned).to_arrow().num_rows == sizes[0]
-    assert named(table, slice_) == on_disk(table, slice_)
-    assert len(named(table, slice_)) == 2
+    assert named(table, partition) == on_disk(table, partition)
+    assert len(named(table, partition)) == 2
     assert pinned is not None
     table.manage_snapshots().create_tag(pinned, "run/1", max_ref_age_ms=1).commit()
     expire_snapshots(spark, at_once)
     table = held(lake)
     assert set(table.refs()) == {"main"}
     assert table.snapshot_by_id(pinned) is None
-    assert named(table, slice_) == on_disk(table, slice_)
-    assert len(named(table, slice_)) == 1
+    assert named(table, partition) == on_disk(table, partition)
+    assert len(named(table, partition)) == 1
     assert table.scan(row_filter).to_arrow().num_rows == sizes[-1]
 
 
-def test_every_moment_of_the_last_days_stays_readable(
-    spark: SparkSession, lake: Settings, tmp_path: Path
-) -> None:
+def test_recent_versions_stay_readable(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     for size in (1_000, 1_100, 1_200):
         load(spark, lake, month_file(tmp_path, "2013-01", size))
-    ids = [each.snapshot_id for each in held(lake).metadata.snapshots][-3:]
+    ids = [snapshot.snapshot_id for snapshot in held(lake).metadata.snapshots][-3:]
     make_older(held(lake), ids[0], days=10)
     make_older(held(lake), ids[1], days=30)
     expire_snapshots(spark, lake)
-    left = [each.snapshot_id for each in held(lake).metadata.snapshots]
-    assert left[-2:] == ids[1:]  # a week ago the one of 30 days ago was current
+    left = [snapshot.snapshot_id for snapshot in held(lake).metadata.snapshots]
+    assert left[-2:] == ids[1:]  # a week ago, the snapshot of 30 days ago was current
     assert ids[0] not in left
 
 
-def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
+def test_republished_partition_has_one_data_file(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     start, end = datetime(2013, 5, 1), datetime(2013, 5, 11)
@@ -166,7 +164,7 @@ def test_publishing_again_leaves_no_delete_files_and_one_data_file_a_partition(
         assert set(partitions["file_count"].to_pylist()) == {1}, table
 
 
-def test_the_job_changes_no_version_and_tells_lineage_nothing(
+def test_expiry_changes_no_version_and_reports_no_lineage(
     make_settings: Callable[..., Settings],
 ) -> None:
     settings = make_settings("maintained", keep_snapshots_days=0)
@@ -183,6 +181,8 @@ def test_the_job_changes_no_version_and_tells_lineage_nothing(
         check=True,
     )
     left = held(settings).metadata
-    assert [each.snapshot_id for each in left.snapshots] == [table.metadata.current_snapshot_id]
+    assert [snapshot.snapshot_id for snapshot in left.snapshots] == [
+        table.metadata.current_snapshot_id
+    ]
     assert held(settings).scan().to_arrow().num_rows == 3
     assert not list(settings.spool_dir.rglob("*.jsonl"))

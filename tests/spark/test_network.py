@@ -173,8 +173,8 @@ def test_existing_java_options_are_not_overridden(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example.com:3128")
-    given = "-Djavax.net.ssl.trustStore=/own.jks -Dhttps.proxyHost=own.example.com"
-    monkeypatch.setenv(variable, given)
+    options = "-Djavax.net.ssl.trustStore=/own.jks -Dhttps.proxyHost=own.example.com"
+    monkeypatch.setenv(variable, options)
     assert java_options(tmp_path) == []
     assert java_trust() == f"/own.jks ({variable})"
 

@@ -1,4 +1,4 @@
-"""Runs that are done again: after expiry, by other code, and when what they read is gone."""
+"""Reproduction of runs: after expiry, with other code, and without their inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from commands.services import lineage_caught_up, lineage_ready, start_throughline
 from lakehouse.catalog import load_table
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
 from lakehouse.sources import WEATHER
@@ -36,7 +36,7 @@ PINNED = [tables.forecast("green"), tables.WEATHER, tables.actuals("green")]
 
 @dataclass
 class Trained:
-    """A run of which nothing is current any more: all was loaded, trained and expired since."""
+    """A run whose inputs and outputs were replaced and expired since."""
 
     settings: Settings
     recipe: Recipe
@@ -68,15 +68,15 @@ def trained(
 
 
 def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows: int) -> str:
-    """Publish May once more with so many trips and other weather, and train; the run."""
+    """Publish May again with `rows` trips and other weather, and train; return the run."""
     path = folder / "green_tripdata_2025-05.parquet"
     pq.write_table(taxi_table("2025-05", rows, "green"), path)
-    loads = [(taxi.SPECS["green"], Slice(path.name, (str(path),), f"{rows} trips"))]
-    for published in land(settings, WEATHER, ["2025-05"]).slices:
+    loads = [(taxi.SPECS["green"], Partition(path.name, (str(path),), f"{rows} trips"))]
+    for published in land(settings, WEATHER, ["2025-05"]).partitions:
         loads.append((weather.SPEC, _warmer(published, folder, rows)))
-    for spec, slice_ in loads:
+    for spec, partition in loads:
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
-            job(spark, settings, spec, [slice_])
+            job(spark, settings, spec, [partition])
     busy = Counter(taxi_table("2025-05", 2_000, "green")["PULocationID"].to_pylist()).most_common(2)
     zones = ",".join(str(zone) for zone, _ in busy)
     parameters = ("--as_of_datetime", "2025-06-01T00:00", "--locations", zones)
@@ -86,34 +86,34 @@ def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows:
     return run
 
 
-def _warmer(published: Slice, folder: Path, rows: int) -> Slice:
-    """The weather with a digit of its own."""
+def _warmer(published: Partition, folder: Path, rows: int) -> Partition:
+    """Return the weather with changed digits."""
     paths = []
     for path in published.paths:
         paths.append(str(folder / Path(path).name))
         Path(paths[-1]).write_text(re.sub(r"\.\d", f".{rows // 1_000}", Path(path).read_text()))
-    return Slice(published.name, tuple(paths), f"{rows}")
+    return Partition(published.name, tuple(paths), f"{rows}")
 
 
-def test_a_run_is_done_again_byte_for_byte_though_all_it_read_was_replaced_and_expired(
+def test_run_is_reproduced_after_its_inputs_were_replaced(
     trained: Trained,
 ) -> None:
     for table in PINNED:
-        held = load_table(trained.settings, table)
-        assert held is not None
-        kept = trained.recipe.snapshots.get(table.identifier, trained.recipe.forecasts)
-        tag = held.refs()[f"{FLOW}/{trained.recipe.run}"]
-        assert (tag.snapshot_id, tag.snapshot_ref_type) == (kept, "tag")
-        assert kept != held.metadata.current_snapshot_id
+        current = load_table(trained.settings, table)
+        assert current is not None
+        pinned = trained.recipe.snapshots.get(table.identifier, trained.recipe.forecasts)
+        tag = current.refs()[f"{FLOW}/{trained.recipe.run}"]
+        assert (tag.snapshot_id, tag.snapshot_ref_type) == (pinned, "tag")
+        assert pinned != current.metadata.current_snapshot_id
     done = trained.again()
     assert done.returncode == 0, done.stdout[-3000:]
-    assert f"48 forecasts are those of run {trained.recipe.run}." in done.stdout
+    assert f"48 forecasts equal those of run {trained.recipe.run}." in done.stdout
     assert "warning" not in done.stdout
 
 
 @pytest.fixture
 def other_code(tmp_path: Path) -> Callable[[str, str], tuple[Path, str]]:
-    """Makes a copy of the code with one text replaced, in a repository of its own; its commit."""
+    """Return a function that copies the code with one text replaced and returns its commit."""
 
     def make(before: str, after: str) -> tuple[Path, str]:
         for name in ("lakehouse", "metaflow_flows", "spark_jobs"):
@@ -125,46 +125,46 @@ def other_code(tmp_path: Path) -> Callable[[str, str], tuple[Path, str]]:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
         for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "other"]):
             subprocess.run(["git", *command], cwd=tmp_path, check=True)
-        asked = ["git", "rev-parse", "HEAD"]
-        commit = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
+        command_ = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(command_, cwd=tmp_path, check=True, capture_output=True, text=True)
         return path.with_name("flow.py"), commit.stdout.strip()
 
     return make
 
 
-def test_another_commit_that_makes_the_same_is_warned_of_and_one_that_does_not_is_refused(
+def test_other_commit_is_a_warning_if_forecasts_are_equal(
     trained: Trained, other_code: Callable[[str, str], tuple[Path, str]], tmp_path: Path
 ) -> None:
     then = trained.recipe.code or "unknown"
-    flow, commit = other_code('"""The flow\'s tables', '"""The tables of the flow')
-    named = f"The code is commit {commit}, and run {trained.recipe.run} was made by commit {then}."
+    flow, commit = other_code('"""Read and write the flow', '"""Write and read the flow')
+    warning = f"The code is commit {commit}, but run {trained.recipe.run} used commit {then}."
     same = trained.again(flow)
     assert same.returncode == 0, same.stdout[-3000:]
-    assert f"warning: {named}" in same.stdout
+    assert f"warning: {warning}" in same.stdout
     rounding = flow.with_name("tables.py")
     rounding.write_text(rounding.read_text().replace(".round()", ".add(1).round()"))
     different = trained.again(flow)
     assert different.returncode != 0
-    refused = f"0 of 48 forecasts of run {trained.recipe.run} came out again. {named}"
-    assert refused in different.stdout, different.stdout[-3000:]
+    error = f"Only 0 of 48 forecasts equal those of run {trained.recipe.run}. {warning}"
+    assert error in different.stdout, different.stdout[-3000:]
 
 
-# Last, because after it the run can not be done again.
+# Last, because the run cannot be reproduced afterwards.
 @pytest.mark.parametrize("table", PINNED, ids=lambda table: table.name)
-def test_a_run_whose_snapshot_has_expired_is_refused_with_its_table_snapshot_and_remedy(
+def test_expired_snapshot_error_has_a_fix(
     trained: Trained, table: Table, spark: SparkSession
 ) -> None:
-    held = load_table(trained.settings, table)
-    assert held is not None
+    current = load_table(trained.settings, table)
+    assert current is not None
     tag = f"{FLOW}/{trained.recipe.run}"
-    snapshot = held.refs()[tag].snapshot_id
-    held.manage_snapshots().create_tag(snapshot, tag, max_ref_age_ms=1).commit()
+    snapshot = current.refs()[tag].snapshot_id
+    current.manage_snapshots().create_tag(snapshot, tag, max_ref_age_ms=1).commit()
     expire_snapshots(spark, trained.settings)
     done = trained.again()
     assert done.returncode != 0
     assert re.search(
         rf"Snapshot {snapshot} of {table.identifier}, which run "
-        rf"{trained.recipe.run} (read|wrote), has expired, .* Train anew without --reproduce; .*"
-        r"raise KEEP_MODEL_INPUTS_DAYS \(it is 365\)",
+        rf"{trained.recipe.run} (read|wrote), has expired .* Train anew without --reproduce\. .*"
+        r"increase KEEP_MODEL_INPUTS_DAYS \(now 365\)",
         done.stdout,
     ), done.stdout[-3000:]

@@ -78,8 +78,8 @@ EXTERNAL = {
 
 
 def test_analyzed_plan_shows_code_outside_spark(spark: SparkSession) -> None:
-    found = {query: external_code(spark, query).partition(",")[0] for query in EXTERNAL}
-    assert found == EXTERNAL
+    descriptions = {query: external_code(spark, query).partition(",")[0] for query in EXTERNAL}
+    assert descriptions == EXTERNAL
 
 
 def _sql(lake: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -126,10 +126,10 @@ def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> No
 def _tags(lake: Settings) -> dict[str, list[set[str]]]:
     """Return the different sets of tags of each job in the lineage of the newest `./run sql`."""
     newest = max(lake.spool_dir.glob("spark-sql-*"), key=lambda path: path.stat().st_mtime)
-    found: dict[str, list[set[str]]] = {}
+    tags_by_job: dict[str, list[set[str]]] = {}
     for event in map(json.loads, newest.read_text().splitlines()):
         tags = {tag["key"] for tag in event["job"]["facets"].get("tags", {}).get("tags", ())}
-        jobs = found.setdefault(event["job"]["name"], [])
+        jobs = tags_by_job.setdefault(event["job"]["name"], [])
         if tags not in jobs:
             jobs.append(tags)
-    return found
+    return tags_by_job

@@ -1,4 +1,4 @@
-"""The flow on tables that the jobs have filled: real green trips and real weather where at hand."""
+"""The flow on tables from the jobs, with real green trips and real weather if available."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakehouse.catalog import load_table
-from lakehouse.ingest import Slice, land
+from lakehouse.ingest import Partition, land
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER, WEATHER_ELEMENTS
@@ -20,19 +20,19 @@ from tests.spark.test_column_truth import columns_of, events_since, now
 pytestmark = pytest.mark.spark
 
 
-def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
+def test_weather_model_forecasts_real_green_rides(
     spark: SparkSession, lake: Settings, shared: Path, tmp_path: Path
 ) -> None:
     path = shared / "data/taxi/trip-data/green_tripdata_2023-01.parquet"
     mirror = load_settings(state_dir=lake.state_dir, data_source=str(shared / "data"))
     loads = [
-        (taxi.SPECS["green"], [Slice(path.name, (str(path),), "2023-01")]),
-        (weather.SPEC, list(land(mirror, WEATHER, ["2023-01"]).slices)),
+        (taxi.SPECS["green"], [Partition(path.name, (str(path),), "2023-01")]),
+        (weather.SPEC, list(land(mirror, WEATHER, ["2023-01"]).partitions)),
     ]
-    for spec, slices in loads:
+    for spec, partitions in loads:
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
-            if slices:
-                job(spark, lake, spec, slices)
+            if partitions:
+                job(spark, lake, spec, partitions)
     start = now()
     parameters = ("--service", "green", "--as_of_datetime", "2023-02-01T00:00")
     done = train(lake, *parameters, "--model", "weather", "--locations", "74,75,41")
@@ -46,18 +46,18 @@ def test_the_weather_model_forecasts_real_green_rides_from_real_weather(
         "training_data": ("unique_id", "ds", "y", "county_code", *WEATHER_ELEMENTS),
         "model": ("unique_id", "ds", "forecast"),
     }.items():
-        found = reported(columns_of(f"TrainForecastModelFlow/{name}", events, tmp_path))
-        assert_same(name, found, truth(WEATHER_MODEL[name], columns, {}))
+        edges = reported(columns_of(f"TrainForecastModelFlow/{name}", events, tmp_path))
+        assert_same(name, edges, truth(WEATHER_MODEL[name], columns, {}))
     assert len(rows) == 3 * 24
     daily = sum(row["forecasted_total_rides"] for row in rows)
-    assert 700 < daily < 1_300  # the Wednesdays before had some 1,000 rides in these zones
+    assert 700 < daily < 1_300  # earlier Wednesdays had about 1,000 rides in these zones
     card = card_of(lake, rows[0]["model_version"])
-    metrics, lineage = (each["data"] for each in card if each["type"] == "table")
+    metrics, lineage = (part["data"] for part in card if part["type"] == "table")
     assert [name for name, _, _ in metrics] == ["weather", "seasonal_naive"]
     assert [name for _, name, _ in lineage] == [
         "nyc_taxi.green_rides_hourly_actuals",
         "nyc_taxi.weather_raw",
         "nyc_taxi.green_rides_hourly_forecast",
     ]
-    _, zones = (each["spec"]["data"]["values"] for each in card if each["type"] == "vegaChart")
+    _, zones = (part["spec"]["data"]["values"] for part in card if part["type"] == "vegaChart")
     assert {row["zone"] for row in zones} == {"zone 74", "zone 75", "zone 41"}

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from lakehouse.catalog import load_table, loaded_sources
 from lakehouse.errors import Conflict
 from lakehouse.generator import taxi_table
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from spark_jobs import ingest
 from spark_jobs.tables import ensure_table
@@ -22,7 +22,7 @@ from .test_ingest_jobs import RAW, YELLOW_SPEC, rows, trips_file
 pytestmark = pytest.mark.spark
 
 
-def _two_versions(folder: Path, name: str) -> tuple[Slice, Slice]:
+def _two_versions(folder: Path, name: str) -> tuple[Partition, Partition]:
     """Return a file of 1,000 trips and a corrected one of 900."""
     (folder / "first").mkdir()
     (folder / "second").mkdir()

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from lakehouse.catalog import STAGED
 from lakehouse.errors import BadSourceFile, ChecksFailed
 from lakehouse.generator import weather_csv
-from lakehouse.ingest import Slice
+from lakehouse.ingest import Partition
 from lakehouse.settings import Settings, load_settings
 from lakehouse.sources import WEATHER
 from spark_jobs import ingest, weather
@@ -20,15 +20,15 @@ from tests.spark.test_ingest_jobs import load, rows, snapshots
 pytestmark = pytest.mark.spark
 
 
-def weather_files(folder: Path, month: str, **changed: str) -> Slice:
+def weather_files(folder: Path, month: str, **changed: str) -> Partition:
     """Return a generated month as landed; `changed` replaces the text of an element's file."""
-    made = WEATHER.files(load_settings(state_dir=folder), month)
+    files = WEATHER.files(load_settings(state_dir=folder), month)
     folder.mkdir(exist_ok=True)
-    for file in made:
+    for file in files:
         text = changed.get(file.filename.split("-")[0], weather_csv(file))
         (folder / file.filename).write_text(text)
-    paths = tuple(str(folder / file.filename) for file in made)
-    return Slice(WEATHER.slice_of(month), paths, "hash")
+    paths = tuple(str(folder / file.filename) for file in files)
+    return Partition(WEATHER.partition_of(month), paths, "hash")
 
 
 def test_invalid_weather_is_rejected_and_the_last_load_stays(
@@ -46,7 +46,7 @@ def test_invalid_weather_is_rejected_and_the_last_load_stays(
             "<html>Sign in</html>": "line 1: received '<html>Sign in</html>'",
             "": "is empty",
             '{"error": 503}\n': "line 1: received 1 fields",
-            text[: len(text) // 2]: "the file is cut off",
+            text[: len(text) // 2]: "the file is truncated",
             january: "line 1: received month '01', expected '02'",
             text.replace(",", ";"): "line 1: received 1 fields",
             one_more: "has 6 counties and .* 5; only one of them has 30007",
@@ -73,8 +73,8 @@ def test_staged_weather_with_gaps_is_not_published(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     spec = weather.SPEC
-    slice_ = weather_files(tmp_path, "2024-04")
-    ingest.stage(spark, lake, spec, [slice_])
+    partition = weather_files(tmp_path, "2024-04")
+    ingest.stage(spark, lake, spec, [partition])
     gaps = (
         spark.table(spec.staging.table.spark)
         .where("county_code <> '30061'")
@@ -83,10 +83,10 @@ def test_staged_weather_with_gaps_is_not_published(
         .withColumn("date", F.expr("if(day(date) = 30, date'2024-05-01', date)"))
     )
     writer = gaps.writeTo(spec.staging.table.spark)
-    sources = json.dumps({slice_.name: slice_.source_hash})
+    sources = json.dumps({partition.name: partition.source_hash})
     writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
     with pytest.raises(ChecksFailed) as caught:
-        ingest.check_staging(spark, lake, spec, [slice_])
+        ingest.check_staging(spark, lake, spec, [partition])
     for assertion in (
         "few_missing tavg: 24 of 101 rows",
         "in_month date: 4 of 101 rows",
@@ -94,4 +94,4 @@ def test_staged_weather_with_gaps_is_not_published(
         "row_per_county_and_day: 19 of 101 rows",
     ):
         assert assertion in str(caught.value)
-    assert rows(lake, spec.raw.table, slice_.name) == []
+    assert rows(lake, spec.raw.table, partition.name) == []

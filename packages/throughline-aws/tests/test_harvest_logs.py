@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-
-from throughline.wrap.events import facet
+from openlineage.client.facet_v2 import source_code_job
+from openlineage.client.serde import Serde
 
 Event = Callable[..., dict[str, Any]]
 Aws = Callable[[str], Any]
@@ -50,7 +50,7 @@ def test_events_of_several_streams_and_records_are_found(
     logs = aws("logs")
     events = [event(_run(n), n) for n in range(4)]
     code = "lange Zeile ä" * 40_000
-    source = facet("1-0-1/SourceCodeJob", language="python", sourceCode=code)
+    source = Serde.to_dict(source_code_job.SourceCodeJobFacet("python", code))
     events[1]["job"] = {"namespace": "demo", "name": "load", "facets": {"sourceCode": source}}
     long = _line(events[1])
     cuts = [0, 200_000, 400_000, len(long)]

@@ -18,6 +18,8 @@ from throughline.events import parse_time, to_micros
 from throughline.keys.store import add_key
 from throughline.log import EventLog, RejectedLine, entry_of
 from throughline.projection.live import Batch, Live
+from throughline.trust.findings import finding
+from throughline.trust.models import Finding
 
 _PRODUCER = "https://example.org/shop/1.0"
 _RUN = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -55,7 +57,7 @@ def sample() -> Live:
     live.ingest(Batch([alias]))
     add_key(log, "spark", ["write"])
     alerts = Alerts(log)
-    alerts.fire("failed loads", [(run_id(8), _alert())], [0])
+    alerts.fire("failed loads", {run_id(8): _alert()}, [0])
     alerts.done(alerts.pending()[0], 0, "POST https://hooks.example.org: 500")
     marquez = Deliveries(log, "marquez")
     marquez.cursor()
@@ -66,13 +68,9 @@ def sample() -> Live:
     return live
 
 
-def _alert() -> dict[str, Any]:
-    return {
-        "kind": "failed",
-        "node": "job:shop:shop_hourly.load",
-        "runId": run_id(8),
-        "message": "connection refused",
-    }
+def _alert() -> Finding:
+    subject = "job:shop:shop_hourly.load"
+    return {**finding("failed", subject, "connection refused", "start it"), "runId": run_id(8)}
 
 
 def sample_events() -> list[bytes]:

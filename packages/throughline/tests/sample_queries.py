@@ -199,5 +199,9 @@ def _own() -> Asked:
             {"dataset": [_TABLE]},
             {"dataset": [_TABLE], "policy": '{"sources": ["dataset:none"]}'},
         ],
-        "/api/v2/doctor": [{}],
+        "/api/v2/check": [
+            {},
+            {"contract": '{"jobs": {"none": {}}, "datasets": {"orders": {"columns": {"x": {}}}}}'},
+        ],
+        "/api/v2/doctor": [{"request": _TAILING}, {"request": _BARE}],
     }

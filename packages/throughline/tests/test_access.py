@@ -11,13 +11,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from throughline.config import resolve
 from throughline.errors import ConfigError, LogError, NotFoundError
 from throughline.keys.store import add_key, hash_of, keys_of, remove_key
 from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.server.app import make_app
 from throughline.server.options import ServerOptions
+from throughline.settings import resolve
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client(live: Live) -> Iterator[TestClient]:
-    app = make_app(live, ServerOptions.of(resolve({}, {})))
+    app = make_app(live, ServerOptions.of(resolve()))
     with TestClient(app, base_url="http://localhost:9002") as client:
         yield client
 
@@ -138,7 +138,7 @@ def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, l
 
 
 def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions.of(resolve({"host": "0.0.0.0"}, {}))))
+    client = TestClient(make_app(live, ServerOptions.of(resolve({"host": "0.0.0.0"}))))
     assert client.get("/api/v1/jobs").status_code == 401
     key = add_key(live.log, "a", ["read"])
     assert client.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
@@ -179,11 +179,11 @@ def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
         assert headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     origins = {"frame_origins": "http://localhost:9090 https://airflow.example"}
-    client = TestClient(make_app(live, ServerOptions.of(resolve(origins, {}))))
+    client = TestClient(make_app(live, ServerOptions.of(resolve(origins))))
     policy = client.get("/", headers={"Host": "localhost"}).headers["Content-Security-Policy"]
     assert policy.endswith("frame-ancestors http://localhost:9090 https://airflow.example")
     with pytest.raises(ConfigError, match=r"frame_origins \(.*\): received 'x;'"):
-        resolve({"frame_origins": "x;"}, {})
+        resolve({"frame_origins": "x;"})
 
 
 def test_keys_that_cannot_be_read_stay_as_they_were_known(

@@ -13,10 +13,10 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from throughline.alerts.actions import ACTIONS
+from throughline.alerts.actions import Action
 from throughline.alerts.causes import FINDERS
+from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import Kind, read_rules
-from throughline.alerts.service import alerts_answer
 from throughline.alerts.watch import Watch
 from throughline.delivery.forwarder import Backoff
 from throughline.errors import ConfigError
@@ -84,7 +84,7 @@ def test_a_pipeline_that_fails_is_one_alert_that_names_what_failed_in_it(
         build.run("COMPLETE", "g", "good", "08:02:00"),
     )
     (alert,) = look("failed")
-    assert (alert["rule"], alert["kind"], alert["node"]) == ("r", "failed", "job:demo:dag")
+    assert (alert["rule"], alert["kind"], alert["subject"]) == ("r", "failed", "job:demo:dag")
     assert alert["message"] == "dag failed (dag.load: no space left)"
 
 
@@ -100,7 +100,7 @@ def test_patterns_choose_jobs_at_any_level_by_name_or_with_their_namespace(
         build.run("FAIL", "o", "other", "08:02:00"),
     )
     found = look("failed", jobs=["*.load", "demo/other"])
-    assert {each["node"] for each in found} == {"job:demo:dag.load", "job:demo:other"}
+    assert {each["subject"] for each in found} == {"job:demo:dag.load", "job:demo:other"}
 
 
 def test_a_run_whose_parent_never_spoke_is_looked_at_by_itself(
@@ -108,7 +108,7 @@ def test_a_run_whose_parent_never_spoke_is_looked_at_by_itself(
 ) -> None:
     look("failed")
     _take(live, build, build.run("FAIL", "t", "dbt", "08:01:00", parent=("d", "silent")))
-    assert [each["node"] for each in look("failed")] == ["job:demo:dbt"]
+    assert [each["subject"] for each in look("failed")] == ["job:demo:dbt"]
 
 
 def test_a_run_that_is_not_heard_of_again_is_lost_once(live: Live, look: Look, build: Any) -> None:
@@ -133,7 +133,9 @@ def test_a_job_is_late_once_for_each_start_that_does_not_come(
     for now, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
         seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000
         found = look("late", clock=lambda seconds=seconds: seconds)
-        late = ["hourly is late: it was due at 2025-11-21T04:00:00Z"] * fired
+        late = [
+            "hourly is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z"
+        ] * fired
         assert [each["message"] for each in found] == late
 
 
@@ -158,7 +160,7 @@ def test_a_check_that_fails_is_an_alert_and_one_that_only_warns_is_none(
         checked("3", "b", "error"),
     )
     (alert,) = look("quality", datasets=["a*"])
-    assert (alert["node"], alert["runId"]) == ("dataset:db:a1", "1")
+    assert (alert["subject"], alert["runId"]) == ("dataset:db:a1", "1")
     assert alert["message"] == "a1 failed its checks: not_null of id"
 
 
@@ -175,8 +177,8 @@ def test_each_change_of_a_schema_is_an_alert(live: Live, look: Look, build: Any)
     assert look("schema") == []
     _take(live, build, wrote("3", "10:00:00", "a", "c"))
     (alert,) = look("schema")
-    assert alert["message"] == "the schema of t changed: added c; removed b"
-    assert (alert["node"], alert["runId"]) == ("dataset:db:t", "3")
+    assert alert["message"] == "t has another schema: added c; removed b"
+    assert (alert["subject"], alert["runId"]) == ("dataset:db:t", "3")
 
 
 def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
@@ -192,7 +194,7 @@ def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
     _take(live, build, half)
     for _ in range(2):
         (alert,) = look("completeness", **more)
-        assert alert["message"] == "inputs: 0% of 1 runs; incomplete: j"
+        assert alert["message"] == "inputs reported by 0% of 1 run; incomplete: j"
     _take(live, build, *whole)
     assert look("completeness", **more) == []
     again = (build.run("COMPLETE", f"h{n}", "j", "10:00:00", writes=("db|b",)) for n in range(3))
@@ -221,15 +223,19 @@ def test_everybody_is_told_once_also_across_restarts(
     (posted,) = sink.taken
     assert posted | {"firedAt": ""} == {
         "rule": "broken",
+        "severity": "error",
         "kind": "failed",
-        "node": "job:demo:j",
+        "subject": "job:demo:j",
+        "column": None,
+        "message": "j failed",
+        "remedy": "correct the cause and run the job again",
         "runId": "r",
-        "message": "j failed (j: no error message)",
+        "at": "2025-11-21T08:00:00Z",
         "firedAt": "",
     }
     assert orjson.loads(told.read_bytes()) == posted
     warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
-    assert warnings == ["broken: j failed (j: no error message)"]
+    assert warnings == ["broken: j failed"]
     (alert,) = alerts_answer(live.log, 10)["items"]
     assert (alert["isPending"], alert["error"]) == (False, None)
 
@@ -260,6 +266,40 @@ def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
     assert "secret-path" not in alert["error"] + caplog.text
 
 
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")  # which apprise imports
+def test_notification_is_sent_by_apprise_and_retried_without_its_secret(
+    live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = sink.url.replace("http://", "json://") + "/secret-path"
+    action = {"type": "notify", "url": url}
+    rules = _rules(tmp_path, {"name": "x", "kind": "failed", "actions": [action]})
+    Watch(read_rules(rules), live)
+    _take(live, build, build.run("FAIL", "r", "j", "08:00:00"))
+    sink.answer = lambda _body, nth: 503 if nth < 1 else 201
+    Watch(read_rules(rules), live, _NOW).act()
+    assert alerts_answer(live.log, 10)["items"][0]["isPending"] is True
+    Watch(read_rules(rules), live, _NOW).act()
+    assert alerts_answer(live.log, 10)["items"][0]["isPending"] is False
+    (posted,) = sink.taken
+    assert (posted["title"], posted["message"].splitlines()[0]) == ("x", "j failed")
+    assert "the notification by json failed" in caplog.text
+    assert "secret-path" not in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
+def test_notification_without_apprise_or_of_an_unknown_service_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = {"type": "notify", "url": "nonsense://secret"}
+    path = _rules(tmp_path, {"name": "r", "kind": "failed", "actions": [action]})
+    with pytest.raises(ConfigError, match="url: expected the URL of a notify") as unknown:
+        read_rules(path)
+    assert "secret" not in str(unknown.value)
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(ConfigError, match=r"pip install 'throughline\[alerts\]'"):
+        read_rules(path)
+
+
 def _at(sink: Sink, value: Any) -> Any:
     return value.replace("SINK", sink.url) if isinstance(value, str) else value
 
@@ -287,13 +327,17 @@ def test_the_server_alerts_and_after_a_restart_not_again(
     [
         ({"kind": "fire"}, r"rules\[0\].kind: received 'fire', expected 'failed', .*ness'$"),
         ({"kind": "faild"}, r"received 'faild', expected .* \(did you mean 'failed'\?\)"),
-        ({"when": "x"}, r"received when, allowed keys: name, kind, actions, jobs"),
-        ({"name": ""}, r"name: received '', expected a unique name of 1 to 64 characters"),
+        ({"when": "x"}, r"rules\[0\]: received the key 'when', expected only name, kind, act"),
+        ({"name": ""}, r"rules\[0\].name: received '', expected a string of at least 1 char"),
         ({"kind": "completeness"}, r"below: received None with kind completeness"),
         ({"below": 0.5}, r"below: received 0.5 with kind failed"),
-        ({"actions": ["x"]}, r"actions\[0\].type: received None, expected one of command, log"),
-        ({"actions": [{"type": "command", "argv": []}]}, r"actions\[0\].argv: received an empty"),
-        ({"actions": [{"type": "webhook"}]}, r"actions\[0\].url: expected `url`, or `url_env`"),
+        ({"actions": ["x"]}, r"actions\[0\]: received 'x', expected a valid dictionary"),
+        ({"actions": [{"type": "fax"}]}, r"actions\[0\]: .*'fax'.*'log', 'webhook', 'command'"),
+        (
+            {"actions": [{"type": "command", "argv": []}]},
+            r"argv: received \[\], expected a list of",
+        ),
+        ({"actions": [{"type": "webhook"}]}, r"actions\[0\].*: expected `url`, or `url_env`"),
         ({"actions": [{"type": "webhook", "url_env": "NO"}]}, r"url_env: expected the URL"),
     ],
 )
@@ -312,6 +356,7 @@ def test_the_example_of_the_docs_can_be_used_and_names_every_kind_and_action(
     text = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
     (tmp_path / "alerts.yaml").write_text(text.split("# alerts.yaml\n")[1].split("```")[0])
     assert len(read_rules(tmp_path / "alerts.yaml")) == 4
+    types = {class_.model_fields["type"].default for class_ in get_args(get_args(Action)[0])}
     named = set(re.findall(r"^\| `(\w+)` \|", text.split("# Alerts\n")[1], flags=re.MULTILINE))
-    assert named == {*get_args(Kind), *ACTIONS}
+    assert named == {*get_args(Kind), *types}
     assert set(get_args(Kind)) == set(FINDERS)

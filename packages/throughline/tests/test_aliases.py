@@ -13,7 +13,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.aliases.service import alias_entry, aliases
+from throughline.aliases.queries import aliases_answer
+from throughline.aliases.service import alias_entry
 from throughline.events import parse_time, to_micros
 from throughline.export.projection import export
 from throughline.identity import DatasetName
@@ -67,13 +68,15 @@ def test_alias_joins_names_until_removed(shop: Live) -> None:
     _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_A)) == [_B, _A]
-        assert [each["since"] for each in aliases(state)["items"]] == ["2025-11-21T09:00:00Z"]
+        assert [each["since"] for each in aliases_answer(state)["items"]] == [
+            "2025-11-21T09:00:00Z"
+        ]
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
     with shop.reading() as state:
-        assert (_shown(state), aliases(state)["items"]) == (before, [])
+        assert (_shown(state), aliases_answer(state)["items"]) == (before, [])
     again = Live(shop.log)
     with again.reading() as state:
-        assert (_shown(state), aliases(state)["items"]) == (before, [])
+        assert (_shown(state), aliases_answer(state)["items"]) == (before, [])
 
 
 @pytest.mark.each_database
@@ -82,7 +85,7 @@ def test_alias_applies_from_its_event_and_arrival_time(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
     for time, joined in (("08:59:59", 0), ("09:00:00", 1), ("09:59:59", 1), ("10:00:00", 0)):
         with shop.reading(Moment(as_of=_at(time))) as state:
-            assert len(aliases(state)["items"]) == joined, time
+            assert len(aliases_answer(state)["items"]) == joined, time
     with shop.reading(Moment(known_at=0)) as state:
         assert not state.aliases
 
@@ -103,7 +106,7 @@ def test_latest_alias_event_applies_despite_clock_change(shop: Live) -> None:
     _say(shop, "orders", "shop.orders", "10:00:00")
     _say(shop, "orders", "shop.orders", "09:00:00", is_removed=True)
     with shop.reading() as state:
-        assert aliases(state)["items"] == []
+        assert aliases_answer(state)["items"] == []
 
 
 _SAID = st.tuples(

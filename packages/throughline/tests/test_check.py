@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -11,21 +13,32 @@ import pytest
 import yaml
 
 from throughline.errors import ConfigError
-from throughline.lineage.queries import edges_answer
+from throughline.keys.store import add_key
+from throughline.log import EventLog
 from throughline.projection import State
-from throughline.trust.contract import captured_of, contract_of, differences, updated
+from throughline.trust.contract import captured_of, differences, updated
+from throughline.trust.odcs import contract_of
+from throughline.trust.queries import check_answer
 
 from .conftest import Call
 from .graphs import two_orchestrators
+from .servers import Server
 from .test_tags import IDENTITY, makes
 
 _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "contract.yaml"
 
 
-def _differences(state: State, level: str = "task", **contract: Any) -> list[str]:
-    wanted = contract_of({"level": level, **contract})
-    found = differences(wanted, captured_of(edges_answer(state, level)["items"]))
-    return [f"{d['kind']} {d['what']} {d['job']} {d['name']}" for d in found]
+def _differences(state: State, **contract: Any) -> list[str]:
+    """Kind, subject and name of each difference."""
+    answer = check_answer(state, json.dumps(contract))
+    assert answer["passed"] is not bool(answer["findings"])
+    return [_line(found) for found in answer["findings"]]
+
+
+def _line(found: Any) -> str:
+    subject = found["subject"].removeprefix("job:demo:")
+    name = found["message"].partition(" is declared")[0].partition(" was captured")[0]
+    return f"{found['kind']}: {subject} {name}"
 
 
 def _load(build: Any) -> State:
@@ -51,13 +64,13 @@ def test_what_is_as_declared_has_no_differences_by_short_names_ids_and_patterns(
 def test_what_is_missing_and_what_is_there_beyond_is_named(build: Any) -> None:
     jobs = {"load": {"inputs": ["/in/2025-05.csv", "zones"]}, "gone": {"inputs": ["raw"]}}
     assert _differences(_load(build), jobs=jobs) == [
-        "missing input load zones",
-        "unexpected input load file:/in/2025-06.csv",
-        "unexpected output load db:nyc.raw",
-        "missing job gone gone",
+        "missing input: dag.load zones",
+        "unexpected input: dag.load file:/in/2025-06.csv",
+        "unexpected output: dag.load db:nyc.raw",
+        "missing job: gone is declared but was not captured",
     ]
     assert _differences(_load(build), jobs={}, covers=["*.sum"]) == [
-        "unexpected job demo:dag.sum demo:dag.sum"
+        "unexpected job: dag.sum is covered but not declared"
     ]
 
 
@@ -85,11 +98,11 @@ def test_what_was_written_from_a_state_has_no_differences_to_it_at_any_level(
     level: str, build: Any
 ) -> None:
     state = two_orchestrators(build)
-    captured = captured_of(edges_answer(state, level)["items"])
+    captured = captured_of(state, level)
     written = updated(contract_of({"level": level, "jobs": {}, "covers": ["*"]}), captured)
     assert written.jobs
-    assert contract_of(yaml.safe_load(yaml.safe_dump(written.to_dict()))) == written
-    assert list(differences(written, captured)) == []
+    assert contract_of(yaml.safe_load(yaml.safe_dump(written.model_dump()))) == written
+    assert list(differences(state, written, captured)) == []
 
 
 def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any) -> None:
@@ -98,13 +111,16 @@ def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any
                  "columns": {"raw": {"a": ["b"]}}},
         "gone": {},
     }  # fmt: skip
-    captured = captured_of(edges_answer(_load(build))["items"])
-    found = updated(contract_of({"jobs": jobs}), captured).to_dict()
-    assert found["jobs"] == {
+    found = check_answer(_load(build), json.dumps({"jobs": jobs, "datasets": {"raw": {}}}))
+    assert found["contract"]["datasets"] == {"raw": {}}
+    assert found["contract"]["jobs"] == {
         "load": {"inputs": ["/in/*-05.csv", "file:/in/2025-06.csv"], "outputs": ["raw"],
                  "columns": {"raw": {"a": ["b"]}}},
     }  # fmt: skip
-    assert set(updated(None, captured).jobs) == {"demo:dag.load", "demo:dag.sum"}
+    new = check_answer(_load(build))
+    assert (new["passed"], new["findings"]) == (True, [])
+    assert new["contract"]["level"] == "task"
+    assert set(new["contract"]["jobs"]) == {"demo:dag.load", "demo:dag.sum"}
 
 
 def test_the_order_of_events_changes_nothing(build: Any) -> None:
@@ -112,26 +128,33 @@ def test_the_order_of_events_changes_nothing(build: Any) -> None:
         build.run("COMPLETE", str(n), f"j{n}", f"0{n}:00:00", reads=(f"db|{n}",), writes=("db|t",))
         for n in range(4)
     ]
-    expected = captured_of(edges_answer(build.state(*events))["items"])
+    expected = captured_of(build.state(*events), "task")
     for order in permutations(events):
-        assert captured_of(edges_answer(build.state(*order, order[0]))["items"]) == expected
+        assert captured_of(build.state(*order, order[0]), "task") == expected
 
 
 def test_the_example_can_be_read_and_written() -> None:
     contract = contract_of(yaml.safe_load(_EXAMPLE.read_text()))
-    assert contract_of(contract.to_dict()) == contract
+    assert contract_of(contract.model_dump()) == contract
     assert contract.covers
+    assert any(dataset.columns for dataset in contract.datasets.values())
     assert any(job.columns for job in contract.jobs.values())
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (None, "contract: received nothing, expected an object with level, covers, jobs"),
-        ({"jbos": {}}, "contract: received the key 'jbos', expected only level, covers, jobs"),
-        ({"jobs": {}, "level": "dag"}, "level: received 'dag', expected one of pipeline, task"),
-        ({"jobs": {"a": {"input": []}}}, "jobs.a: received the key 'input', expected only inputs"),
-        ({"jobs": {"a": {"inputs": "x"}}}, "jobs.a.inputs: received 'x', expected a list of names"),
+        (None, "contract: received nothing, expected an object of level, covers, jobs"),
+        (
+            {"jbos": {}},
+            "contract: received the key 'jbos', expected only level, covers, jobs.* 'jobs'",
+        ),
+        ({"jobs": {}, "level": "dag"}, "level: received 'dag', expected 'pipeline', 'task' or"),
+        (
+            {"jobs": {"a": {"input": []}}},
+            "jobs.a: received the key 'input', expected only inputs, .* 'inputs'",
+        ),
+        ({"jobs": {"a": {"inputs": "x"}}}, "jobs.a.inputs: received 'x', expected a valid list"),
         ({"jobs": {"a": {"columns": {"t": {"f": 1}}}}}, "jobs.a.columns.t.f: received 1"),
         ({"level": "query", "jobs": {"a": {"columns": {"t": {}}}}}, "only at the level task"),
     ],
@@ -160,14 +183,147 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     found = call("check", str(file), *there)
     assert found.returncode == 1
     assert found.stdout.splitlines() == [
-        "- missing     input   make_day  zones",
-        "- missing     column  make_day  day.a < raw.z",
-        "+ unexpected  column  make_day  day.a < db:raw.y",
-        "- missing     column  make_day  other.b < raw.x",
+        "missing input: 1",
+        "  job:demo:make_day  zones is declared but was not captured",
+        "  → correct the job or the contract",
+        "missing column: 2",
+        "  job:demo:make_day  day.a < raw.z is declared but was not captured",
+        "  job:demo:make_day  other.b < raw.x is declared but was not captured",
+        "  → correct the job or the contract",
+        "unexpected column: 1",
+        "  job:demo:make_day  day.a < db:raw.y was captured but is not declared",
+        "  → declare it in the contract, or correct the job",
     ]
-    assert '"kind": "unexpected"' in call("check", str(file), "--json", *there).stdout
+    assert '"kind": "unexpected column"' in call("check", str(file), "--json", *there).stdout
     file.write_text("jobs: [")
     assert call("check", str(file), *there).returncode == 2
+
+
+_ODCS = """
+apiVersion: v3.1.0
+kind: DataContract
+id: 7c1f
+version: 1.0.0
+status: active
+team: {name: sales}
+servers: [{server: production, type: hive}]
+schema:
+  - name: orders per day
+    physicalName: day
+    logicalType: object
+    properties:
+      - name: total
+        physicalType: DECIMAL(12, 2)
+        required: true
+        transformSourceObjects: [raw]
+      - name: customer
+        logicalType: object
+        properties:
+          - {name: mail, logicalType: string}
+      - name: lines
+        logicalType: array
+        items: {logicalType: object, properties: [{name: sku, physicalType: varchar(9)}]}
+"""
+
+
+def _day(build: Any, *fields: dict[str, Any]) -> State:
+    event = makes(build, "08", "raw", "day", {"total": [("x", IDENTITY)]})
+    event["outputs"][0]["facets"]["schema"] = {"fields": list(fields)}
+    state: State = build.state(event)
+    return state
+
+
+_FIELDS = (
+    {"name": "total", "type": "double"},
+    {"name": "customer", "type": "struct<mail:string>", "fields": [
+        {"name": "mail", "type": "string"}]},
+    {"name": "lines", "type": "array<struct<sku:string>>", "fields": [
+        {"name": "sku", "type": "string"}]},
+    {"name": "more", "type": "int"},
+)  # fmt: skip
+
+
+def _odcs(state: State, text: str = _ODCS) -> list[str]:
+    answer = check_answer(state, json.dumps(yaml.safe_load(text), default=str))
+    found = [(each["kind"], each["column"], each["message"]) for each in answer["findings"]]
+    return [" | ".join(filter(None, line)) for line in found]
+
+
+def test_open_data_contract_checks_columns_types_and_sources(build: Any) -> None:
+    assert _odcs(_day(build, *_FIELDS)) == []
+    wrong = {"name": "total", "type": "string"}
+    assert _odcs(_day(build, wrong, _FIELDS[2]), _ODCS.replace("[raw]", "[rates]")) == [
+        "type | total | has the type string, declared is DECIMAL(12, 2)",
+        "missing source | total | is declared to come from rates, which was not captured",
+        "unexpected source | total | comes from db:raw, which is not declared",
+        "missing column | customer | is declared but was not captured",
+        "missing column | customer.mail | is declared but was not captured",
+    ]
+
+
+def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:
+    missing = "missing dataset | is declared but was not captured"
+    assert _odcs(build.state(build.run("COMPLETE", "1", "j", "08:00:00"))) == [missing]
+    unknown = "missing schema | has declared columns but its schema was not reported"
+    assert _odcs(_day(build)) == [unknown]
+
+
+@pytest.mark.parametrize(
+    ("declared", "captured", "same"),
+    [
+        ("varchar(18)", "string", True),
+        ("INT", "bigint", True),
+        ("number", "integer", True),
+        ("integer", "decimal(9,2)", False),
+        ("date", "timestamp", True),
+        ("timestamp", "date", False),
+        ("boolean", "string", False),
+        ("geometry", "binary", True),  # no family: not compared
+        ("string", "", True),  # not reported
+    ],
+)
+def test_types_are_compared_by_family(declared: str, captured: str, same: bool, build: Any) -> None:
+    fields = {"total": {"type": declared}}
+    state = _day(build, {"name": "total", "type": captured})
+    found = _differences(state, datasets={"day": {"columns": fields}})
+    assert (found == []) is same
+
+
+def test_open_data_contract_of_another_version_is_rejected(build: Any) -> None:
+    with pytest.raises(ConfigError, match=r"apiVersion: received 'v2.2.2'"):
+        _odcs(_day(build), _ODCS.replace("v3.1.0", "v2.2.2"))
+    with pytest.raises(ConfigError, match=r"schema\[0\].name: received .*, it is required"):
+        _odcs(_day(build), _ODCS.replace("name: orders per day", "id: x"))
+
+
+def test_write_does_not_change_an_open_data_contract(
+    build: Any, tmp_path: Path, call: Call
+) -> None:
+    there = ("--database", str(tmp_path / "log.db"))
+    (tmp_path / "event.json").write_bytes(orjson.dumps(makes(build, "08", "raw", "day", {})))
+    call("ingest", str(tmp_path / "event.json"), *there)
+    file = tmp_path / "orders.odcs.yaml"
+    file.write_text(_ODCS)
+    found = call("check", str(file), *there)
+    assert (found.returncode, found.stdout.splitlines()[0]) == (1, "missing schema: 1")
+    written = call("check", str(file), "--write", *there)
+    assert (written.returncode, file.read_text()) == (2, _ODCS)
+    assert "does not change an Open Data Contract" in written.stderr
+
+
+@pytest.mark.server
+def test_a_server_checks_a_contract_too_long_for_a_url_with_a_key_that_only_reads(
+    serve: Callable[..., Server], build: Any, tmp_path: Path, call: Call
+) -> None:
+    log = EventLog(str(tmp_path / "log.db"))
+    log.append([build.entry(makes(build, "08", "raw", "day", {}))])
+    key = add_key(log, "ci", ["read"])
+    log.close()
+    server = serve(tmp_path / "log.db")
+    file = tmp_path / "contract.yaml"
+    file.write_text(yaml.safe_dump({"jobs": {f"job_{number}": {} for number in range(5_000)}}))
+    found = call("check", str(file), "--url", server.url, "--api-key", key)
+    assert (found.returncode, found.stderr, found.stdout[:17]) == (1, "", "missing job: 5000")
 
 
 def test_without_a_file_it_says_how_one_is_made(tmp_path: Path, call: Call) -> None:

@@ -94,9 +94,13 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
     assert found.returncode == 1
     assert _told(found.stdout) == [
         "Problems found in 2 jobs, 2 runs, 3 datasets.",
-        "FAILED   Flow.write  TIME  0.0 s  2",
-        "         by Flow.write",
-        "code     0% of 1 run; missing: Flow.train",
+        "failed: 1",
+        "  job:demo:Flow.write  failed  2",
+        "  → correct the cause and run the job again",
+        "Incomplete: code 0% of 1 run.",
+        "incomplete code: 1",
+        "  job:demo:Flow.train  1 run without a code location  1",
+        "  → make its producer report a code location",
     ]
     before = call("health", "--database", database, "--as-of", "2025-11-21T08:01:59Z")
     assert before.returncode == 0
@@ -113,7 +117,7 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
     there = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.jsonl"), *there)
     assert call("tags", *there).stdout.splitlines() == [
-        "day.mail  pii=true  from raw.email",
+        "day.mail   pii=true  from raw.email",
         "raw.email  pii=true",
     ]
     assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"
@@ -131,13 +135,19 @@ def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
     assert refused.returncode == 1
     assert refused.stdout.splitlines() == [
         "FAILED  metaflow:Flow/model",
-        "  sources         source hive://h:db.trips is not allowed",
+        "sources: 1",
+        "  dataset:hive://h:db.trips  is not an allowed source",
+        "  → read an allowed source, or add it to the `sources` of the policy",
         "FAILED  hive://h:db.forecast",
-        "  sources         source hive://h:db.trips is not allowed",
-        "  no_failed_runs  Flow.write FAILED  2",
+        "sources: 1",
+        "  dataset:hive://h:db.trips  is not an allowed source",
+        "  → read an allowed source, or add it to the `sources` of the policy",
+        "no_failed_runs: 1",
+        "  job:demo:Flow.write  failed  2",
+        "  → correct the cause and run the job again",
     ]
     assert (
-        '"rule": "sources"'
+        '"kind": "sources"'
         in call("gate", "model", "--policy", str(policy), "--json", *there).stdout
     )
     assert call("gate", "nothing", *there).returncode == 1
@@ -173,4 +183,4 @@ def test_a_server_answers_a_gate_for_many_datasets_and_refuses_a_bad_policy_by_n
         server.get("/api/v2/gate?dataset=model&policy=%7B%22fresh%22%3A1%7D")
     with refused.value as answer:
         assert answer.code in (400, 422)
-        assert b"fresh: received 1, expected true or false" in answer.read()
+        assert b"fresh: received 1, expected a valid boolean" in answer.read()

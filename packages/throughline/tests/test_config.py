@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from typer.main import get_command
 
 from throughline.cli.main import app
-from throughline.config import SETTINGS, resolve
 from throughline.errors import ConfigError
+from throughline.settings import Settings, resolve, variable_of
+
+from .written import table
 
 VALUES = {
     "host": "0.0.0.0",
@@ -37,46 +42,62 @@ VALUES = {
 """A non-default value of each setting."""
 
 
+NAMES = tuple(Settings.model_fields)
+README = Path(__file__).resolve().parents[1] / "README.md"
+_START, _END = "<!-- settings -->", "<!-- end of settings -->"
+_COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # of a group
+
+
 def _options() -> list[tuple[str, str]]:
-    commands = get_command(app).commands  # type: ignore[attr-defined]  # of a group
     return [
-        (command, setting.name)
+        (command, name)
         for command in ("serve", "run", "deliver", "tree")
-        for setting in SETTINGS
-        if any(f"--{setting.name.replace('_', '-')}" in p.opts for p in commands[command].params)
+        for name in NAMES
+        if any(_option_of(name) in p.opts for p in _COMMANDS[command].params)
     ]
 
 
-@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
-def test_argument_and_variable_give_the_same_settings(name: str) -> None:
-    as_argument = resolve({name: VALUES[name]}, {})
-    assert as_argument == resolve({}, {f"THROUGHLINE_{name.upper()}": VALUES[name]})
-    assert getattr(as_argument, name) != getattr(resolve({}, {}), name)
+def _option_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_argument_and_variable_give_the_same_settings(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default, as_argument = resolve(), resolve({name: VALUES[name]})
+    monkeypatch.setenv(variable_of(name), VALUES[name])
+    assert as_argument == resolve()
+    assert getattr(as_argument, name) != getattr(default, name)
 
 
 @pytest.mark.parametrize(("command", "name"), _options())
-def test_option_and_variable_give_the_same_settings(command: str, name: str) -> None:
-    parser = get_command(app).commands[command]  # type: ignore[attr-defined]  # of a group
-    words = [f"--{name.replace('_', '-')}", VALUES[name], *(["x"] if command == "tree" else [])]
+def test_option_and_variable_give_the_same_settings(
+    command: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [_option_of(name), VALUES[name], *(["x"] if command == "tree" else [])]
     words += ["--", "true"] if command == "run" else []
-    given = parser.make_context(command, words).params
-    assert resolve({name: given[name]}, {}) == resolve(
-        {}, {f"THROUGHLINE_{name.upper()}": VALUES[name]}
-    )
+    given = _COMMANDS[command].make_context(command, words).params
+    as_option = resolve({name: given[name]})
+    monkeypatch.setenv(variable_of(name), VALUES[name])
+    assert as_option == resolve()
 
 
-@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
-def test_argument_overrides_variable(name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_argument_overrides_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     others = {"port": "1", "url": "http://other", "frame_origins": "http://other"}
     other = others.get(name, "1")
-    found = resolve({name: VALUES[name]}, {f"THROUGHLINE_{name.upper()}": other})
-    assert found == resolve({name: VALUES[name]}, {})
-    assert found != resolve({name: other}, {})
+    expected = resolve({name: VALUES[name]})
+    monkeypatch.setenv(variable_of(name), other)
+    assert resolve({name: VALUES[name]}) == expected
+    assert resolve() != expected
 
 
-@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
-def test_empty_variable_counts_as_not_set(name: str) -> None:
-    assert resolve({}, {f"THROUGHLINE_{name.upper()}": ""}) == resolve({}, {})
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_variable_counts_as_not_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    default = resolve()
+    monkeypatch.setenv(variable_of(name), "")
+    assert resolve() == default
 
 
 @pytest.mark.parametrize(
@@ -89,14 +110,43 @@ def test_empty_variable_counts_as_not_set(name: str) -> None:
         ("frame_origins", "example.org"),
     ],
 )
-def test_invalid_value_is_reported_with_its_source(name: str, wrong: str) -> None:
-    variable = f"THROUGHLINE_{name.upper()}"
+def test_invalid_value_is_reported_with_its_source(
+    name: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable_of(name), "1")
     with pytest.raises(ConfigError) as of_argument:
-        resolve({name: wrong}, {variable: "1"})
-    option = f"--{name.replace('_', '-')}"
+        resolve({name: wrong})
     told = f"received {wrong!r}, expected"
-    assert str(of_argument.value).startswith(f"{name} (argument {option}): {told}")
+    assert str(of_argument.value).startswith(f"{name} (argument {_option_of(name)}): {told}")
+    monkeypatch.setenv(variable_of(name), wrong)
     with pytest.raises(ConfigError) as of_variable:
-        resolve({}, {variable: wrong})
-    source = f"environment variable {variable}"
+        resolve()
+    source = f"environment variable {variable_of(name)}"
     assert str(of_variable.value).startswith(f"{name} ({source}): {told}")
+
+
+def test_argument_that_is_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THROUGHLINE_PORT", "1234")
+    assert (resolve({"port": None}).port, resolve({"port": 5}).port) == (1234, 5)
+
+
+def test_api_key_is_not_shown() -> None:
+    assert "hunter2" not in repr(resolve({"api_key": "hunter2"}))
+
+
+def test_readme_table_of_settings_comes_from_the_model() -> None:
+    head, rest = README.read_text().split(_START)
+    _, tail = rest.split(_END)
+    options = {
+        option for command in _COMMANDS.values() for p in command.params for option in p.opts
+    }
+    rows = []
+    for name, field in Settings.model_fields.items():
+        option = f"`{_option_of(name)}`" if _option_of(name) in options else ""
+        default = "" if field.default in (None, "", (), Path()) else f"`{field.default}`"
+        rows.append((option, f"`{variable_of(name)}`", default, field.description))
+    written = table(("option", "variable", "default", "meaning"), rows)
+    expected = f"{head}{_START}\n{written}{_END}{tail}"
+    if os.environ.get("WRITE_DOCS"):
+        README.write_text(expected)
+    assert README.read_text() == expected, "run this test with WRITE_DOCS=1 to write the table"

@@ -133,7 +133,7 @@ def test_commands_work_on_a_damaged_log_before_and_after_repair(
 def test_export_from_server_skips_damaged_row(
     damaged: EventLog, build: Any, serving: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.export.export._PAGE", 2)
+    monkeypatch.setattr("throughline.export.commands._PAGE", 2)
     url = serving(make_app(Live(damaged)))
     exported = call("export", "--format", "openlineage", "--url", url)
     assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]

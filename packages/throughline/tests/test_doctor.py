@@ -11,7 +11,7 @@ import pytest
 
 from throughline.events import parse_time, to_micros
 from throughline.projection import State
-from throughline.trust.doctor import doctor
+from throughline.trust.doctor import doctor, producers_of
 
 from .conftest import Call
 from .servers import Server, until
@@ -23,7 +23,7 @@ _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
 def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
     state.now = state.stale_before = now
     found: dict[str, list[tuple[str, str]]] = {}
-    for finding in doctor(state)["findings"]:
+    for finding in doctor(state):
         assert finding["remedy"]
         found.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
     return found
@@ -45,7 +45,7 @@ def test_producers_are_told_apart_with_their_last_event(build: Any) -> None:
         build.run("COMPLETE", "3", "c", "07:00:00", **engine),
         build.run("COMPLETE", "4", "d", "06:00:00"),
     )
-    assert [tuple(each.values()) for each in doctor(state)["producers"]] == [
+    assert [tuple(each.values()) for each in producers_of(state)] == [
         ("flink", "2025-11-21T07:00:00Z", 1),
         ("spark", "2025-11-21T09:00:00Z", 2),
         ("unnamed, of namespace demo", "2025-11-21T06:00:00Z", 1),
@@ -118,10 +118,10 @@ def test_runs_without_an_end_are_lost_only_after_their_silence(build: Any) -> No
     state = build.state(
         build.run("START", "1", "j", "08:00:00"), build.run("START", "2", "j", "09:00:00")
     )
-    assert "stale runs" not in _found(state)
-    ((about, seen),) = _found(state, now=_NIGHT)["stale runs"]
+    assert "lost" not in _found(state)
+    ((about, seen),) = _found(state, now=_NIGHT)["lost"]
     assert about == "job:demo:j"
-    assert seen.startswith("2 without an end event, the newest is 2 of 2025-11-21T09:00:00Z")
+    assert seen == "has 2 runs without an end event, the newest is 2 of 2025-11-21T09:00:00Z"
 
 
 def test_a_producer_that_fell_silent_against_its_own_rhythm_is_named(build: Any) -> None:
@@ -141,10 +141,10 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
     hourly = [build.run("COMPLETE", str(hour), "j", f"0{hour}:00:00") for hour in range(4)]
     at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
     assert _found(build.state(*hourly), now=at_four) == {}
-    assert _found(build.state(*hourly), now=_NIGHT)["late job"] == [
+    assert _found(build.state(*hourly), now=_NIGHT)["late"] == [
         (
             "job:demo:j",
-            "no run since 2025-11-21T03:00:00Z, although it usually runs every 1 h 0 min",
+            "is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z",
         )
     ]
 

@@ -11,7 +11,8 @@ import yaml
 
 from throughline.errors import ConfigError, NotFoundError
 from throughline.projection import State
-from throughline.trust.policy import Policy, policy_of
+from throughline.trust.documents import validated
+from throughline.trust.policy import Policy
 from throughline.trust.queries import gate_answer
 
 from .test_health import _WEEK, at
@@ -20,6 +21,7 @@ from .test_tags import IDENTITY, MASKED, makes, tagged
 
 _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "policy.yaml"
 NOW = "2025-11-21T12:00:00Z"
+_LOST = "started but sent no end event"
 
 
 def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
@@ -67,10 +69,10 @@ def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked
 def test_a_source_that_no_pattern_names_is_a_violation(build: Any) -> None:
     assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
     (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
-    assert (found["rule"], found["dataset"]) == ("sources", "dataset:file:/in/a.csv")
-    assert found["message"] == "source file:/in/a.csv is not allowed"
+    assert (found["kind"], found["subject"]) == ("sources", "dataset:file:/in/a.csv")
+    assert found["message"] == "is not an allowed source"
     unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
-    assert [each["dataset"] for each in unwritten] == ["dataset:file:/in/a.csv"]
+    assert [each["subject"] for each in unwritten] == ["dataset:file:/in/a.csv"]
 
 
 def test_only_data_edges_count(build: Any) -> None:
@@ -89,8 +91,8 @@ def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeate
     error = {"errorMessage": {"message": "disk\nfull"}}
     failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",), facets=error)
     (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["job"]["name"]) == ("l2", "load")
-    assert found["message"] == "load FAILED: disk full"
+    assert (found["runId"], found["subject"]) == ("l2", "job:demo:load")
+    assert found["message"] == "failed: disk full"
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     again = build.run("COMPLETE", "l3", "load", "11:00:00", writes=("db|raw",))
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
@@ -98,13 +100,13 @@ def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeate
     open_ = build.run("START", "l4", "load", "10:30:00", writes=("db|raw",))
     assert _gate(_state(build, open_), "raw", no_failed_runs=True) == []
     later = at(_state(build, open_), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == ["load LOST"]
+    assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
 
 
 def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00")
     (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["message"]) == ("l2", "load FAILED")
+    assert (found["runId"], found["message"]) == ("l2", "failed")
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     before = build.run("FAIL", "l2", "load", "08:30:00")
     assert len(_gate(_state(build, before), "model", no_failed_runs=True)) == 1
@@ -112,7 +114,7 @@ def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
 
     silent = at(_state(build, build.run("START", "l2", "load", "10:00:00")), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == ["load LOST"]
+    assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
 
 
 def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_later(
@@ -151,8 +153,8 @@ def test_a_late_pipeline_behind_is_a_violation_if_freshness_is_asked_for(build: 
     state = at(build.state(*events), "2025-11-15T07:00:00Z")
     assert _gate(state, "t", fresh=True) == []
     (found,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
-    assert found["job"] == {"namespace": "demo", "name": "daily"}
-    assert found["message"] == "daily is late: it was due at 2025-11-15T06:00:00Z"
+    assert found["subject"] == "job:demo:daily"
+    assert found["message"].endswith("was due at 2025-11-15T06:00:00Z")
     assert _gate(state, "t") == []
 
 
@@ -182,8 +184,9 @@ def test_the_newest_assertions_on_each_version_behind_must_hold(
     found = _gate(_state(build, *events), "model", quality_passed=True)
     assert bool(found) is refused
     for each in found:
-        assert (each["dataset"], each["column"]) == ("dataset:db:raw", "id")
-        assert "not_null failed at" in each["message"]
+        assert (each["subject"], each["column"]) == ("dataset:db:raw", "id")
+        assert each["message"].startswith("failed its checks")
+        assert each["message"].endswith(": not_null of id")
 
 
 def test_an_assertion_that_only_warns_is_no_violation(build: Any) -> None:
@@ -195,7 +198,7 @@ def test_a_share_that_is_too_small_is_a_violation_that_names_the_jobs(build: Any
     assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
     bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
     (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
-    assert found["job"]["name"] == "bare"
+    assert found["subject"] == "job:demo:bare"
     assert found["message"] == (
         "code: 50% of 2 runs are complete, the policy requires 90%; incomplete: bare"
     )  # fmt: skip
@@ -216,9 +219,9 @@ def _trained(build: Any, how: Any) -> State:
 
 def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) -> None:
     found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
-    places = {(each["dataset"], each["column"]) for each in found}
+    places = {(each["subject"], each["column"]) for each in found}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
-    assert "features.hash contains PII from raw.email" in {each["message"] for each in found}
+    assert "contains PII in hash from raw.email" in {each["message"] for each in found}
     for node in ("model", "features", "forecast"):
         assert _gate(_trained(build, MASKED), node, no_pii=True) == []
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1
@@ -236,33 +239,35 @@ def test_the_order_of_events_changes_no_answer(build: Any) -> None:
 
 def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> None:
     body = yaml.safe_load(_EXAMPLE.read_text())
-    policy = policy_of(body)
-    assert set(body) == set(Policy().info())
+    policy = validated(Policy, body, "policy")
+    assert set(body) == set(Policy.model_fields)
     default = Policy()
     for key in ("no_failed_runs", "quality_passed", "no_pii"):
         assert getattr(policy, key) is getattr(default, key) is True
-    assert policy_of(policy.info()) == policy
-    assert policy_of(None) == default
+    assert validated(Policy, policy.model_dump(), "policy") == policy
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ([], r"policy: received \[\], expected no_failed_runs, "),
+        ([], r"policy: received \[\], expected an object of no_failed_runs, "),
         (
             {"no_pi": True},
             r"received the key 'no_pi', expected only .* \(did you mean 'no_pii'\?\)",
         ),
-        ({"fresh": "yes"}, "fresh: received 'yes', expected true or false"),
-        ({"sources": "file:*"}, "sources: received 'file:.*', expected a list of patterns"),
-        ({"completeness": 0.9}, "completeness: received 0.9, expected inputs, outputs"),
-        ({"completeness": {"code": 9}}, "completeness.code: received 9, expected a number from 0"),
+        ({"fresh": "yes"}, "fresh: received 'yes', expected a valid boolean"),
+        ({"sources": "file:*"}, "sources: received 'file:.*', expected a valid list"),
+        ({"completeness": 0.9}, "completeness: received 0.9, expected a valid dictionary"),
+        (
+            {"completeness": {"code": 9}},
+            "completeness.code: received 9, expected less than or eq",
+        ),
         ({"completeness": {"cod": 1}}, "did you mean 'code'"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused_by_name(body: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        policy_of(body)
+        validated(Policy, body, "policy")
 
 
 @pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])

@@ -17,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.collect.logs import events_in
+from throughline.errors import ConfigError
+from throughline.harvest.harvester import load_harvester
 from throughline.harvest.joined import Joiner
 from throughline.log import EventLog
 
@@ -197,17 +199,49 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
-    for module in ("redshift", "_statements"):
-        monkeypatch.delitem(sys.modules, f"throughline_aws.harvest.{module}", raising=False)
+    for module in ("throughline_aws.harvest.redshift", "throughline_aws.harvest._statements",
+                   "throughline.harvest.dbt"):  # fmt: skip
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    found = call(*arguments)
+    found = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
     assert (found.returncode, "throughline-aws[redshift]" in found.stderr) == (2, True)
-    monkeypatch.setattr("throughline.harvest.harvester.entry_points", lambda **_: ())
-    found = call(*arguments)
-    assert "harvest redshift: the package throughline-aws is missing" in found.stderr
     monkeypatch.setitem(sys.modules, "openlineage.common.provider.dbt", None)
     assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
+
+
+def test_command_of_a_missing_package_is_known() -> None:
+    with pytest.raises(ConfigError, match="redshift: the package throughline-aws is missing"):
+        load_harvester("redshift", installed=())
+    assert load_harvester("no-such", installed=()) is None
+
+
+def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
+    package = tmp_path / "acme_lineage-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-lineage\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(
+        "[throughline.harvesters]\nacme = acme_lineage:acme\n"
+    )
+    (tmp_path / "acme_lineage.py").write_text(
+        "from typing import Annotated\nimport typer\n"
+        "from throughline.harvest.sources import airflow_logs\n"
+        "from pathlib import Path\n"
+        "def acme(folder: Path, days: Annotated[int, typer.Option(help='Days to read.')] = 3):\n"
+        '    """Import the events of ACME."""\n'
+        "    print('days', days + 1)\n"
+        "    return airflow_logs([folder])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    line = [_THROUGHLINE, "harvest"]
+
+    def run(*arguments: str) -> str:
+        return subprocess.run(
+            [*line, *arguments], env=environment, capture_output=True, text=True
+        ).stdout
+
+    assert "Import the events of ACME" in run("--help")
+    assert "Days to read." in run("acme", "--help")
+    assert run("acme", str(tmp_path), "--days", "4", "--dry-run").startswith("days 5\nevents 0,")
 
 
 def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) -> None:

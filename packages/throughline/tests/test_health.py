@@ -26,6 +26,10 @@ def at(state: State, time: str) -> State:
     return state
 
 
+def _found(answer: Any) -> list[tuple[str, str]]:
+    return [(each["kind"], each["subject"]) for each in answer["findings"]]
+
+
 def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
     """A run at each start, given as 2025-11-DD or with a time of its own."""
     events = []
@@ -75,8 +79,8 @@ def test_a_late_job_says_since_when_and_by_how_much_and_one_that_stopped_says_so
     ]
     assert health_answer(state)["isHealthy"] is False
     stopped = health_answer(at(state, "2025-12-20T06:00:00Z"))
-    assert (stopped["isHealthy"], stopped["late"]) == (True, [])
-    assert [each["job"]["name"] for each in stopped["stopped"]] == ["daily"]
+    assert stopped["isHealthy"] is True
+    assert _found(stopped) == [("stopped", "job:demo:daily")]
 
 
 def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None:
@@ -94,7 +98,7 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
     late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
     assert {each["job"]["name"] for each in late} == {"dag", "dag.t"}
     assert {each["everySeconds"] for each in late} == {_DAY_SECONDS}
-    assert [each["job"]["name"] for each in health_answer(state)["late"]] == ["dag"]
+    assert _found(health_answer(state)) == [("late", "job:demo:dag")]
 
 
 def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
@@ -115,16 +119,17 @@ def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
 def test_a_failed_run_is_told_with_what_failed_lowest_below_it(build: Any) -> None:
     found = health_answer(at(build.state(*_failing(build)), "09:00:00"))
     assert found["isHealthy"] is False
-    (failed,) = found["failed"]
-    assert (failed["job"]["name"], failed["state"]) == ("dag", "FAILED")
-    causes = [(each["job"]["name"], each["message"]) for each in failed["causes"]]
-    assert causes == [("query", "no space left")]
+    (failed,) = found["findings"]
+    assert (failed["kind"], failed["subject"], failed["runId"]) == ("failed", "job:demo:dag", "d08")
+    assert failed["message"] == "failed (query: no space left)"
+    causes = [(each["subject"], each["runId"], each["message"]) for each in failed["causes"]]
+    assert causes == [("job:demo:query", "s08", "failed: no space left")]
 
 
 def test_what_ran_well_since_is_wrong_no_more(build: Any) -> None:
     again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
     state = at(build.state(*_failing(build), again), "10:00:00")
-    assert health_answer(state)["failed"] == []
+    assert health_answer(state)["findings"] == []
     assert health_answer(state)["isHealthy"] is True
 
 
@@ -135,16 +140,17 @@ def test_what_is_over_below_parents_and_roots_that_never_spoke_is_not_lost(build
         for type_, time in (("START", "06:00:00"), ("COMPLETE", "06:05:00"))
     )
     found = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
-    assert (found["isHealthy"], found["lost"]) == (True, [])
-    (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["lost"]
-    assert (lost["job"]["name"], lost["startedAt"]) == ("dag", "2025-11-21T06:00:00Z")
+    assert (found["isHealthy"], found["findings"]) == (True, [])
+    (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["findings"]
+    assert (lost["kind"], lost["subject"]) == ("lost", "job:demo:dag")
+    assert lost["at"] == "2025-11-21T06:00:00Z"
 
 
 def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
     found = health_answer(at(state, "2025-11-22T09:00:00Z"))
-    assert [run["runId"] for run in found["lost"]] == ["1"]
+    assert [(each["kind"], each["runId"]) for each in found["findings"]] == [("lost", "1")]
     assert found["isHealthy"] is False
     assert found["completeness"]["ends"]["share"] == 0
 
@@ -154,11 +160,12 @@ def test_a_failed_check_is_wrong_until_a_newer_one_passes(build: Any) -> None:
     warned = {"assertion": "volume", "success": False, "severity": "warn"}
     good = {"assertion": "not_null", "column": "id", "success": True}
     events = [checked(build, "08", bad, warned)]
-    (found,) = health_answer(at(build.state(*events), "12:00:00"))["quality"]
-    assert (found["dataset"], found["assertions"]) == ("dataset:db:t", [bad])
-    assert found["run"]["runId"] == "c08"
+    (found,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
+    assert (found["kind"], found["subject"]) == ("quality", "dataset:db:t")
+    assert (found["message"], found["column"]) == ("failed its checks: not_null of id", "id")
+    assert found["runId"] == "c08"
     events.append(checked(build, "09", good, warned))
-    assert health_answer(at(build.state(*events), "12:00:00"))["quality"] == []
+    assert health_answer(at(build.state(*events), "12:00:00"))["findings"] == []
 
 
 def _whole(build: Any, **change: Any) -> dict[str, Any]:
@@ -179,7 +186,7 @@ def _shares(answer: dict[str, Any]) -> dict[str, float | None]:
 def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None:
     found = completeness_answer(build.state(_whole(build)))
     assert set(_shares(found).values()) == {1}
-    assert found["orphans"] == {"jobs": [], "datasets": [], "runs": []}
+    assert found["orphans"] == []
 
 
 @pytest.mark.parametrize(
@@ -197,9 +204,10 @@ def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) 
     found = completeness_answer(build.state(_whole(build, **change)))
     assert {key for key, share in _shares(found).items() if share == 0} == lost
     for measure in lost:
-        (named,) = found[measure]["lost"]
-        assert (named["job"]["name"], named["runs"]) == ("load", 1)
-        assert named["newest"]["runId"] == "1"
+        (named,) = found[measure]["findings"]
+        assert (named["kind"], named["subject"]) == (f"incomplete {measure}", "job:demo:load")
+        assert named["message"].startswith("1 run without ")
+        assert named["runId"] == "1"
 
 
 def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_above(
@@ -250,7 +258,7 @@ def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> N
         for minute in range(10, 20)
     ]  # fmt: skip
     assert completeness_answer(build.state(*old, *new))["inputs"] == {
-        "share": 1, "runs": 10, "lost": [],
+        "share": 1, "runs": 10, "findings": [],
     }  # fmt: skip
     assert completeness_answer(build.state(*old, *new[:-1]))["inputs"]["share"] == 0.9
 
@@ -263,9 +271,11 @@ def test_what_stands_alone_is_named(build: Any) -> None:
         described,
     )
     orphans = completeness_answer(state)["orphans"]
-    assert orphans["jobs"] == [{"namespace": "demo", "name": "idle"}]
-    assert orphans["datasets"] == ["dataset:db:alone"]
-    assert [run["job"]["name"] for run in orphans["runs"]] == ["silent"]
+    assert [(each["kind"], each["subject"]) for each in orphans] == [
+        ("job without datasets", "job:demo:idle"),
+        ("dataset without jobs", "dataset:db:alone"),
+        ("silent parent run", "job:demo:silent"),
+    ]
 
 
 @settings(max_examples=30, deadline=None)

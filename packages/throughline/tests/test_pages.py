@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import read_rules
-from throughline.alerts.service import alerts_answer
 from throughline.alerts.watch import Watch
 from throughline.aliases.queries import aliases_answer
 from throughline.errors import ConfigError

@@ -103,7 +103,9 @@ def test_command_reference_lists_every_command_as_its_help() -> None:
 
 
 def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    context: Any = None
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, TyperGroup):
             yield from _commands(command, f"{prefix}{name} ")
         else:

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
+from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import read_rules
-from throughline.alerts.service import alerts_answer
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
 from throughline.delivery.answers import delivery_status_answer

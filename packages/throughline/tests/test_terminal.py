@@ -19,12 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from throughline.alerts.actions import Log
-from throughline.alerts.models import Alert
-from throughline.console.render import log_to_stderr
-from throughline.console.terminal import SafeConsole, SafeFormatter
+from throughline.alerts.store import Alert
+from throughline.console.render import SafeConsole, SafeFormatter, log_to_stderr
 from throughline.delivery.store import Deliveries
 from throughline.keys import commands as keys
 from throughline.log import EventLog
+from throughline.trust.findings import finding
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
 _RAW = ("\x1b]52", "\x1b]0;", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\nFORGED", "\x07")
@@ -153,11 +153,8 @@ def test_alert_is_one_log_line(capsys: pytest.CaptureFixture[str]) -> None:
         log_to_stderr()
         message = f"{_EVIL} password=hunter2Xq9"
         alert: Alert = {
+            **finding("failed", "job:demo:j", message, "correct it"),
             "rule": "r",
-            "kind": "failed",
-            "node": None,
-            "runId": None,
-            "message": message,
             "firedAt": None,
         }
         Log().act(alert)
@@ -198,7 +195,7 @@ def test_text_in_table_cells_is_escaped(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_new_key_is_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    keys._print_key("a\x1bb")
+    keys.print_key("a\x1bb")
     assert capsys.readouterr().out == "a\\x1bb\n"
 
 

@@ -13,6 +13,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ import pytest
 
 from throughline.errors import ConfigError
 from throughline.log import entry_of
-from throughline.wrap.declared import read_declared
-from throughline.wrap.events import CommandRun, git_location, now
-from throughline.wrap.parent import parents
+from throughline.wrap.declared import Declared, read_declared
+from throughline.wrap.git import git_location
+from throughline.wrap.parent import RunRef, parents
 
 from .datahub_server import endpoint_error
 
@@ -42,7 +43,8 @@ _DIRECT = [
     "from throughline.wrap.report import Report\n"
     "file, spool, *command = sys.argv[1:]\n"
     "declared, report = read_declared(Path(file), os.environ), Report(Path(spool), None)\n"
-    "sys.exit(end_like(run_command(declared, command, report, 0, os.environ)))",
+    "code = run_command(declared, command, report, 0, os.environ)\n"
+    "sys.exit(end_like(code))",
 ]  # fmt: skip
 
 
@@ -61,6 +63,14 @@ def _events(folder: Path) -> list[dict[str, Any]]:
 
 def _types(folder: Path) -> list[str]:
     return [event["eventType"] for event in _events(folder)]
+
+
+def _start(declared: Declared) -> dict[str, Any]:
+    from throughline.wrap.events import command_run
+
+    run = command_run(declared, RunRef.new("n", "j"), None)
+    event: dict[str, Any] = json.loads(run.to_json("START", datetime.now(UTC)))
+    return event
 
 
 def _error(folder: Path) -> str:
@@ -369,21 +379,10 @@ def test_hanging_server_affects_neither_command_nor_spool(
     server: Callable[..., _Server], tmp_path: Path
 ) -> None:
     silent = server(answers=False)
-    spool = str(tmp_path / "spool")
-    impatient = "from throughline.wrap import report; report._PATIENCE = 0.2; " + _MAIN[2]
-    head = [
-        sys.executable,
-        "-c",
-        impatient,
-        "run",
-        "-f",
-        str(_EXAMPLE),
-        "--spool",
-        spool,
-        "--url",
-        silent.url,
-        "--",
-    ]
+    impatient = _DIRECT[2].replace(
+        "Path(spool), None", f"Path(spool), {silent.url!r}, patience=0.2"
+    )
+    head = [*_MAIN[:2], impatient, str(_EXAMPLE), str(tmp_path / "spool")]
     found = subprocess.run([*head, "sh", "-c", "echo out; exit 9"], capture_output=True, text=True)
     assert (found.returncode, found.stdout) == (9, "out\n")
     assert found.stderr.count("lineage of this run is not complete") == 1
@@ -438,7 +437,7 @@ def test_values_of_the_file_are_strings(tmp_path: Path) -> None:
 
 
 def test_readme_file_has_owners_descriptions_and_tags(tmp_path: Path) -> None:
-    event = CommandRun(read_declared(_EXAMPLE, {}), {}).event("START", now())
+    event = _start(read_declared(_EXAMPLE, {}))
     facets = event["inputs"][0]["facets"]
     assert facets["documentation"]["description"] == "One row a customer, kept by the web shop."
     assert [owner["name"] for owner in facets["ownership"]["owners"]] == ["team:crm", "user:jane"]
@@ -468,9 +467,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
     file = repository / "jobs" / "lineage.yaml"
-    run = CommandRun(read_declared(file, {}), {})
-    run.find_code()
-    found = run.event("START", now())["job"]["facets"]["sourceCodeLocation"]
+    found = _start(read_declared(file, {}))["job"]["facets"]["sourceCodeLocation"]
     commit = _git(repository, "rev-parse", "HEAD")
     assert found["version"] == commit
     assert found["url"] == f"https://example.org/team/jobs/blob/{commit}/jobs/lineage.yaml"
@@ -478,8 +475,7 @@ def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
         "https://example.org/team/jobs.git", "jobs/lineage.yaml",
     )  # fmt: skip
     file.write_text(_EXAMPLE.read_text() + "\n")
-    run.find_code()
-    again = run.event("START", now())["job"]["facets"]["sourceCodeLocation"]
+    again = _start(read_declared(file, {}))["job"]["facets"]["sourceCodeLocation"]
     assert again["version"] == f"{commit}-dirty"
 
 
@@ -530,3 +526,51 @@ def test_events_and_facets_are_valid(shared: Path, repository: Path, tmp_path: P
         "parent", "errorMessage", "processing_engine", "jobType", "sourceCodeLocation",
         "documentation", "ownership", "tags",
     }  # fmt: skip
+
+
+def _with_client(folder: Path, code: str) -> dict[str, str]:
+    """Return an environment in which importing openlineage-python runs some code."""
+    (folder / "openlineage").mkdir()
+    (folder / "openlineage" / "__init__.py").write_text(code)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_command_starts_before_slow_imports(tmp_path: Path) -> None:
+    code = (
+        "import time\nfrom pathlib import Path\nend = time.monotonic() + 10\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "while not (is_first := (folder / 'started').exists()) and time.monotonic() < end: pass\n"
+        "(folder / 'imported').write_text(str(is_first))\n"
+    )
+    script = "touch started; while ! test -e imported; do :; done"
+    found = _run(tmp_path, "sh", "-c", script, env=_with_client(tmp_path, code), cwd=tmp_path)
+    assert (found.returncode, (tmp_path / "imported").read_text()) == (0, "True")
+
+
+def test_missing_client_causes_one_warning(tmp_path: Path) -> None:
+    code = "raise ModuleNotFoundError('no such package', name='openlineage')"
+    found = _run(tmp_path, "sh", "-c", "echo out; exit 9", env=_with_client(tmp_path, code))
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (9, "out\n", 1)
+    assert "the package openlineage is missing" in found.stderr
+    assert "throughline[producer]" in found.stderr
+
+
+def test_unrepresentable_declaration_breaks_no_command(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "remote", "add", "origin", "https://[bad/x.git")  # no URL that can be parsed
+    (tmp_path / "lineage.yaml").write_text("job: {name: a}")
+    _git(tmp_path, "add", "lineage.yaml")
+    _git(tmp_path, "commit", "-q", "-m", "one")
+    line = _line(tmp_path, "sh", "-c", "echo out; exit 9", file=tmp_path / "lineage.yaml")
+    found = subprocess.run(line, capture_output=True, text=True)
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (9, "out\n", 1)
+    assert "lineage of this run is not complete: an event cannot be created" in found.stderr
+
+
+def test_facets_name_their_producer(tmp_path: Path) -> None:
+    assert _run(tmp_path, "false").returncode == 1
+    for event in _events(tmp_path):
+        assert event["producer"].startswith("https://github.com/throughline-lineage/")
+        for holder in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
+            producers = {facet["_producer"] for facet in holder["facets"].values()}
+            assert producers <= {event["producer"]}

@@ -1,3 +1,3 @@
 """Harvesters that need boto3, registered as entry points for `throughline harvest`."""
 
-__all__ = ["glue", "logs", "redshift"]
+__all__ = ["commands", "glue", "logs", "redshift"]

@@ -15,24 +15,30 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from throughline.collect.lines import Lines
-from throughline.events import dump
-from throughline.harvest.events import (
-    Body,
-    FinishedRun,
-    dataset,
-    dataset_event,
-    location,
-    run_id,
-    schema,
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    JobFacet,
+    dataset_type_dataset,
+    documentation_dataset,
+    documentation_job,
+    ownership_dataset,
+    storage_dataset,
+    symlinks_dataset,
 )
+
+from throughline.collect.lines import Lines
+from throughline.harvest.events import FinishedRun, dataset_event, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.wrap.events import facet
+from throughline.wrap.openlineage import PRODUCER, to_json
+from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import OVERLAP, Account, aws_errors
 
 _STATES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "STOPPED": "ABORT"}
-_AT_ONCE = 500
+
+Json = dict[str, Any]
+"""An answer of Glue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +98,13 @@ class GlueTables:
         for page in self._pages("get_databases"):
             yield from (database["Name"] for database in page["DatabaseList"])
 
-    def _pages(self, operation: str, **query: Any) -> Iterator[dict[str, Any]]:
-        pages: Iterator[dict[str, Any]] = iter(
-            self._glue.get_paginator(operation).paginate(**query)
-        )
+    def _pages(self, operation: str, **query: Any) -> Iterator[Json]:
+        pages: Iterator[Json] = iter(self._glue.get_paginator(operation).paginate(**query))
         return pages
 
     def _describe(
         self,
-        table: dict[str, Any],
+        table: Json,
         start: datetime | None,
         crawled: dict[str, list[_CrawledTable]],
         lines: Lines,
@@ -114,30 +118,27 @@ class GlueTables:
         if crawler and location_url:
             crawled[crawler].append(_CrawledTable(database, name, location_url, created))
         if start is None or changed >= start:
-            facets = _facets(table, location_url="" if crawler else location_url)
-            if link := self._resource_link_target(table):
-                facets["symlinks"] = _symlinks(
-                    [*facets.pop("symlinks", {}).get("identifiers", []), link]
+            facets = _facets(table)
+            links = [] if crawler or not location_url else [(*location(location_url), "LOCATION")]
+            if symlinks := [*links, *self._resource_link_targets(table)]:
+                facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(
+                    [symlinks_dataset.Identifier(*symlink) for symlink in symlinks],
+                    producer=PRODUCER,
                 )
-            body = dataset(self._namespace, f"table/{database}/{name}", **facets)
-            lines.add(dump(dataset_event(body, changed)), f"table {database}.{name}")
+            event = dataset_event(self._namespace, f"table/{database}/{name}", facets, changed)
+            lines.add(to_json(event), f"table {database}.{name}")
         return str(changed.isoformat())
 
-    def _resource_link_target(self, table: dict[str, Any]) -> Body | None:
-        """Return the target table of a resource link."""
-        target = table.get("TargetTable")
-        if not target:
-            return None
-        region = target.get("Region") or self._glue.meta.region_name
-        return {
-            "namespace": f"arn:aws:glue:{region}:{target['CatalogId']}",
-            "name": f"table/{target['DatabaseName']}/{target['Name']}",
-            "type": "TABLE",
-        }
+    def _resource_link_targets(self, table: Json) -> Iterator[tuple[str, str, str]]:
+        """Yield the namespace, name and type of the target table of a resource link."""
+        if target := table.get("TargetTable"):
+            region = target.get("Region") or self._glue.meta.region_name
+            name = f"table/{target['DatabaseName']}/{target['Name']}"
+            yield f"arn:aws:glue:{region}:{target['CatalogId']}", name, "TABLE"
 
     def _crawls(
         self,
-        crawler: dict[str, Any],
+        crawler: Json,
         start: datetime | None,
         tables: list[_CrawledTable],
         lines: Lines,
@@ -151,12 +152,12 @@ class GlueTables:
                 continue
             is_newest = bool(completed) and crawl is completed[-1]
             for run in self._runs(crawler, crawl, tables if is_newest else []):
-                for body in run.events():
-                    lines.add(dump(body), f"crawler {crawler['Name']}")
+                for event in run.events():
+                    lines.add(to_json(event), f"crawler {crawler['Name']}")
         self._reject_targets(crawler, tables, lines)
         return str(ended[-1]["EndTime"].astimezone(UTC).isoformat()) if ended else ""
 
-    def _history(self, name: str) -> Iterator[dict[str, Any]]:
+    def _history(self, name: str) -> Iterator[Json]:
         query: dict[str, Any] = {"CrawlerName": name}
         while True:
             page = self._glue.list_crawls(**query)
@@ -166,40 +167,42 @@ class GlueTables:
             query["NextToken"] = page["NextToken"]
 
     def _runs(
-        self, crawler: dict[str, Any], crawl: dict[str, Any], tables: list[_CrawledTable]
+        self, crawler: Json, crawl: Json, tables: list[_CrawledTable]
     ) -> Iterator[FinishedRun]:
         """Yield the run of a crawl and a child run for each table."""
         name, crawl_id = f"crawler/{crawler['Name']}", crawl["CrawlId"]
         times = {"started": crawl["StartTime"], "ended": crawl["EndTime"]}
-        parent = (self._namespace, name), run_id(self._namespace, name, crawl_id)
-        description = crawler.get("Description")
+        parent = RunRef(self._namespace, name, run_id(self._namespace, name, crawl_id))
+        facets: dict[str, JobFacet] = {}
+        if description := crawler.get("Description"):
+            facets["documentation"] = documentation_job.DocumentationJobFacet(
+                description, producer=PRODUCER
+            )
         yield FinishedRun(
-            *parent,
+            ref=parent,
             **times,
-            kind="GLUE/CRAWLER",
+            integration="GLUE",
+            job_type="CRAWLER",
             state=_STATES[crawl["State"]],
             error=crawl.get("ErrorMessage"),
-            job_facets={"documentation": facet("1-1-0/DocumentationJob", description=description)}
-            if description
-            else {},
+            job_facets=facets,
         )
         for table in tables:
             if table.created > crawl["EndTime"]:
                 continue
             table_job = f"{name}.{table.database}.{table.name}"
+            table_id = run_id(self._namespace, table_job, crawl_id)
             yield FinishedRun(
-                (self._namespace, table_job),
-                run_id(self._namespace, table_job, crawl_id),
+                ref=RunRef(self._namespace, table_job, table_id),
                 **times,
-                kind="GLUE/TABLE",
-                parent=parent,
-                inputs=[dataset(*location(table.location_url))],
-                outputs=[dataset(self._namespace, f"table/{table.database}/{table.name}")],
+                integration="GLUE",
+                job_type="TABLE",
+                parents=(parent, parent),
+                inputs=[InputDataset(*location(table.location_url))],
+                outputs=[OutputDataset(self._namespace, f"table/{table.database}/{table.name}")],
             )
 
-    def _reject_targets(
-        self, crawler: dict[str, Any], tables: list[_CrawledTable], lines: Lines
-    ) -> None:
+    def _reject_targets(self, crawler: Json, tables: list[_CrawledTable], lines: Lines) -> None:
         """Reject targets whose OpenLineage names are unknown."""
         for kind in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets"):
             for target in crawler.get("Targets", {}).get(kind, []):
@@ -209,36 +212,28 @@ class GlueTables:
                 )
 
 
-def _facets(table: dict[str, Any], location_url: str) -> Body:
+def _facets(table: Json) -> dict[str, DatasetFacet]:
     storage = table.get("StorageDescriptor", {})
     parameters = table.get("Parameters", {})
     columns = [*storage.get("Columns", []), *table.get("PartitionKeys", [])]
-    facets: Body = {}
+    type_ = "VIEW" if table.get("TableType") == "VIRTUAL_VIEW" else "TABLE"
+    facets: dict[str, DatasetFacet] = {
+        "datasetType": dataset_type_dataset.DatasetTypeDatasetFacet(type_, producer=PRODUCER)
+    }
     if columns:
         facets["schema"] = schema(
             (column["Name"], column.get("Type", "unknown"), column.get("Comment", ""))
             for column in columns
         )
     if description := table.get("Description") or parameters.get("comment"):
-        facets["documentation"] = facet("1-1-0/DocumentationDataset", description=description)
+        facets["documentation"] = documentation_dataset.DocumentationDatasetFacet(
+            description, producer=PRODUCER
+        )
     if owner := table.get("Owner"):
-        owners = [{"name": owner, "type": "OWNER"}]
-        facets["ownership"] = facet("1-0-1/OwnershipDataset", owners=owners)
+        owners = [ownership_dataset.Owner(owner, "OWNER")]
+        facets["ownership"] = ownership_dataset.OwnershipDatasetFacet(owners, producer=PRODUCER)
     if format_ := parameters.get("table_type") or parameters.get("classification"):
-        storage_fields = {"storageLayer": "glue", "fileFormat": format_.lower()}
-        facets["storage"] = facet("1-0-1/StorageDataset", **storage_fields)
-    type_ = "VIEW" if table.get("TableType") == "VIRTUAL_VIEW" else "TABLE"
-    facets["datasetType"] = facet("1-0-1/DatasetTypeDataset", datasetType=type_)
-    if location_url:
-        namespace, name = location(location_url)
-        facets["symlinks"] = _symlinks([{"namespace": namespace, "name": name, "type": "LOCATION"}])
+        facets["storage"] = storage_dataset.StorageDatasetFacet(
+            "glue", format_.lower(), producer=PRODUCER
+        )
     return facets
-
-
-def _symlinks(identifiers: list[Body]) -> Body:
-    return facet("1-0-1/SymlinksDataset", identifiers=identifiers)
-
-
-def glue_tables(databases: Sequence[str], region: str | None, profile: str | None) -> GlueTables:
-    """Create a harvester of a region's catalog; of all databases if none is named."""
-    return GlueTables(databases, Account(region, profile))

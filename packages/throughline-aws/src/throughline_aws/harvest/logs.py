@@ -13,9 +13,6 @@ from throughline.harvest.harvester import Cursor, Portion
 from throughline.harvest.joined import Joiner
 from throughline_aws.harvest._aws import Account, aws_errors, start_of
 
-GLUE_GROUP = "/aws-glue/jobs/error"
-"""The log group of stderr, to which Spark logs; with continuous logging it is logs-v2."""
-
 
 class CloudWatchLogs:
     """One log group, or its streams with a name prefix."""
@@ -73,19 +70,3 @@ def _add_events(numbered: Iterator[tuple[str, bytes]], lines: Lines) -> None:
     for where, line in numbered:
         for text in events_in(line):
             lines.add(text, where)
-
-
-def glue_job_logs(
-    log_group: str | None, streams: str, region: str | None, profile: str | None
-) -> CloudWatchLogs:
-    """Create a harvester of the logs of Glue jobs, or of another log group."""
-    account = Account(region, profile)
-    return CloudWatchLogs("glue-job-logs", log_group or GLUE_GROUP, streams, account)
-
-
-def mwaa_logs(
-    environment: str, streams: str, region: str | None, profile: str | None
-) -> CloudWatchLogs:
-    """Create a harvester of the task logs of an MWAA environment."""
-    account = Account(region, profile)
-    return CloudWatchLogs("mwaa-logs", f"airflow-{environment}-Task", streams, account)

@@ -13,13 +13,22 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    column_lineage_dataset,
+    execution_parameters_run,
+    external_query_run,
+    sql_job,
+)
+
 from throughline.collect.lines import Lines
 from throughline.errors import ConfigError, ServerError
-from throughline.events import dump
-from throughline.harvest.events import Body, FinishedRun, dataset, location, run_id, schema
+from throughline.harvest.events import FinishedRun, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.wrap.events import facet
+from throughline.wrap.openlineage import PRODUCER, to_json
+from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import Account, aws_errors, start_of
 from throughline_aws.harvest._model import Statement, UnreadError, after
 from throughline_aws.harvest._relations import Origins, Table
@@ -167,74 +176,72 @@ class Redshift:
             reason = f"the sources of temporary table {name} are unknown: no query created it"
             lines.rejected_lines.append(RejectedLine(place, reason, ""))
         if statement.moves_data:
-            for body in self._run(query, text, statement, columns).events():
-                lines.add(dump(body), place)
+            for event in self._run(query, text, statement, columns).events():
+                lines.add(to_json(event), place)
 
     def _run(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
         target = statement.target
         named = ".".join(target) if target else f"{self._warehouse.database}.unload"
-        parameters = [{"key": "user", "name": "user", "value": query.user}]
+        job = f"{named}.{statement.kind}.{statement.shape}"
+        user = execution_parameters_run.ExecutionParameter("user", "user", value=query.user)
         return FinishedRun(
-            (self._namespace, f"{named}.{statement.kind}.{statement.shape}"),
-            run_id(self._namespace, query.id),
-            query.started,
-            query.ended,
-            kind="REDSHIFT/QUERY",
+            ref=RunRef(self._namespace, job, run_id(self._namespace, query.id)),
+            started=query.started,
+            ended=query.ended,
+            integration="REDSHIFT",
+            job_type="QUERY",
             state=_STATES[query.status],
-            error=query.error or None,
+            error=query.error,
             inputs=[
-                *(self._table(table, columns) for table in statement.tables),
-                *(dataset(*location(url)) for url in statement.files),
+                *(
+                    InputDataset(*self._name(table), facets=_facets(table, columns))
+                    for table in statement.tables
+                ),
+                *(InputDataset(*location(url)) for url in statement.files),
             ],
             # A temporary table is not a dataset: its readers have its sources as inputs.
             outputs=[] if statement.temporary else [self._output(statement, columns)],
-            job_facets={"sql": facet("1-1-0/SQLJob", query=text, dialect="redshift")},
+            job_facets={"sql": sql_job.SQLJobFacet(text, "redshift", producer=PRODUCER)},
             run_facets={
-                "externalQuery": facet(
-                    "1-0-2/ExternalQueryRun", externalQueryId=query.id, source=self._namespace
+                "externalQuery": external_query_run.ExternalQueryRunFacet(
+                    query.id, self._namespace, producer=PRODUCER
                 ),
-                "executionParameters": facet("1-0-0/ExecutionParametersRun", parameters=parameters),
+                "executionParameters": execution_parameters_run.ExecutionParametersRunFacet(
+                    [user], producer=PRODUCER
+                ),
             },
         )
 
-    def _output(self, statement: Statement, columns: Columns) -> Body:
+    def _output(self, statement: Statement, columns: Columns) -> OutputDataset:
+        facets: dict[str, DatasetFacet] = {}
         if statement.target:
-            output = self._table(statement.target, columns)
+            name, facets = self._name(statement.target), _facets(statement.target, columns)
         else:
-            output = dataset(*location(statement.to_file or ""))
-        traced = {name: origins for name, origins in statement.columns.items() if origins}
+            name = location(statement.to_file or "")
+        traced = {column: origins for column, origins in statement.columns.items() if origins}
         if traced or statement.indirect:
-            output["facets"]["columnLineage"] = facet(
-                "1-2-0/ColumnLineageDataset",
-                fields={
-                    name: {"inputFields": self._inputs(origins)} for name, origins in traced.items()
+            facets["columnLineage"] = column_lineage_dataset.ColumnLineageDatasetFacet(
+                {
+                    column: column_lineage_dataset.Fields(self._inputs(origins))
+                    for column, origins in traced.items()
                 },
-                dataset=self._inputs(statement.indirect),
+                self._inputs(statement.indirect),
+                producer=PRODUCER,
             )
-        return output
+        return OutputDataset(*name, facets=facets)
 
-    def _table(self, table: Table, columns: Columns) -> Body:
-        columns_of_table = columns.get(table)
-        fields = (
-            [(name, type_, "") for name, type_ in columns_of_table.items()]
-            if columns_of_table
-            else []
-        )
-        facets = {"schema": schema(fields)} if fields else {}
-        return dataset(self._namespace, ".".join(table), **facets)
+    def _name(self, table: Table) -> tuple[str, str]:
+        return self._namespace, ".".join(table)
 
-    def _inputs(self, origins: Origins) -> list[Body]:
+    def _inputs(self, origins: Origins) -> list[column_lineage_dataset.InputField]:
         """Return source columns as the facet has them, each with all its transformations."""
-        kinds: dict[tuple[Table, str], list[Body]] = {}
+        kinds: dict[tuple[Table, str], list[column_lineage_dataset.Transformation]] = {}
         for table, column, kind in sorted(origins):
-            kinds.setdefault((table, column), []).append(kind._asdict())
+            kinds.setdefault((table, column), []).append(
+                column_lineage_dataset.Transformation(**kind._asdict())
+            )
         return [
-            {
-                "namespace": self._namespace,
-                "name": ".".join(table),
-                "field": column,
-                "transformations": transformations,
-            }
+            column_lineage_dataset.InputField(*self._name(table), column, transformations)
             for (table, column), transformations in kinds.items()
         ]
 
@@ -258,6 +265,11 @@ class Redshift:
         for page in self._client.get_paginator("get_statement_result").paginate(Id=id_):
             for record in page["Records"]:
                 yield [None if "isNull" in cell else next(iter(cell.values())) for cell in record]
+
+
+def _facets(table: Table, columns: Columns) -> dict[str, DatasetFacet]:
+    fields = [(name, type_, "") for name, type_ in columns.get(table, {}).items()]
+    return {"schema": schema(fields)} if fields else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,18 +307,3 @@ def _moment(text: str) -> datetime:
 
 def _stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
-
-
-def redshift(
-    database: str,
-    workgroup: str | None,
-    cluster: str | None,
-    db_user: str | None,
-    secret_arn: str | None,
-    namespace: str | None,
-    region: str | None,
-    profile: str | None,
-) -> Redshift:
-    """Create a harvester of a database of a workgroup or a cluster."""
-    warehouse = Warehouse(database, workgroup, cluster, db_user, secret_arn)
-    return Redshift(warehouse, Account(region, profile), namespace)

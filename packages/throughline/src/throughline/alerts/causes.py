@@ -8,34 +8,41 @@ not one alert per task and query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from typing import NamedTuple
 
 from throughline.alerts.rules import Rule
+from throughline.console.text import counted
 from throughline.datasets.quality import checks_of
 from throughline.datasets.schemas import drift
 from throughline.graph.current import generations_of
-from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, is_lost
 from throughline.trust.completeness import measure_units, newest_units
+from throughline.trust.findings import (
+    failed_checks,
+    failed_run,
+    finding,
+    is_failed,
+    late_job,
+    lost_run,
+    name_of_subject,
+    names_of,
+)
 from throughline.trust.freshness import late
-from throughline.trust.health import causes_of, is_failed
+from throughline.trust.models import Finding
+
+_NAMED = 3  # jobs in a message
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A violation of a rule; `node` is the id of its job or dataset."""
+class Cause(NamedTuple):
+    """A violation of a rule."""
 
     key: str
-    message: str
-    node: str | None = None
-    run_id: str | None = None
+    finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(NamedTuple):
     """Runs and datasets that may have changed since the last check."""
 
     runs: Iterable[Run]
@@ -46,8 +53,7 @@ def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     """Find runs that failed or were aborted."""
     for run in changed.runs:
         if is_failed(state, run) and _concerns(state, rule, run):
-            causes = [f"{cause.key.job.name}: {_error(cause)}" for cause in causes_of(state, run)]
-            yield _of_run(run, f"{run.key.job.name} failed ({'; '.join(causes[:3])})")
+            yield _of_run(failed_run(state, run))
 
 
 def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
@@ -55,7 +61,7 @@ def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     for run in state.runs.values():
         is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
         if is_open and _concerns(state, rule, run) and is_lost(state, run):
-            yield _of_run(run, f"{run.key.job.name} started but sent no end event")
+            yield _of_run(lost_run(state, run))
 
 
 def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
@@ -65,13 +71,10 @@ def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
         for job in state.jobs.values()
         if (rule.matches_job(job.ref) if rule.jobs else not job.parents)
     )
-    for found in late(state, jobs):
-        if not found["isStopped"]:
-            job = found["job"]
-            node = node_id(Node("job", job["namespace"], job["name"]))
-            name, due = job["name"], found["dueAt"]
-            key = f"{node} {found['lastStartedAt']}"
-            yield Cause(key, f"{name} is late: it was due at {due}", node)
+    for job in late(state, jobs):
+        if not job["isStopped"]:
+            found = late_job(job)
+            yield _cause(f"{found['subject']} {job['lastStartedAt']}", found)
 
 
 def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
@@ -79,15 +82,13 @@ def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     for name in _datasets(state, rule, changed):
         for check in checks_of(state, name):
             if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
-                node = node_id(Node.of_dataset(name))
-                run_id = check.run.key.run_id if check.run else None
-                failed = ", ".join(map(_assertion, check.failed))
-                key = f"{node} {run_id or check.time}"
-                yield Cause(key, f"{name.name} failed its checks: {failed}", node, run_id)
+                found = failed_checks(name, check, check.failed)
+                yield _cause(f"{found['subject']} {found['runId'] or check.time}", found)
 
 
 def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     """Find schema changes of datasets."""
+    remedy = "check that the jobs that read it expect the change"
     for name in _datasets(state, rule, changed):
         for change in drift(state, name):
             names = {
@@ -96,23 +97,23 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
                 "changed": [field["name"] for field in change["changed"]],
             }
             fields = [f"{kind} {', '.join(listed)}" for kind, listed in names.items() if listed]
-            message = f"the schema of {name.name} changed: {'; '.join(fields)}"
-            key = f"{change['id']} {change['at']}"
-            yield Cause(key, message, change["id"], change["runId"])
+            message = f"has another schema: {'; '.join(fields)}"
+            found = finding("schema", name, message, remedy, severity="warning")
+            found["runId"], found["at"] = change["runId"], change["at"]
+            yield _cause(f"{change['id']} {change['at']}", found)
 
 
 def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     """Find measures of completeness below the limit of the rule."""
     known = generations_of(state)
     units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
+    remedy = "make the producers of these jobs report more; `throughline health` lists them"
     for measure, result in measure_units(known, units).items():
         share = result["share"]
         if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
-            worst = [job["job"]["name"] for job in islice(result["lost"], 3)]
-            message = (
-                f"{measure}: {share:.0%} of {result['runs']} runs; incomplete: {', '.join(worst)}"
-            )
-            yield Cause(measure, message)
+            worst, runs = names_of(result["findings"], _NAMED), counted(result["runs"], "run")
+            message = f"reported by {share:.0%} of {runs}; incomplete: {worst}"
+            yield _cause(measure, finding("completeness", measure, message, remedy))
 
 
 FINDERS: dict[str, Callable[[State, Rule, Changed], Iterator[Cause]]] = {
@@ -142,15 +143,10 @@ def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetNam
             yield name
 
 
-def _of_run(run: Run, message: str) -> Cause:
-    node = node_id(Node.of_job(run.key.job))
-    return Cause(f"{run.key.run_id} {node}", message, node, run.key.run_id)
+def _of_run(found: Finding) -> Cause:
+    return _cause(f"{found['runId']} {found['subject']}", found)
 
 
-def _error(run: Run) -> str:
-    return str(run.facets.get("errorMessage").get("message") or "no error message")
-
-
-def _assertion(assertion: dict[str, object]) -> str:
-    column = f" of {assertion['column']}" if assertion.get("column") else ""
-    return f"{assertion.get('assertion', 'an assertion')}{column}"
+def _cause(key: str, found: Finding) -> Cause:
+    """Return a cause whose message also names the subject, as it is read alone."""
+    return Cause(key, {**found, "message": f"{name_of_subject(found)} {found['message']}"})

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from sqlalchemy import delete, insert, select, tuple_, update
 
+from throughline.events import shown_time
 from throughline.log import schema
 from throughline.log.store import EventLog
 from throughline.redaction import redact, redact_text
+from throughline.trust.findings import finding
+from throughline.trust.models import Finding
+
+
+class Alert(Finding):
+    """A finding that violates an alert rule, as actions receive it."""
+
+    rule: str
+    firedAt: str | None
+
+
+class AlertInfo(Alert):
+    """An alert with the state of its actions."""
+
+    isPending: bool
+    """True while an action is still to be done."""
+    error: str | None
+    """Why an action was given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class FiredAlert:
-    """An alert: its body, the indices of its pending actions, and the error of a failed one."""
+    """A finding, the indices of its pending actions, and the error of a failed one."""
 
     rule: str
     cause: str
-    body: dict[str, Any]
+    finding: Finding
     fired_at: int
     pending: tuple[int, ...]
     error: str | None
@@ -41,27 +60,25 @@ class Alerts:
             causes = set(connection.execute(query).scalars())
         return causes - {""} if causes else None
 
-    def fire(
-        self, rule: str, bodies: Iterable[tuple[str, dict[str, Any]]], actions: Sequence[int]
-    ) -> None:
-        """Store causes with their bodies and pending actions."""
+    def fire(self, rule: str, found: Mapping[str, Finding], actions: Sequence[int]) -> None:
+        """Store the findings of causes with their pending actions."""
         rows = [
             {
                 "rule": rule,
                 "cause": cause,
-                "body": orjson.dumps(redact(body)).decode(),
+                "body": orjson.dumps(redact(cause_finding)).decode(),
                 "fired_at": time.time_ns() // 1_000,
                 "pending": ",".join(map(str, actions)),
             }
-            for cause, body in bodies
+            for cause, cause_finding in found.items()
         ]
         if rows:
             with self._log.writing() as connection:
                 connection.execute(insert(schema.alerts), rows)
 
-    def begin(self, rule: str, bodies: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    def begin(self, rule: str, found: Mapping[str, Finding]) -> None:
         """Start a rule; its present causes trigger no actions."""
-        self.fire(rule, (("", {}), *bodies), ())
+        self.fire(rule, {"": finding("rule", rule, "", ""), **found}, ())
 
     def done(self, fired: FiredAlert, action: int, error: str | None = None) -> None:
         """Record that an action is done, or why it failed."""
@@ -99,6 +116,11 @@ class Alerts:
             query = query.where(tuple_(*order) < tuple_(*before))
         with self._log.reading() as connection:
             return [_fired(row) for row in connection.execute(query.limit(limit))]
+
+
+def alert_of(fired: FiredAlert) -> Alert:
+    """Return an alert as actions receive it and as `/api/v2/alerts` lists it."""
+    return {**fired.finding, "rule": fired.rule, "firedAt": shown_time(fired.fired_at)}
 
 
 def _key_of(fired: FiredAlert) -> tuple[Any, Any]:

@@ -12,15 +12,13 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from throughline.alerts.causes import FINDERS, STANDING, Cause, Changed
-from throughline.alerts.models import Alert
 from throughline.alerts.rules import Rule
-from throughline.alerts.store import Alerts, FiredAlert
+from throughline.alerts.store import Alerts, FiredAlert, alert_of
 from throughline.delivery.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
-from throughline.events import DatasetEvent, Event, RunEvent, shown_time
+from throughline.events import DatasetEvent, Event, RunEvent
 from throughline.identity import DatasetName, canonical_name
 from throughline.log import read_entry, storable
 from throughline.projection import Run, RunKey, State
@@ -121,14 +119,13 @@ class Watch:
 
     def _record(self, rule: Rule, causes: Sequence[Cause]) -> None:
         fired = self._fired[rule.name]
-        found = {storable(cause.key): cause for cause in causes}
+        found = {storable(cause.key): cause.finding for cause in causes}
         new = {key: cause for key, cause in found.items() if fired is None or key not in fired}
-        bodies = [(key, _body(rule, cause)) for key, cause in new.items()]
         if fired is None:
-            self._alerts.begin(rule.name, bodies)
+            self._alerts.begin(rule.name, new)
             self._fired[rule.name] = set(new)
             return
-        self._alerts.fire(rule.name, bodies, range(len(rule.actions)))
+        self._alerts.fire(rule.name, new, range(len(rule.actions)))
         fired |= new.keys()
         if rule.kind == "completeness":  # it may fall below the limit again
             resolved = fired - found.keys()
@@ -154,28 +151,6 @@ class Watch:
             log.warning("alert %s failed: %s", fired.rule, error)
         self._alerts.done(fired, index, error)
         return True
-
-
-def alert_of(fired: FiredAlert) -> Alert:
-    """Return an alert as it is posted and as `/api/v2/alerts` lists it."""
-    body = fired.body
-    return {
-        "rule": fired.rule,
-        "kind": body["kind"],
-        "node": body["node"],
-        "runId": body["runId"],
-        "message": body["message"],
-        "firedAt": shown_time(fired.fired_at),
-    }
-
-
-def _body(rule: Rule, cause: Cause) -> dict[str, Any]:
-    return {
-        "kind": rule.kind,
-        "node": cause.node,
-        "runId": cause.run_id,
-        "message": cause.message,
-    }
 
 
 def _changes(state: State, events: Iterable[Event] | None) -> Changed:

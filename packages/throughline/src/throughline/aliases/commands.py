@@ -1,38 +1,19 @@
-"""`throughline alias`: add and remove manual aliases."""
+"""The command `alias`: add, remove and list manual aliases."""
 
 from __future__ import annotations
 
-import json
 import time
-from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from throughline.aliases.printing import print_aliases
-from throughline.config import Settings
 from throughline.console.client import Client, with_client
-from throughline.console.source import request
+from throughline.console.render import dataset_text, print_table
 
-
-def run_alias(
-    settings: Settings, one: str, other: str, *, is_removed: bool, is_local: bool
-) -> None:
-    """Join two names, or separate them if `is_removed`."""
-    if not is_local:
-        body = {"one": one, "other": other, "isRemoved": is_removed}
-        request(settings, "/api/v2/aliases", json.dumps(body).encode())
-        return
-    from throughline.aliases.service import alias_entry
-    from throughline.log import EventLog
-    from throughline.projection.live import Batch, Live
-
-    with closing(EventLog(settings.database, must_exist=True)) as log:
-        live = Live(log)
-        now = time.time_ns() // 1_000
-        with live.reading() as state:
-            entry = alias_entry(state, one, other, now, is_removed=is_removed)
-        live.ingest(Batch([entry]))
+if TYPE_CHECKING:
+    from throughline.aliases.models import AliasPair
+    from throughline.query.models import Page
 
 
 @with_client()
@@ -50,8 +31,33 @@ def alias(
     if list_ == (one is not None) or (one is None) != (other is None):
         raise typer.BadParameter("pass two names, or --list")
     if one is not None and other is not None:
-        from throughline.aliases.commands import run_alias
-
-        settings, is_local = client.settings, client.database is not None
-        run_alias(settings, one, other, is_removed=remove, is_local=is_local)
+        if client.is_local:
+            _store(client, one, other, is_removed=remove)
+        else:
+            client.request("/api/v2/aliases", {"one": one, "other": other, "isRemoved": remove})
     client.print("aliases", {}, print_aliases)
+
+
+def _store(client: Client, one: str, other: str, *, is_removed: bool) -> None:
+    from throughline.aliases.service import alias_entry
+    from throughline.projection.live import Batch, Live
+
+    with client.log() as log:
+        live = Live(log)
+        with live.reading() as state:
+            entry = alias_entry(state, one, other, time.time_ns() // 1_000, is_removed=is_removed)
+        live.ingest(Batch([entry]))
+
+
+def print_aliases(answer: Page[AliasPair]) -> None:
+    """Print one pair of joined names per line, with the day on which they were joined."""
+    print_table(
+        (
+            (
+                Text(" = ").join([dataset_text(pair["one"]), dataset_text(pair["other"])]),
+                Text(f"since {(pair['since'] or 'unknown')[:10]}", "dim"),
+            )
+            for pair in answer["items"]
+        ),
+        empty="No manual aliases.",
+    )

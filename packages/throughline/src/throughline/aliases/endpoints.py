@@ -8,7 +8,8 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from throughline.aliases.models import AliasPair
-from throughline.aliases.service import alias_entry, aliases
+from throughline.aliases.queries import aliases_answer
+from throughline.aliases.service import alias_entry
 from throughline.http.admission import Queried
 from throughline.http.models import Error
 from throughline.http.routes import LiveState, answer
@@ -42,4 +43,4 @@ def post_alias(live: LiveState, new: NewAlias) -> Response:
         entry = alias_entry(state, new.one, new.other, now, is_removed=new.is_removed)
     live.ingest(Batch([entry]))
     with live.reading() as state:
-        return answer(aliases(state), 201)
+        return answer(aliases_answer(state), 201)

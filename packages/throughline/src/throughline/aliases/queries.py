@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from throughline.aliases.models import AliasPair
-from throughline.aliases.service import aliases
+from throughline.events import shown_time
+from throughline.graph.nodes import name_of
 from throughline.projection import State
 from throughline.query.models import Page
+from throughline.query.pages import cut, paged
 from throughline.query.parameters import Cursor, Limit
 from throughline.query.registry import Times, query
 
@@ -13,4 +15,14 @@ from throughline.query.registry import Times, query
 @query("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
     """Return the pairs of aliases that users declared, with the time of each."""
-    return aliases(state, limit, cursor)
+    pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
+    found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
+    joined: list[AliasPair] = [
+        {
+            "one": name_of(one),
+            "other": name_of(other),
+            "since": shown_time(state.aliases[one, other][0].time),
+        }
+        for one, other in found
+    ]
+    return paged(joined, more)

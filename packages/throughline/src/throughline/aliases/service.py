@@ -1,31 +1,12 @@
-"""Aliases that users declared: list, add and remove them."""
+"""Add and remove aliases that users declare."""
 
 from __future__ import annotations
 
-from throughline.aliases.models import AliasPair
 from throughline.errors import ConfigError, NotFoundError
-from throughline.events import shown_time
-from throughline.graph.nodes import find_dataset, name_of
+from throughline.graph.nodes import find_dataset
 from throughline.identity import DatasetName, canonical_name
 from throughline.log import Entry, make_alias
 from throughline.projection import State
-from throughline.query.models import Page
-from throughline.query.pages import cut, paged
-
-
-def aliases(state: State, limit: int = 1_000, cursor: str | None = None) -> Page[AliasPair]:
-    """Return a page of the pairs of names that users joined."""
-    pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
-    found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
-    joined: list[AliasPair] = [
-        {
-            "one": name_of(one),
-            "other": name_of(other),
-            "since": shown_time(state.aliases[one, other][0].time),
-        }
-        for one, other in found
-    ]
-    return paged(joined, more)
 
 
 def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: bool) -> Entry:

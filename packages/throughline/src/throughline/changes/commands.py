@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from throughline.changes.printing import print_diff, print_drift, print_history, print_timeline
-from throughline.console.client import Client, Cursor, LevelName, moment, with_client
+from throughline.console.client import Client, Cursor, Level, LevelName, Limit, moment, with_client
 
 
 @with_client(past=True)
 def history(
     client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries.")] = 20,
+    limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
     """List the history of a dataset or job.
@@ -32,10 +32,10 @@ def timeline(
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     up: Annotated[int, typer.Option(min=0, max=100, help="Steps upstream.")] = 1,
     down: Annotated[int, typer.Option(min=0, max=100, help="Steps downstream.")] = 1,
-    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    level: Level = LevelName.TASK,
     since: Annotated[str | None, typer.Option(help="Start time. [the first run]")] = None,
     until: Annotated[str | None, typer.Option(help="End time. [now]")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of changes.")] = 200,
+    limit: Limit = 200,
 ) -> None:
     """List the changes around a node over time.
 
@@ -55,7 +55,7 @@ def timeline(
 def drift(
     client: Client,
     node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of changes.")] = 20,
+    limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
     """List schema changes and the runs that reported them.
@@ -72,7 +72,7 @@ def diff(
     until: Annotated[
         str | None, typer.Argument(help="A time, or the id of a run for its end. [now]")
     ] = None,
-    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    level: Level = LevelName.TASK,
 ) -> None:
     """Print the differences between two moments.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from throughline import deadline
 from throughline.changes.models import CodeDifference, Difference, SchemaDifference
+from throughline.events.facets import Schema, SourceCode, SourceCodeLocation
 from throughline.graph.edges import LevelGraph
 from throughline.graph.nodes import Node, kind_of, node_id, typed_name
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of
-from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.projection.facets import Stamp, parsed
 from throughline.runs.models import RunInfo
 from throughline.runs.service import run_info
 
@@ -86,34 +87,37 @@ def _changes(
 
 
 def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
-    (old, old_producer), (new, new_producer) = _fields(before, node), _fields(after, node)
-    if old_producer != new_producer:  # producers name types differently: compare names only
-        old, new = ({field.split(":")[0] for field in fields} for fields in (old, new))
+    schemas = _newest_schema(before, node), _newest_schema(after, node)
+    is_same = schemas[0].producer == schemas[1].producer  # else compare names only
+    old, new = (
+        {
+            f"{name}: {field.type}" if is_same else name
+            for name, field in schema.fields.items()
+            if not field.is_nested
+        }
+        for schema in schemas
+    )
     if not old or not new or old == new:
         return None
     return {"node": node_id(node), "added": sorted(new - old), "removed": sorted(old - new)}
 
 
-def _fields(state: State, node: Node) -> tuple[set[str], str]:
-    """Return the fields and the producer of the newest schema of a dataset, under any alias."""
+def _newest_schema(state: State, node: Node) -> Schema:
+    """Return the newest schema of a dataset, under any alias."""
     found: tuple[Stamp, bytes] | None = None
     for name in state.identity.names(node.dataset_name):
         record = state.datasets.get(name)
-        schema = record.facets.stamped().get("schema") if record else None
+        schema = record.facets.stamped().get(Schema.KEY) if record else None
         if schema and (found is None or schema[0] > found[0]):
             found = schema
-    facet = unpack(found[1]) if found else {}
-    fields = facet.get("fields")
-    listed: list[Any] = fields if isinstance(fields, list) else []
-    reported = {f"{f.get('name')}: {f.get('type')}" for f in listed if isinstance(f, dict)}
-    return reported, str(facet.get("_producer", ""))
+    return parsed(found[1], Schema.parse) if found else Schema.parse({})
 
 
 def _code(before: State, after: State, node: Node) -> CodeDifference | None:
     ref = node.job_ref
     old, new = before.jobs[ref].facets, after.jobs[ref].facets
-    versions = [_version(book) for book in (old, new)]
-    is_other = old.get("sourceCode").get("sourceCode") != new.get("sourceCode").get("sourceCode")
+    versions = [book.parsed(SourceCodeLocation).version for book in (old, new)]
+    is_other = old.parsed(SourceCode).sourceCode != new.parsed(SourceCode).sourceCode
     if versions[0] == versions[1] and not is_other:
         return None
     return {
@@ -122,8 +126,3 @@ def _code(before: State, after: State, node: Node) -> CodeDifference | None:
         "to": versions[1],
         "isSourceChanged": is_other,
     }
-
-
-def _version(facets: FacetBook) -> str | None:
-    version = facets.get("sourceCodeLocation").get("version")
-    return str(version) if version else None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from throughline.console.render import MARKS, moment_of, new_console
-from throughline.console.words import counted
-from throughline.runs.printing import STYLES, print_run_list, times_of
+from throughline.console.render import MARKS, moment_of, new_console, print_table
+from throughline.console.text import counted
+from throughline.runs.printing import print_run_list, state_text, times_of
 
 if TYPE_CHECKING:
     from throughline.changes.models import (
@@ -72,12 +72,9 @@ def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
 def print_timeline(answer: TimelineAnswer) -> None:
     """Print one change per line, newest first, then the number of runs."""
     console = new_console()
-    for change in answer["changes"]:
-        mark, text = _change(answer, change)
-        at = Text(f"{moment_of(change['at']):>19}  ", "dim")
-        console.print(at + Text(f"{mark} {text}", MARKS.get(mark, "red")))
-    if not answer["changes"]:
-        console.print("No changes.")
+    print_table(
+        (_change_row(answer, change) for change in answer["changes"]), lead=2, empty="No changes."
+    )
     if answer["isMore"]:
         console.print(Text("More results: raise --limit, or pass an earlier --until", "dim"))
     parts = answer["runs"]
@@ -89,6 +86,12 @@ def print_timeline(answer: TimelineAnswer) -> None:
     }
     states = ", ".join(f"{count:,} {state}" for state, count in sums.items() if count)
     console.print(f"{counted(sum(sums.values()), 'run')}{': ' + states if states else ''}")
+
+
+def _change_row(answer: TimelineAnswer, change: GraphChange) -> Sequence[Text]:
+    mark, text = _change(answer, change)
+    style = MARKS.get(mark, "red")
+    return _time(change["at"]), Text(mark, style), Text(text, style)
 
 
 def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
@@ -106,28 +109,24 @@ def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
         case "schema":
             return "~", f"{name}: {detail}"
         case "code":
-            versions = " → ".join(change["detail"])
-            return "~", f"{name}: code {versions or 'changed without a new commit'}"
+            return "~", f"{name}: code {' → '.join(change['detail'])}"
         case _:
             return "!", f"{name} failed" + (f": {detail}" if detail else "")
 
 
 def print_drift(answer: Page[SchemaChange]) -> None:
     """Print one schema change per line: + added, - removed, ~ another type."""
-    console = new_console()
-    for change in answer["items"]:
-        console.print(_time(change["at"]) + Text(change["name"], "cyan") + _fields(change))
-    if not answer["items"]:
-        console.print("No schema changes.")
+    rows = (
+        (_time(change["at"]), Text(change["name"], "cyan"), _fields(change))
+        for change in answer["items"]
+    )
+    print_table(rows, lead=1, empty="No schema changes.")
 
 
 def print_history(answer: HistoryAnswer) -> None:
     """Print one entry per line, newest first."""
-    console = new_console()
-    for entry in answer["items"]:
-        console.print(_time(entry["at"]) + _entry(entry))
-    if not answer["items"]:
-        console.print("No history reported.")
+    rows = [(_time(entry["at"]), _entry(entry)) for entry in answer["items"]]
+    print_table(rows, lead=1, empty="No history reported.")
 
 
 def _entry(entry: HistoryEntry) -> Text:
@@ -136,7 +135,7 @@ def _entry(entry: HistoryEntry) -> Text:
     if entry["done"] == "checked":
         return _checked(entry)
     if entry["done"] == "schema":
-        return Text("schema").append_text(_fields(entry))
+        return Text("schema  ").append_text(_fields(entry))
     return _ran(entry)
 
 
@@ -158,23 +157,26 @@ def _checked(entry: CheckedEntry) -> Text:
 
 def _ran(entry: RanEntry) -> Text:
     run = entry["run"]
-    text = Text(f"{run['state']:9}", STYLES.get(run["state"], ""))
-    text.append(f"  {times_of(run)[1]}").append(f"  {run['runId']}", "dim")
+    text = Text.assemble(state_text(run), f"  {times_of(run)[1]}", (f"  {run['runId']}", "dim"))
     changed = ", ".join(entry["changed"])
     return text.append(f"  changed: {changed}" if changed else "", "yellow")
 
 
 def _fields(change: SchemaChange) -> Text:
-    text = Text()
-    for mark, fields in (("+", change["added"]), ("-", change["removed"])):
-        text.append("".join(f"  {mark}{field['name']}" for field in fields), MARKS[mark])
+    parts = [
+        Text(f"{mark}{field['name']}", MARKS[mark])
+        for mark, fields in (("+", change["added"]), ("-", change["removed"]))
+        for field in fields
+    ]
     for field in change["changed"]:
-        text.append(f"  ~{field['name']} {field['from']} → {field['to']}", MARKS["~"])
-    return text.append(f"  by {change['job']['name']}" if change["job"] else "", "dim")
+        parts.append(Text(f"~{field['name']} {field['from']} → {field['to']}", MARKS["~"]))
+    if change["job"]:
+        parts.append(Text(f"by {change['job']['name']}", "dim"))
+    return Text("  ").join(parts)
 
 
 def _time(at: str | None) -> Text:
-    return Text(f"{moment_of(at) if at else 'unknown'}  ", "dim")
+    return Text(moment_of(at) if at else "unknown", "dim", justify="right")
 
 
 def _by(run: RunSummary | None) -> Text:

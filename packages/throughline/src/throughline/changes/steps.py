@@ -9,24 +9,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef
-from throughline.graph.edges import LevelGraph
+from throughline.graph.edges import DataEdge, LevelGraph
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome
-
-
-class Edge(NamedTuple):
-    """A read or write of a dataset by a job at a level."""
-
-    job: JobRef
-    direction: str
-    dataset: DatasetName
 
 
 class Step(NamedTuple):
@@ -36,13 +27,17 @@ class Step(NamedTuple):
     ended: int
     runs: dict[JobRef, Run]
     """The runs that own it at the level."""
-    added: frozenset[Edge]
-    removed: frozenset[Edge]
+    added: frozenset[DataEdge]
+    removed: frozenset[DataEdge]
 
 
 def steps_of(generations: Generations, ref: JobRef, level: Level) -> list[Step]:
     """Return the generations of a task that have runs, oldest first; cached."""
-    return generations.derived(ref, f"steps {level}", partial(_steps, generations, level))
+
+    def derive(oldest_first: list[Generation]) -> list[Step]:
+        return list(_steps(generations, level, oldest_first))
+
+    return generations.derived(ref, f"steps {level}", derive)
 
 
 class Counting:
@@ -100,23 +95,19 @@ class Counting:
             self.left.append(generation)
 
 
-def _steps(generations: Generations, level: Level, oldest_first: list[Generation]) -> list[Step]:
-    return list(_walked(generations, level, oldest_first))
-
-
-def _walked(
+def _steps(
     generations: Generations, level: Level, oldest_first: list[Generation]
 ) -> Iterator[Step]:
     counting = Counting()
-    counts: Counter[Edge] = Counter()
-    edges: dict[Generation, set[Edge]] = {}
+    counts: Counter[DataEdge] = Counter()
+    edges: dict[Generation, set[DataEdge]] = {}
     for generation in deadline.watched(oldest_first):
         if not generation.runs:
             continue
         graph = LevelGraph.build(generations, level, [generation])
-        edges[generation] = set(_edges(graph))
+        edges[generation] = set(graph.data_edges())
         counting.take(generation)
-        moved: Counter[Edge] = Counter()
+        moved: Counter[DataEdge] = Counter()
         for current in counting.entered:
             moved.update(edges[current])
         for former in counting.left:
@@ -131,12 +122,6 @@ def _walked(
             frozenset(after - before),
             frozenset(before - after),
         )
-
-
-def _edges(graph: LevelGraph) -> Iterator[Edge]:
-    for ref, edges in graph.jobs.items():
-        yield from (Edge(ref, "reads", name) for name in edges.reads)
-        yield from (Edge(ref, "writes", name) for name in edges.writes)
 
 
 def _ended(state: State, run: Run) -> int:

@@ -1,6 +1,5 @@
 """The command line. Commands import slow modules themselves."""
 
-from throughline.cli.entry import main
-from throughline.cli.main import app
+from throughline.cli.main import app, main
 
 __all__ = ["app", "main"]

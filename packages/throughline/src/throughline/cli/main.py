@@ -1,15 +1,25 @@
-"""The commands of `throughline`, in the groups of its help."""
+"""The commands of `throughline`, in the groups of its help, and the entry point."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
 import typer
+import typer.main
+from typer.core import TyperGroup
 
 from throughline.aliases.commands import alias
 from throughline.changes.commands import diff, drift, history, timeline
 from throughline.collect.commands import ingest
-from throughline.console.groups import COLLECT, COMPARE, OPERATE, QUERY, TRUST, Commands, Version
+from throughline.config import expected
+from throughline.console.text import escaped
 from throughline.delivery.backends_command import app as backends
 from throughline.delivery.commands import deliver
+from throughline.errors import NotFoundError, ThroughlineError, shown
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys
@@ -20,33 +30,109 @@ from throughline.server.commands import repair, serve
 from throughline.trust.commands import check, doctor, gate, health
 from throughline.wrap.commands import run
 
+_COMMANDS = {
+    "Collect": (serve, ingest, deliver),
+    "Query": (tree, columns, search, impact, path, provenance, tags, runs),
+    "Compare": (history, timeline, drift, diff),
+    "Trust": (gate, check, health, doctor),
+    "Operate": (alias, export, repair),
+}
+
+
+class _Commands(TyperGroup):
+    """Commands in groups of the help, by their `rich_help_panel`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each group with its commands, all in one column."""
+        width = max(map(len, self.commands))
+        for group in _COMMANDS:
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                for name, command in self.commands.items()
+                if getattr(command, "rich_help_panel", None) == group
+            ]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; end by SIGPIPE when the reader of its output is gone (`| head`)."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except typer.BadParameter as error:
+            _name_value(error)
+            raise
+        except BrokenPipeError:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGPIPE)
+
+
+def _name_value(error: typer.BadParameter) -> None:
+    """Add the value received, which pydantic's messages leave out."""
+    problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    error.message = error.message.removeprefix("Value error, ")
+    if problems and (received := shown(problems[0]["input"])) not in error.message:
+        error.message = f"received {received}, {expected(problems[0])}"
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS = {
-    COLLECT: (serve, ingest, deliver),
-    QUERY: (tree, columns, search, impact, path, provenance, tags, runs),
-    COMPARE: (history, timeline, drift, diff),
-    TRUST: (gate, check, health, doctor),
-    OPERATE: (alias, export, repair),
-}
 for _group, _members in _COMMANDS.items():
     for _command in _members:
         app.command(rich_help_panel=_group)(_command)
 # The options of the command that `run` starts are not ours.
-app.command(rich_help_panel=COLLECT, context_settings={"allow_interspersed_args": False})(run)
-app.add_typer(backends, name="backends", rich_help_panel=OPERATE)
-app.add_typer(harvest.app, name="harvest", rich_help_panel=COLLECT)
-app.add_typer(keys.app, name="keys", rich_help_panel=OPERATE)
+app.command(rich_help_panel="Collect", context_settings={"allow_interspersed_args": False})(run)
+app.add_typer(backends, name="backends", rich_help_panel="Operate")
+app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
+app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+
+
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
+        typer.echo(f"throughline {version('throughline')}")
+        raise typer.Exit
 
 
 @app.callback()
-def top(_: Version = False) -> None:
+def top(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
     """Collect OpenLineage events and query lineage.
 
     Example: throughline search taxi
     """
+
+
+def main() -> None:
+    """Run a command; print a ThroughlineError to stderr and exit with its code."""
+    program = os.environ.get("THROUGHLINE_PROGRAM") or "throughline"
+    try:
+        command = typer.main.get_command(app)
+        _rename(command, program)
+        command(prog_name=program)
+    except ThroughlineError as error:
+        hint = ""
+        if isinstance(error, NotFoundError) and error.nearest:
+            hint = "\nDid you mean: " + ", ".join(map(escaped, error.nearest))
+        message = escaped(str(error).replace("`throughline ", f"`{program} "), keep="\n")
+        sys.stderr.write(f"{program}: {message}{hint}\n")
+        sys.exit(error.exit_code)
+
+
+def _rename(command: Any, program: str) -> None:
+    """Replace the program name in the help examples by the one in use."""
+    command.help = (command.help or "").replace("Example: throughline ", f"Example: {program} ")
+    for child in getattr(command, "commands", {}).values():
+        _rename(child, program)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from throughline.console.client import Database, Key, Url, settings_of
+from throughline.console.client import Client, with_client
+from throughline.console.render import SafeConsole, print_line
+from throughline.console.text import escaped
+
+_SHOWN = 20  # reasons of rejected lines
 
 
+@with_client(as_json=False)
 def ingest(
+    client: Client,
     paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
 ) -> None:
     """Ingest the events of files, folders or stdin.
 
@@ -22,7 +28,34 @@ def ingest(
 
     Example: throughline ingest events/ --database lineage.db
     """
-    from throughline.collect.ingest_command import run_ingest
+    from throughline.collect.files import read_files
+    from throughline.collect.store import count_warnings, opened_store
+    from throughline.redaction import use_rules
 
-    if not run_ingest(settings_of(url, database, api_key), paths, is_local=database is not None):
+    use_rules(client.settings.redact)
+    counts = Counter(stored=0, duplicates=0, warnings=0, rejected=0)
+    reasons: list[str] = []
+    console = SafeConsole(stderr=True)
+    with (
+        opened_store(client.settings, is_local=client.is_local) as store,
+        console.status("") if console.is_terminal else nullcontext() as status,
+    ):
+        for source, lines in read_files(paths):
+            new, old = store(lines)
+            rejected = lines.rejected + lines.unread
+            warnings = count_warnings(lines.entries)
+            counts.update(stored=new, duplicates=old, warnings=warnings, rejected=rejected)
+            reasons += [f"{item.source}: {item.reason}" for item in lines.rejected_lines]
+            if status is not None:
+                status.update(Text(f"{_summary(counts)}  {source}"))
+    print_line(_summary(counts))
+    for reason in reasons[:_SHOWN]:
+        print_line(f"  {escaped(reason)}", is_error=True)
+    if not counts.total():
+        print_line(f"no events found in {', '.join(paths)}", is_error=True)
+    if not counts.total() or counts["rejected"]:
         raise typer.Exit(1)
+
+
+def _summary(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.items())

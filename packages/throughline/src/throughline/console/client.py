@@ -5,20 +5,24 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from throughline.config import Settings, resolve
 from throughline.console.render import print_json, print_line
-from throughline.console.source import Params, Source, every, open_source
+from throughline.console.source import Params, Source, every, open_source, request
 from throughline.errors import ConfigError
 from throughline.wire import http_name
+
+if TYPE_CHECKING:
+    from throughline.log import EventLog
+    from throughline.settings import Settings
 
 Url = Annotated[
     str | None, typer.Option(help="Server to query. [THROUGHLINE_URL, or http://localhost:9002]")
@@ -26,18 +30,15 @@ Url = Annotated[
 Database = Annotated[
     str | None, typer.Option(help="Log to query instead of a server: file or SQLAlchemy URL.")
 ]
+Key = Annotated[str | None, typer.Option(help="API key of the server.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Cursor = Annotated[
     str | None, typer.Option(help="Next page: the `next` of an answer, or the cursor it printed.")
 ]
-Key = Annotated[str | None, typer.Option(help="API key of the server.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")]
+Depth = Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")]
 
 _LIKE_A_TIME = re.compile(r"\d{1,2}:|\d{4}-\d{1,2}\b")
-_ALWAYS = {
-    "url": Url,
-    "database": Database,
-    "api_key": Key,
-    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON.")],
-}
 _PAST = {
     "as_of": Annotated[
         str | None,
@@ -47,6 +48,7 @@ _PAST = {
         str | None, typer.Option(help="Use only events received before this time.")
     ],
 }
+_WHERE = {"url": Url, "database": Database, "api_key": Key}
 
 _TYPED = {
     ("", "as_of"): "--as-of",
@@ -65,6 +67,9 @@ class LevelName(StrEnum):
     PIPELINE = "pipeline"
     TASK = "task"
     QUERY = "query"
+
+
+Level = Annotated[LevelName, typer.Option(help="Level of detail.")]
 
 
 class StateName(StrEnum):
@@ -90,9 +95,14 @@ class Client:
     known_at: str | None = None
 
     @property
+    def is_local(self) -> bool:
+        """Return True if a log is queried, not a server."""
+        return self.database is not None
+
+    @cached_property
     def settings(self) -> Settings:
         """Return the settings with the options."""
-        return settings_of(self.url, self.database, self.api_key)
+        return settings_of(url=self.url, database=self.database, api_key=self.api_key)
 
     def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:
         """Print the answer to a query, as JSON or by `printer`; return it."""
@@ -114,7 +124,7 @@ class Client:
             if text:
                 present[key] = moment(text, _TYPED["", key])
         try:
-            return self._source(name, present)
+            return self.source(name, present)
         except ConfigError as error:
             raise ConfigError(_as_typed(name, present, str(error))) from None
 
@@ -122,21 +132,39 @@ class Client:
         """Yield all items of a query with pages."""
         return every(self.query, name, params)
 
+    def request(self, path: str, body: object = None, method: str | None = None) -> Any:
+        """Send a GET, or a POST with a JSON body, to the server; return the decoded response."""
+        import json
+
+        content = None if body is None else json.dumps(body).encode()
+        return request(self.settings, path, content, method)
+
+    def log(self, *, must_exist: bool = True) -> closing[EventLog]:
+        """Open the log; use it in a `with` statement."""
+        from throughline.log import EventLog
+
+        return closing(EventLog(self.settings.database, must_exist=must_exist))
+
     @cached_property
-    def _source(self) -> Source:
-        return open_source(self.settings, is_local=self.database is not None)
+    def source(self) -> Source:
+        """Return the function that queries the server or log."""
+        return open_source(self.settings, is_local=self.is_local)
 
 
-def with_client(*, past: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_client(
+    *, past: bool = False, as_json: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options of a `Client` to a command, whose first argument it is.
 
-    `past` adds the options that select a past state.
+    `past` adds the options that select a past state, `as_json` the option --json.
     """
+    options: Mapping[str, Any] = (
+        (_PAST if past else {}) | _WHERE | ({"as_json": AsJson} if as_json else {})
+    )
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         own = list(inspect.signature(command).parameters.values())[1:]
-        options = (_PAST if past else {}) | _ALWAYS
 
         @functools.wraps(command)
         def run(**values: Any) -> None:
@@ -146,7 +174,7 @@ def with_client(*, past: bool = False) -> Callable[[Callable[..., None]], Callab
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
         for name, hint in options.items():
-            default = getattr(Client(), name)
+            default = getattr(Client, name)
             parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {item.name: item.annotation for item in parameters}
@@ -172,8 +200,6 @@ def moment(text: str, option: str) -> str:
     Raises:
         ConfigError: the text looks like a time but is not valid.
     """
-    from datetime import date, datetime
-
     for written in (text, f"{date.today()}T{text}"):  # a time alone is one of today
         with suppress(ValueError):
             return datetime.fromisoformat(written).astimezone().isoformat()
@@ -185,6 +211,8 @@ def moment(text: str, option: str) -> str:
     return text
 
 
-def settings_of(url: str | None, database: str | None, api_key: str | None) -> Settings:
-    """Return the settings with the options that select a server or log."""
-    return resolve({"url": url, "database": database, "api_key": api_key})
+def settings_of(**options: object) -> Settings:
+    """Return the settings with the options of a command that are not None."""
+    from throughline.settings import resolve  # slow to import
+
+    return resolve(options)

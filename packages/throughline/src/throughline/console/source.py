@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from throughline.config import Settings
 from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
 
+if TYPE_CHECKING:
+    import httpx
+
+    from throughline.settings import Settings
+
 _ATTEMPTS = 4
 _LONGEST_PAUSE = 10
+_SILENCE_SECONDS = 60
 _RESPONSE_SECONDS = 600.0
 _RESPONSE_BYTES = 1024**3
-_PORTION = 1024**2
+_LONGEST_QUERY = 16 * 1024  # characters in a URL; a longer query is posted
 
 Params = Mapping[str, object]
 Source = Callable[[str, Params], Any]
@@ -41,10 +48,11 @@ def every(source: Source, name: str, params: Params) -> Iterator[Any]:
 
 def _server_source(settings: Settings) -> Source:
     def query_server(name: str, params: Params) -> Any:
-        from urllib.parse import urlencode
-
         query = {http_name(key): value for key, value in params.items()}
-        return request(settings, f"/api/v2/{name}?{urlencode(query, doseq=True)}")
+        text = urlencode(query, doseq=True)
+        if len(text) > _LONGEST_QUERY:
+            return request(settings, f"/api/v2/{name}", json.dumps(query).encode())
+        return request(settings, f"/api/v2/{name}?{text}")
 
     return query_server
 
@@ -56,39 +64,44 @@ def request(
 
     A GET is retried at most four times while the server is busy (503 with Retry-After).
     """
-    from http.client import HTTPException
-    from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
+    import httpx  # slow to import
 
     headers = {"Content-Type": "application/json"}
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
-    tries = _ATTEMPTS if body is None and method is None else 1
+    method = method or ("GET" if body is None else "POST")
+    tries = _ATTEMPTS if method == "GET" else 1
     try:
-        query = Request(settings.url + path, data=body, headers=headers, method=method)
-        while True:
-            try:
-                with urlopen(query, timeout=60) as response:
-                    return json.loads(_read(response) or b"null")
-            except HTTPError as error:
+        with httpx.Client(
+            base_url=settings.url,
+            headers=headers,
+            timeout=_SILENCE_SECONDS,
+            follow_redirects=True,
+            verify=ssl.create_default_context(),
+        ) as client:
+            while True:
+                with client.stream(method, path, content=body) as response:
+                    raw = _read(response)
                 tries -= 1
-                pause = _pause(error.code, error.headers.get("Retry-After"))
+                pause = _pause(response.status_code, response.headers.get("Retry-After"))
                 if pause is None or not tries:
-                    return _raise_error(settings, error.code, _read(error))
+                    break
                 time.sleep(pause)  # as the server asks in Retry-After
-    except (URLError, HTTPException, OSError, ValueError) as error:
-        reason = str(getattr(error, "reason", error)).strip()
+        if response.is_success:
+            return json.loads(raw or b"null")
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise ServerError(
-            f"no server responds at {settings.url} ({reason}): start one with"
-            f" `{settings.start_hint}`, or pass another --url, or a log with --database"
+            f"no server responds at {settings.url} ({str(error) or type(error).__name__}): start"
+            f" one with `{settings.start_hint}`, or pass another --url, or a log with --database"
         ) from None
+    return _raise_error(settings, response.status_code, raw)
 
 
-def _read(response: Any) -> bytes:
+def _read(response: httpx.Response) -> bytes:
     """Read a response unless it is too large or too slow."""
     body = bytearray()
     end = time.monotonic() + _RESPONSE_SECONDS
-    while part := response.read1(_PORTION):
+    for part in response.iter_bytes():
         body += part
         if len(body) > _RESPONSE_BYTES:
             raise OSError(f"the response is larger than {_RESPONSE_BYTES} bytes")

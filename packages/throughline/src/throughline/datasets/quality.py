@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
-from throughline.events import Facets
+from throughline.events import Facets, Json
+from throughline.events.facets import DataQualityAssertions
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ended_at
@@ -19,11 +20,11 @@ class Check(NamedTuple):
     run: Run | None
     version: str | None
     """The checked version, if the producer reported it."""
-    assertions: list[dict[str, Any]]
-    metrics: dict[str, Any]
+    assertions: list[Json]
+    metrics: Json
 
     @property
-    def failed(self) -> list[dict[str, Any]]:
+    def failed(self) -> list[Json]:
         """Return the failed assertions; those of severity `warn` are warnings only."""
         failed = [assertion for assertion in self.assertions if assertion.get("success") is False]
         return [
@@ -35,11 +36,20 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
     """Return every check of a dataset, under any of its aliases, oldest first."""
     deadline.check()
     found = [
-        Check(time, run, version, assertions, metrics)
+        Check(
+            time,
+            run,
+            version,
+            DataQualityAssertions.parse(facets.get(DataQualityAssertions.KEY, {})).assertions,
+            {
+                key: value
+                for key, value in facets.get("dataQualityMetrics", {}).items()
+                if not key.startswith("_")
+            },
+        )
         for time, run, version, facets in _reported(state, name)
-        for assertions, metrics in [(_assertions(facets), _metrics(facets))]
-        if assertions or metrics
     ]
+    found = [check for check in found if check.assertions or check.metrics]
     return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
 
 
@@ -60,13 +70,3 @@ def _reported(
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 yield ended_at(state, run), run, use.version[1] if use.version else None, facets
-
-
-def _assertions(facets: Facets) -> list[dict[str, Any]]:
-    listed = facets.get("dataQualityAssertions", {}).get("assertions")
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-
-
-def _metrics(facets: Facets) -> dict[str, Any]:
-    facet = facets.get("dataQualityMetrics", {})
-    return {key: value for key, value in facet.items() if not key.startswith("_")}

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.datasets.models import SchemaChange
 from throughline.events import shown_time
-from throughline.graph.nodes import Fields, dataset_ref, fields_of, name_of, text_or_none
+from throughline.events.facets import Schema
+from throughline.graph.nodes import dataset_ref, name_of
 from throughline.identity import DatasetName
-from throughline.projection import Run, Stamp, State, Use, unpack
-from throughline.query.models import Field
+from throughline.projection import Run, Stamp, State, Use
 
 
 class ReportedSchema(NamedTuple):
     """A schema that an event reported, with or without a run."""
 
     stamp: Stamp
-    facet: dict[str, Any]
+    schema: Schema
     run: Run | None
-
-    @property
-    def producer(self) -> str:
-        """Return the producer of the schema; producers name types differently."""
-        return str(self.facet.get("_producer"))
 
 
 def drift(state: State, name: DatasetName) -> list[SchemaChange]:
@@ -34,12 +29,13 @@ def drift(state: State, name: DatasetName) -> list[SchemaChange]:
     """
     found = []
     last: ReportedSchema | None = None
-    of_producer: dict[str, ReportedSchema] = {}
+    of_producer: dict[str | None, Schema] = {}
     deadline.check()
-    for current in sorted(_reported_schemas(state, name), key=lambda schema: schema.stamp):
-        if last and (change := _change(name, last, of_producer.get(current.producer), current)):
+    for current in sorted(_reported_schemas(state, name), key=lambda reported: reported.stamp):
+        producer = current.schema.producer
+        if last and (change := _change(name, last.schema, of_producer.get(producer), current)):
             found.append(change)
-        last = of_producer[current.producer] = current
+        last, of_producer[producer] = current, current.schema
     return found
 
 
@@ -49,11 +45,11 @@ def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
         record = state.datasets.get(alias)
         if record is None:
             continue
-        without_run = (
-            (stamp, facets.get("schema"))
+        found += [
+            ReportedSchema(stamp, Schema.parse(facet), None)
             for stamp, facets in (record.facets_without_run or {}).items()
-        )
-        found += [ReportedSchema(stamp, schema, None) for stamp, schema in without_run if schema]
+            if (facet := facets.get(Schema.KEY))
+        ]
         written += _reported_by(
             [(state.runs[key], state.runs[key].outputs) for key in record.writers], alias
         )
@@ -66,20 +62,24 @@ def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
 def _reported_by(
     uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName
 ) -> list[ReportedSchema]:
-    schemas = ((run, side[name].dataset_facets.stamped().get("schema")) for run, side in uses)
-    return [ReportedSchema(schema[0], unpack(schema[1]), run) for run, schema in schemas if schema]
+    books = ((run, side[name].dataset_facets) for run, side in uses)
+    return [
+        ReportedSchema(stamp, book.parsed(Schema), run)
+        for run, book in books
+        if (stamp := book.stamp_of(Schema.KEY))
+    ]
 
 
 def _change(
-    name: DatasetName, last: ReportedSchema, same: ReportedSchema | None, current: ReportedSchema
+    name: DatasetName, last: Schema, same: Schema | None, current: ReportedSchema
 ) -> SchemaChange | None:
     """Return what differs from the last schema and from the last one of the same producer."""
-    old, new = fields_of(last.facet), fields_of(current.facet)
-    if last.producer != current.producer:
-        old, new = _top(old), _top(new)
-    before = fields_of(same.facet) if same else {}
+    schema = current.schema
+    is_same = last.producer == schema.producer
+    old, new = _types(last, has_nested=is_same), _types(schema, has_nested=is_same)
+    before = _types(same) if same else {}
     added, removed = sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys())
-    changed = [path for path in sorted(new.keys() & before.keys()) if before[path] != new[path]]
+    changed = [field for field in sorted(new.keys() & before.keys()) if before[field] != new[field]]
     if not (added or removed or changed):
         return None
     key = current.run.key if current.run else None
@@ -88,18 +88,13 @@ def _change(
         "at": str(shown_time(current.stamp.time)),
         "runId": key.run_id if key else None,
         "job": name_of(key.job) if key else None,
-        "producer": text_or_none(current.facet.get("_producer")),
-        "added": [_field(path, new[path]) for path in added],
-        "removed": [_field(path, old[path]) for path in removed],
-        "changed": [
-            {"name": ".".join(path), "from": before[path], "to": new[path]} for path in changed
-        ],
+        "producer": schema.producer,
+        "added": [{"name": field, "type": new[field]} for field in added],
+        "removed": [{"name": field, "type": old[field]} for field in removed],
+        "changed": [{"name": field, "from": before[field], "to": new[field]} for field in changed],
     }
 
 
-def _top(fields: Fields) -> Fields:
-    return {path: type_ for path, type_ in fields.items() if len(path) == 1}
-
-
-def _field(path: tuple[str, ...], type_: str) -> Field:
-    return {"name": ".".join(path), "type": type_}
+def _types(schema: Schema, *, has_nested: bool = True) -> dict[str, str]:
+    fields = schema.fields.items()
+    return {name: field.type for name, field in fields if has_nested or not field.is_nested}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.datasets.models import WriteStatistics
+from throughline.events.facets import OutputStatistics
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
@@ -69,7 +72,7 @@ def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: 
         return generations.levels.owner(run, Level.TASK) is run, ended_at(state, run), run.key
 
     uses = sorted(uses, key=rank, reverse=True)
-    facets = [use.facets.get("outputStatistics") for _, use in uses]
+    facets = [use.facets.parsed(OutputStatistics) for _, use in uses]
     ends = [ended_at(state, run) for run, _ in uses]
     return Write(
         min(ends) if is_stated else max(ends),
@@ -77,12 +80,12 @@ def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: 
         version_of(*uses[0]),
         is_stated,
         {
-            "rows": _first_reported(facets, "rowCount"),
-            "bytes": _first_reported(facets, "size"),
-            "files": _first_reported(facets, "fileCount"),
+            "rows": _first(map(attrgetter("rowCount"), facets)),
+            "bytes": _first(map(attrgetter("size"), facets)),
+            "files": _first(map(attrgetter("fileCount"), facets)),
         },
     )
 
 
-def _first_reported(facets: list[dict[str, Any]], key: str) -> int | None:
-    return next((int(facet[key]) for facet in facets if isinstance(facet.get(key), int)), None)
+def _first(values: Iterable[int | None]) -> int | None:
+    return next((value for value in values if value is not None), None)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Database, Key, Url
+from throughline.console.client import Database, Key, Url, settings_of
 
 
 def deliver(
@@ -32,8 +31,8 @@ def deliver(
     """
     from throughline.delivery import deliver_command as delivery
 
-    where = {"url": url, "database": database, "api_key": api_key, "deliver": config}
-    settings, is_local = resolve(where), database is not None
+    settings = settings_of(url=url, database=database, api_key=api_key, deliver=config)
+    is_local = database is not None
     if retry is not None:
         delivery.retry(settings, retry, is_local=is_local)
     elif status:

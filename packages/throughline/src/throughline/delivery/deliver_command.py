@@ -11,17 +11,16 @@ from urllib.parse import quote
 
 import typer
 
-from throughline.config import Settings
-from throughline.console.printable import escaped
 from throughline.console.render import log_to_stderr, moment_of, print_json, print_line
 from throughline.console.source import request
-from throughline.console.words import counted
+from throughline.console.text import counted, escaped
 from throughline.delivery.answers import delivery_status_answer, retry_answer
 from throughline.delivery.forwarder import Forwarder
 from throughline.delivery.settings import read_backends
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.settings import Settings
 
 if TYPE_CHECKING:
     from throughline.delivery.answers import BackendInfo, Retried

@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from throughline.console.words import counted
+from throughline.console.text import counted
 from throughline.delivery.backend import Backend, Delivery, Processing
 from throughline.delivery.store import Deliveries
 from throughline.errors import DeliveryError, EventError, LogError, UnavailableError

@@ -20,6 +20,7 @@ from throughline.events.event import (
     Facets,
     JobEvent,
     JobRef,
+    Json,
     Logged,
     RunEvent,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Facets",
     "JobEvent",
     "JobRef",
+    "Json",
     "Legacy",
     "Logged",
     "EventWarning",

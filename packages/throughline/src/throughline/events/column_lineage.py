@@ -9,7 +9,9 @@ DIRECT into `dataset`. No single column takes its value from them, so they count
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
+
+from throughline.events.event import Json
 
 __all__ = [
     "EVERY_ROW",
@@ -80,7 +82,7 @@ class ColumnLineage(NamedTuple):
     links: tuple[ColumnLink, ...]
 
 
-def parse_columns(facet: dict[str, Any]) -> ColumnLineage:
+def parse_columns(facet: Json) -> ColumnLineage:
     """Parse a columnLineage facet; ignore parts of an unexpected shape."""
     columns: dict[str, Legacy] = {}
     links: list[ColumnLink] = []
@@ -97,7 +99,7 @@ def parse_columns(facet: dict[str, Any]) -> ColumnLineage:
     return ColumnLineage(columns, tuple(links))
 
 
-def source_datasets(facet: dict[str, Any]) -> set[tuple[str, str]]:
+def source_datasets(facet: Json) -> set[tuple[str, str]]:
     """Return (namespace, name) of every source dataset of a facet.
 
     Called for each event received, so it builds no links.
@@ -134,12 +136,12 @@ def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
 _NO_TRANSFORMATION = Transformation(INDIRECT)
 
 
-def transformations_of(item: dict[str, Any]) -> tuple[Transformation, ...]:
+def transformations_of(item: Json) -> tuple[Transformation, ...]:
     """Return the transformations of an input of a facet."""
     return tuple(_transformation(kind) for kind in objects(item.get("transformations")))
 
 
-def _transformation(item: dict[str, Any]) -> Transformation:
+def _transformation(item: Json) -> Transformation:
     return Transformation(
         str(item.get("type") or DIRECT),
         _text(item.get("subtype")),
@@ -148,12 +150,12 @@ def _transformation(item: dict[str, Any]) -> Transformation:
     )
 
 
-def is_name(value: Any) -> bool:
+def is_name(value: Any) -> TypeGuard[str]:
     """Return True for a non-empty string."""
     return isinstance(value, str) and value != ""
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def objects(value: Any) -> list[Json]:
     """Return the objects in a list; an empty list for a value that is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-Facets = dict[str, dict[str, Any]]
+Json = dict[str, Any]
+"""JSON of a producer, as received."""
+
+Facets = dict[str, Json]
 
 
 class EventType(StrEnum):

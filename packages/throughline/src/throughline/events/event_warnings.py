@@ -9,13 +9,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from throughline.errors import shown
-from throughline.events.event import EventType
-from throughline.events.lineage_problems import (
-    Problem,
-    misplaced,
-    problems_of_dataset,
-    problems_of_job,
-)
+from throughline.events.column_lineage import is_name
+from throughline.events.event import EventType, Json
 from throughline.events.parse import kind_of
 from throughline.events.times import without_region
 
@@ -31,7 +26,7 @@ class EventWarning(NamedTuple):
     expected: str
 
 
-def event_warnings(body: dict[str, Any]) -> Iterator[EventWarning]:
+def event_warnings(body: Json) -> Iterator[EventWarning]:
     """Yield the warnings about the decoded body of an event that `parse_event` accepts.
 
     A warning is a violation of OpenLineage 2-0-2, or a part that is ignored because it cannot be
@@ -53,7 +48,7 @@ def event_warnings(body: dict[str, Any]) -> Iterator[EventWarning]:
             yield from _dataset(item, f"{name}[{index}]", (io_facets,))
 
 
-def _head(body: dict[str, Any], kind: str) -> Iterator[EventWarning]:
+def _head(body: Json, kind: str) -> Iterator[EventWarning]:
     type_ = body.get("eventType")
     if kind == "run" and not (isinstance(type_, str) and type_ in EventType.__members__):
         yield _warning("eventType", type_, f"one of {_TYPES}")
@@ -99,25 +94,73 @@ def _dataset(item: Any, path: str, io_facets: tuple[str, ...]) -> Iterator[Event
             yield from _texts(identifier, f"{path}[{index}]", ("namespace", "name"))
 
 
-def _lineage(body: dict[str, Any], kind: str) -> Iterator[EventWarning]:
-    problems: list[Problem] = []
+def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:
+    """Yield the parts of explicit lineage facets that cannot be parsed and are ignored."""
     if kind == "dataset":
-        if facet := _lineage_of(body["dataset"]):
-            problems += problems_of_dataset(facet, "dataset.facets.lineage")
-    else:
-        if facet := _lineage_of(body["job"]):
-            problems += problems_of_job(facet, "job.facets.lineage")
-        for side in ("inputs", "outputs"):
-            for index, item in enumerate(body.get(side) or ()):
-                if _lineage_of(item):
-                    problems.append(misplaced(f"{side}[{index}].facets.lineage"))
-    yield from (_warning(*problem) for problem in problems)
+        yield from _lineage_of_dataset(_lineage_of(body["dataset"]), "dataset.facets.lineage")
+        return
+    if facet := _lineage_of(body["job"]):
+        path = "job.facets.lineage.entries"
+        entries = facet.get("entries")
+        if not isinstance(entries, list):
+            yield _warning(path, entries, "a list of entries")
+            return
+        for index, entry in enumerate(entries):
+            yield from _end(entry, f"{path}[{index}]")
+            if isinstance(entry, dict):
+                yield from _lineage_of_dataset(entry, f"{path}[{index}]")
+    for side in ("inputs", "outputs"):
+        for index, item in enumerate(body.get(side) or ()):
+            if _lineage_of(item):
+                expected = "the lineage facet of the job; this one is not used"
+                yield _warning(f"{side}[{index}].facets.lineage", "a lineage facet", expected)
 
 
-def _lineage_of(owner: dict[str, Any]) -> dict[str, Any]:
+def _lineage_of(owner: Json) -> Json:
     facets = owner.get("facets")
     facet = facets.get("lineage") if isinstance(facets, dict) else None
     return facet if isinstance(facet, dict) else {}
+
+
+def _lineage_of_dataset(facet: Json, path: str) -> Iterator[EventWarning]:
+    """Yield the problems in the inputs and fields of an entry or of a dataset's facet."""
+    if "entries" in facet:
+        expected = "inputs and fields; entries are for jobs"
+        yield _warning(f"{path}.entries", "entries", expected)
+    yield from _inputs(facet, path)
+    fields = facet.get("fields", {})
+    if not isinstance(fields, dict):
+        yield _warning(f"{path}.fields", fields, "an object")
+        return
+    for name, field in fields.items():
+        if isinstance(field, dict):
+            yield from _inputs(field, f"{path}.fields.{name}")
+        else:
+            yield _warning(f"{path}.fields.{name}", field, "an object")
+
+
+def _inputs(owner: Json, path: str) -> Iterator[EventWarning]:
+    inputs = owner.get("inputs", [])
+    if not isinstance(inputs, list):
+        yield _warning(f"{path}.inputs", inputs, "a list of inputs")
+        return
+    for index, item in enumerate(inputs):
+        yield from _end(item, f"{path}.inputs[{index}]")
+
+
+def _end(item: Any, path: str) -> Iterator[EventWarning]:
+    if not isinstance(item, dict):
+        yield _warning(path, item, "an object")
+        return
+    kind = item.get("type")
+    if kind not in ("DATASET", "JOB"):
+        yield _warning(f"{path}.type", kind, "DATASET or JOB")
+        return
+    named = [is_name(item.get(key)) for key in ("namespace", "name")]
+    if kind == "DATASET" and not all(named):
+        yield _warning(path, item, "a namespace and a name")
+    elif any(named) and not all(named):
+        yield _warning(path, item, "a namespace and a name, or neither for the event's own job")
 
 
 def _facets(owner: Any, path: str, key: str) -> Iterator[EventWarning]:
@@ -134,7 +177,7 @@ def _facets(owner: Any, path: str, key: str) -> Iterator[EventWarning]:
             yield from _address(facet, address, f"{where}.{address}")
 
 
-def _address(owner: dict[str, Any], key: str, path: str) -> Iterator[EventWarning]:
+def _address(owner: Json, key: str, path: str) -> Iterator[EventWarning]:
     value = owner.get(key)
     if not (isinstance(value, str) and ":" in value):
         yield _warning(path, value, "a URI")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline.events.column_lineage import (
     EVERY_ROW,
@@ -22,7 +22,7 @@ from throughline.events.column_lineage import (
     objects,
     transformations_of,
 )
-from throughline.events.event import Dataset, JobRef
+from throughline.events.event import Dataset, JobRef, Json
 
 __all__ = ["DatasetId", "Entry", "parse_derivation", "parse_entries", "with_lineage_datasets"]
 
@@ -36,7 +36,7 @@ class DatasetId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One target with its sources; a target of None is the event's own job."""
+    """One target with its sources; a target of None is the owner of the facet."""
 
     target: DatasetId | JobRef | None
     is_job: bool
@@ -47,20 +47,20 @@ class Entry:
     columns: ColumnLineage
 
 
-def parse_entries(facet: dict[str, Any]) -> tuple[Entry, ...]:
+def parse_entries(facet: Json) -> tuple[Entry, ...]:
     """Parse the lineage facet of a job."""
     return tuple(
         entry for stated in objects(facet.get("entries")) if (entry := _entry(stated)) is not None
     )
 
 
-def parse_derivation(facet: dict[str, Any], target: DatasetId) -> Entry:
+def parse_derivation(facet: Json) -> Entry:
     """Parse the lineage facet of a dataset, such as a view, that is derived without a job."""
-    return _parse(facet, target, is_job=False)
+    return _parse(facet, None, is_job=False)
 
 
 def with_lineage_datasets(
-    facet: dict[str, Any], inputs: tuple[Dataset, ...], outputs: tuple[Dataset, ...]
+    facet: Json, inputs: tuple[Dataset, ...], outputs: tuple[Dataset, ...]
 ) -> tuple[tuple[Dataset, ...], tuple[Dataset, ...]]:
     """Return the inputs and outputs of an event with the datasets that its lineage facet adds.
 
@@ -78,7 +78,7 @@ def _with_missing(listed: tuple[Dataset, ...], named: Iterable[DatasetId]) -> tu
     return (*listed, *(Dataset(*item) for item in dict.fromkeys(named) if item not in present))
 
 
-def _entry(stated: dict[str, Any]) -> Entry | None:
+def _entry(stated: Json) -> Entry | None:
     kind, namespace, name = (stated.get(key) for key in ("type", "namespace", "name"))
     is_named = is_name(namespace) and is_name(name)
     if kind == "DATASET" and is_named:
@@ -89,7 +89,7 @@ def _entry(stated: dict[str, Any]) -> Entry | None:
     return None
 
 
-def _parse(stated: dict[str, Any], target: DatasetId | JobRef | None, *, is_job: bool) -> Entry:
+def _parse(stated: Json, target: DatasetId | JobRef | None, *, is_job: bool) -> Entry:
     fields = stated.get("fields")
     by_field = {
         str(field): objects(value.get("inputs"))
@@ -119,7 +119,7 @@ def _parse(stated: dict[str, Any], target: DatasetId | JobRef | None, *, is_job:
     )
 
 
-def _links(target: str, item: dict[str, Any]) -> Iterator[ColumnLink]:
+def _links(target: str, item: Json) -> Iterator[ColumnLink]:
     """Yield the column link of one input, if it has one.
 
     An input of the whole target without a column is an edge between datasets only.
@@ -137,7 +137,7 @@ def _links(target: str, item: dict[str, Any]) -> Iterator[ColumnLink]:
     yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
 
 
-def _own_transformation(items: list[dict[str, Any]]) -> Legacy:
+def _own_transformation(items: list[Json]) -> Legacy:
     """Return how the event's own job computes a column: an input of type JOB without a name."""
     own_inputs = (
         item for item in items if item.get("type") == "JOB" and not is_name(item.get("name"))

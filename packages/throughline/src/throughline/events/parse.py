@@ -24,6 +24,7 @@ from throughline.events.event import (
     Facets,
     JobEvent,
     JobRef,
+    Json,
     RunEvent,
 )
 from throughline.events.explicit_lineage import with_lineage_datasets
@@ -82,7 +83,7 @@ def parse_alias(body: Any, digest: str) -> AliasEvent:
     return AliasEvent(_time(body.get("eventTime")), digest, names, body.get("isRemoved") is True)
 
 
-def kind_of(event: dict[str, Any]) -> str:
+def kind_of(event: Json) -> str:
     """Return the kind of an event: run, job or dataset."""
     if event.get("run") is not None:
         return "run"
@@ -103,7 +104,7 @@ def with_parent(facets: Facets) -> Facets:
     return {"parent": facets["parentRun"], **others}
 
 
-def _object(value: Any, path: str) -> dict[str, Any]:
+def _object(value: Any, path: str) -> Json:
     if isinstance(value, dict):
         return value
     raise EventError(path, value, "an object")

@@ -1,27 +1,91 @@
-"""The command `export`."""
+"""The command `export`: write the graph or the events as JSON, diagram or tables."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from throughline.console.client import Database, Key, LevelName, Url, settings_of
-from throughline.export.export import Format, run_export
+from throughline.console.client import Client, Level, LevelName, with_client
+from throughline.console.render import print_json, print_line
+from throughline.console.source import every
+from throughline.console.text import counted, json_of
+from throughline.errors import ConfigError, EventError
+
+if TYPE_CHECKING:
+    from throughline.query.models import Json
+
+_PAGE = 500  # events
 
 
+class Format(StrEnum):
+    """Formats of an export."""
+
+    JSON = "json"
+    MERMAID = "mermaid"
+    GRAPHVIZ = "graphviz"
+    OPENLINEAGE = "openlineage"
+    PARQUET = "parquet"
+
+
+@with_client(as_json=False)
 def export(
+    client: Client,
     form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
-    level: Annotated[LevelName, typer.Option(help="Level of a diagram.")] = LevelName.TASK,
+    level: Level = LevelName.TASK,
     output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
 ) -> None:
     """Export lineage as JSON, diagram, events or tables.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
-    settings = settings_of(url, database, api_key)
-    run_export(settings, form, level, output, is_local=database is not None)
+    from throughline.export.diagram import graphviz, mermaid
+
+    if (form is Format.PARQUET) != (output is not None):
+        raise ConfigError(
+            "--format parquet requires --output FOLDER; other formats are written to stdout"
+        )
+    if output is not None:
+        from throughline.export.parquet import write_parquet
+
+        rows = write_parquet(output, client.source, lambda: _events(client))
+        for table, count in rows.items():
+            print_line(f"{output / table}.parquet  {counted(count, 'row')}")
+    elif form is Format.OPENLINEAGE:
+        for event in _events(client):
+            sys.stdout.write(json_of(event, separators=(",", ":")) + "\n")
+    elif form is Format.JSON:
+        print_json(client.query("export", {}))
+    else:
+        edges = every(client.source, "edges", {"level": level, "kind": "data"})
+        pairs = every(client.source, "edges", {"level": level, "kind": "direct"})
+        sys.stdout.write((mermaid if form is Format.MERMAID else graphviz)(edges, pairs))
+
+
+def _events(client: Client) -> Iterator[Json]:
+    """Yield the events of a log in order of arrival, or of a server in order of event time."""
+    return _from_log(client) if client.is_local else _from_server(client)
+
+
+def _from_log(client: Client) -> Iterator[Json]:
+    from throughline.events import load
+
+    with client.log() as log:
+        for seq, body in log.read():
+            try:
+                yield load(body)
+            except EventError as error:
+                print_line(f"row {seq} of the log is skipped: {error}", is_error=True)
+
+
+def _from_server(client: Client) -> Iterator[Json]:
+    offset, total = 0, 1
+    while offset < total:
+        query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"
+        page = client.request(f"/api/v1/events/lineage?{query}")
+        yield from page["events"]
+        offset, total = offset + _PAGE, page["totalCount"]

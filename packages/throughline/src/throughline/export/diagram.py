@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from throughline.console.printable import escaped
+from throughline.console.text import escaped
 
 if TYPE_CHECKING:
     from throughline.lineage.models import DataEdgeRow, NodePairRow

@@ -8,10 +8,11 @@ from typing_extensions import TypedDict
 
 from throughline import deadline
 from throughline.events import shown_time
+from throughline.events.facets import Reference
 from throughline.identity import DatasetName
 from throughline.projection.derived import outcome, parent_of, start_of, version_of
 from throughline.projection.facets import FacetBook, unpack
-from throughline.projection.state import Dependency, Job, Run, State, Use
+from throughline.projection.state import Job, Run, State, Use
 
 
 class Export(TypedDict):
@@ -107,7 +108,7 @@ def _facets(book: FacetBook) -> dict[str, Any]:
     }
 
 
-def _dependencies(dependencies: set[Dependency] | None) -> list[Dependency]:
+def _dependencies(dependencies: set[Reference] | None) -> list[Reference]:
     return sorted(
         dependencies or (), key=lambda dependency: (dependency.job, dependency.run_id or "")
     )

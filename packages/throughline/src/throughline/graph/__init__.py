@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.graph.control import control_edges
-from throughline.graph.edges import Latest, LevelGraph
+from throughline.graph.edges import Latest, LevelGraph, control_edges
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id

@@ -25,13 +25,15 @@ from throughline.events import (
     JobRef,
     Legacy,
     Transformation,
+    parse_derivation,
+    parse_entries,
 )
 from throughline.graph.generations import Generation, Generations
-from throughline.graph.nodes import Node, facets_of, fields_of
+from throughline.graph.nodes import Node, fields_of
 from throughline.graph.run_edges import derived_by, run_edges
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, RunKey, State
-from throughline.projection.facets import derivation_of, entries_of
+from throughline.projection.facets import parsed
 
 _Origin = tuple[Run | None, JobRef]
 """A run and its task; without a run, a declared job or a derivation."""
@@ -179,8 +181,7 @@ class ColumnGraph:
         """Return all reported columns of a dataset; only EVERY_ROW if there are none."""
         if name not in self._columns:
             found = self.edges_into(name).keys() - {EVERY_ROW}
-            for book in facets_of(self._state, Node.of_dataset(name)):
-                found |= {".".join(path) for path in fields_of(book.get("schema"))}
+            found |= fields_of(self._state, Node.of_dataset(name)).keys()
             self._columns[name] = sorted(found) or [EVERY_ROW]
         return self._columns[name]
 
@@ -237,7 +238,7 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
     if not run.lineage:
         yield from ((target, about.column_lineage()) for target, about in outputs)
         return
-    entries = [entry for facet in run.lineage for entry in entries_of(facet)]
+    entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
     explicit = list(_of_entries(state, entries))
     yield from explicit
     described = {target for target, _ in explicit}
@@ -256,11 +257,11 @@ def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLi
         for spelled in state.identity.names(name):
             record = state.datasets.get(spelled)
             if record is not None and record.derivation is not None:
-                yield name, derivation_of(record.derivation[1], DatasetId(*spelled)).columns
+                yield name, parsed(record.derivation[1], parse_derivation).columns
         return
     declared = state.jobs[ref].declared
     if declared is not None and declared.lineage:
-        yield from _of_entries(state, entries_of(declared.lineage))
+        yield from _of_entries(state, parsed(declared.lineage, parse_entries))
 
 
 def _of_entries(

@@ -18,15 +18,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Literal, NamedTuple
 
+from throughline import deadline
 from throughline.events import JobRef
+from throughline.events.facets import Reference
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node
 from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_side, united
 from throughline.identity import DatasetName
-from throughline.projection import Run, RunKey, RunState, State, outcome, start_of
-from throughline.projection.derived import parent_of
+from throughline.projection import Job, Run, RunKey, RunState, State, outcome, start_of
+from throughline.projection.derived import newest_of, parent_of
+
+Side = Literal["reads", "writes"]
+
+
+class DataEdge(NamedTuple):
+    """A read or write of a dataset by a job at a level."""
+
+    job: JobRef
+    direction: Side
+    dataset: DatasetName
 
 
 @dataclass(slots=True)
@@ -94,12 +107,17 @@ class LevelGraph:
         """Yield every direct link between jobs or datasets, in the direction of the data."""
         yield from ((above, node) for node, found in self._links["up"].items() for above in found)
 
+    def data_edges(self) -> Iterator[DataEdge]:
+        """Yield every edge between a job and a dataset."""
+        for ref, edges in self.jobs.items():
+            yield from (DataEdge(ref, "reads", name) for name in edges.reads)
+            yield from (DataEdge(ref, "writes", name) for name in edges.writes)
+
     def edges(self) -> Iterator[tuple[Node, Node]]:
         """Yield every edge, in the direction of the data."""
-        for ref, edges in self.jobs.items():
-            job = Node.of_job(ref)
-            yield from ((Node.of_dataset(name), job) for name in edges.reads)
-            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
+        for ref, direction, name in self.data_edges():
+            job, dataset = Node.of_job(ref), Node.of_dataset(name)
+            yield (dataset, job) if direction == "reads" else (job, dataset)
         yield from self.links()
 
     def _connect(self, above: Node, below: Node) -> None:
@@ -268,3 +286,45 @@ def _wraps(state: State, outer: Run, inner: Run) -> bool:
     primary = state.identity.primary
     written = {primary(name) for name in inner.outputs}
     return begins <= starts <= ends and {primary(name) for name in outer.outputs} <= written
+
+
+def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef]]:
+    """Return every control dependency (upstream, downstream) at a level.
+    For each job the newest run with a jobDependencies facet counts, with its siblings under the
+    same parent run. Ends finer than the level are rolled up; an edge within one job is dropped.
+    """
+    levels = Levels(state)
+    found: set[tuple[JobRef, JobRef]] = set()
+    for job in state.jobs.values():
+        deadline.check()
+        for run in _reporting_runs(state, job):
+            own = _at_level(state, levels, level, Reference(run.key.job, run.key.run_id))
+            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
+            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
+    return {(up, down) for up, down in found if up != down}
+
+
+def _reporting_runs(state: State, job: Job) -> list[Run]:
+    runs = [state.runs[key] for key in job.runs]
+    reporting = [run for run in runs if run.upstream or run.downstream]
+    newest = newest_of(reporting)
+    parent = parent_of(state, newest) if newest else None
+    if newest is None or parent is None:
+        return [newest] if newest else []
+    return [run for run in reporting if parent_of(state, run) is parent]
+
+
+def _at_level(state: State, levels: Levels, level: Level | None, end: Reference) -> JobRef:
+    if level is None:
+        return end.job
+    run = _run_of(state, end)
+    return levels.owner(run, level).key.job if run is not None else end.job
+
+
+def _run_of(state: State, end: Reference) -> Run | None:
+    """Return the run that a dependency names, or the newest run of its job."""
+    job = state.jobs.get(end.job)
+    if job is None:
+        return None
+    keys = [key for key in job.runs if key.run_id == end.run_id] or list(job.runs)
+    return newest_of(state.runs[key] for key in keys)

@@ -27,13 +27,7 @@ from typing import Any, TypeVar
 
 from throughline import deadline
 from throughline.events import JobRef
-from throughline.graph.generation import (
-    Generation,
-    counting,
-    effective,
-    kept_datasets,
-    static,
-)
+from throughline.events.facets import CommitReport
 from throughline.graph.levels import Level, Levels
 from throughline.graph.run_edges import (
     Edges,
@@ -61,7 +55,22 @@ from throughline.projection.derived import descendants_of, parent_of
 Answer = TypeVar("Answer")
 
 
-__all__ = ["Generation", "Generations", "Walked"]
+@dataclass(frozen=True, slots=True, eq=False)
+class Generation:
+    """Runs of one task that belong together; without runs, the declaration of a JobEvent."""
+
+    job: JobRef
+    order: tuple[int, RunKey | None]
+    is_complete: bool
+    edges: Edges
+    kept: frozenset[DatasetName]
+    runs: tuple[Run, ...]
+
+    @property
+    def started(self) -> int:
+        """Return the start of its first run, in microseconds."""
+        return self.order[0]
+
 
 Walked = dict[Generation, Edges]
 """The generations on a walk, each with those of its edges that belong to the walk."""
@@ -210,7 +219,7 @@ class Generations:
 
     def effective(self, ref: JobRef) -> list[Generation]:
         """Return the latest generations of a job, and older ones whose data was not replaced."""
-        return self.derived(ref, "effective", effective)
+        return self.derived(ref, "effective", _effective)
 
     @property
     def present(self) -> list[Generation]:
@@ -226,10 +235,6 @@ class Generations:
         ref, unit = owner.key.job, self._unit_of(owner)
         members = self._members(ref).get(unit, {})
         return self._describe(ref, unit, members) if run.key in members else None
-
-    def writing(self, name: DatasetName) -> list[Generation]:
-        """Return the generations that wrote the contents of a dataset, without `sources`."""
-        return self._writing(name, None)
 
     def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
         """Return the generations with a run that wrote a version of a dataset."""
@@ -247,9 +252,9 @@ class Generations:
 
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
-        found = [g for name in generation.edges.reads for g in self._writing(name, generation)]
+        found = [g for name in generation.edges.reads for g in self.writing(name, generation)]
         for name in generation.kept:
-            found += self._writing(name, generation, is_cut=True)
+            found += self.writing(name, generation, is_cut=True)
         return found
 
     def behind(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
@@ -276,11 +281,9 @@ class Generations:
                 reads, kept = edges.sources_of(name) - part.reads, kept & {name}
                 part.reads |= reads
                 part.writes.add(name)
-            open_ += (
-                (source, read) for read in reads for source in self._writing(read, generation)
-            )
+            open_ += ((source, read) for read in reads for source in self.writing(read, generation))
             for name in kept:
-                kept_by = self._writing(name, generation, is_cut=True)
+                kept_by = self.writing(name, generation, is_cut=True)
                 open_ += ((source, name) for source in kept_by)
         return found
 
@@ -295,10 +298,10 @@ class Generations:
         for generation in living:
             deadline.check()
             for name in generation.edges.reads:
-                for writer in self._writing(name, generation):
+                for writer in self.writing(name, generation):
                     flows[writer].append((generation, name, False))
             for name in generation.kept:
-                for writer in self._writing(name, generation, is_cut=True):
+                for writer in self.writing(name, generation, is_cut=True):
                     flows[writer].append((generation, name, True))
         found: Walked = {}
         open_ = [(root, source, False) for root in roots]
@@ -344,12 +347,14 @@ class Generations:
             self._using[side, name] = found
         return sorted(self._using[side, name])
 
-    def _writing(
-        self, name: DatasetName, reader: Generation | None, *, is_cut: bool = False
+    def writing(
+        self, name: DatasetName, reader: Generation | None = None, *, is_cut: bool = False
     ) -> list[Generation]:
-        """Return each job's generations that were effective for a dataset at the reader's start.
-        If a job had none by then (because of a wrong clock or an unrecorded write), its first one
-        counts, so that the walk does not end, unless `is_cut`.
+        """Return each job's generations that wrote the contents of a dataset, without `sources`.
+
+        With a reader, those that were effective at its start. If a job had none by then (because of
+        a wrong clock or an unrecorded write), its first one counts, so that the walk does not end,
+        unless `is_cut`.
         """
         found: list[Generation] = []
         for ref in self.writers(name):
@@ -387,11 +392,11 @@ class Generations:
         """Return the generation of a derivation, or of a job with declared edges and no runs."""
         derived = derived_by(ref)
         if derived is not None:
-            return [static(ref, derived_edges(self.state, derived))]
+            return [_static(ref, derived_edges(self.state, derived))]
         if self.owners(ref) or self._members(ref):
             return []
         edges = declared_edges(self.state, self.state.jobs[ref])
-        return [static(ref, edges)] if edges.reads or edges.writes else []
+        return [_static(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
         """Return the runs that a task owns and that read or wrote data, by unit."""
@@ -433,7 +438,57 @@ class Generations:
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
             edges=side_by_side(list(by_head.values())),
-            kept=kept_datasets(self.state, runs),
+            kept=_kept_datasets(self.state, runs),
             runs=tuple(runs),
         )
         return generation
+
+
+def _static(ref: JobRef, edges: Edges) -> Generation:
+    """Return a generation without runs: what is declared, which holds until a run does it."""
+    return Generation(ref, (0, None), True, edges, frozenset(), ())
+
+
+def counting(oldest_first: list[Generation]) -> list[Generation]:
+    """Return the newest finished one that counts, and the unfinished ones after it."""
+    complete = [g for g in reversed(oldest_first) if g.is_complete]
+    base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
+    if base is None:
+        return oldest_first
+    newer = oldest_first[oldest_first.index(base) + 1 :]
+    return [base, *(g for g in newer if not g.is_complete)]
+
+
+def living(oldest_first: list[Generation]) -> list[Generation]:
+    """Return the generations that wrote a dataset which no later finished one replaced.
+    One job can write many datasets in separate runs (a flow that is started per service): its last
+    run alone would leave the other datasets without an origin.
+    """
+    settled: set[DatasetName] = set()
+    found = []
+    for generation in reversed(oldest_first):
+        if generation.edges.writes - settled:
+            found.append(generation)
+        if generation.is_complete:
+            settled |= generation.edges.writes
+    return found
+
+
+def _effective(oldest_first: list[Generation]) -> list[Generation]:
+    """Return those that count, and those whose writing is still there."""
+    return list(dict.fromkeys((*counting(oldest_first), *living(oldest_first))))
+
+
+def _kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the datasets with more rows after the last commit than the runs added."""
+    added: dict[DatasetName, float] = defaultdict(float)
+    total: dict[DatasetName, tuple[int, float]] = {}
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            report = use.facets.parsed(CommitReport)
+            if report.is_reported:
+                name = state.identity.primary(spelled)
+                added[name] += report.added
+                last = (start_of(run) or 0, report.total)
+                total[name] = max(last, total.get(name, last))
+    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from throughline.events import JobRef
+from throughline.events.facets import JobType
 from throughline.projection import Job, Run, RunKey, State
 from throughline.projection.derived import ancestry_of
 
@@ -89,15 +90,14 @@ class Levels:
 
 def stated_level(job: Job) -> Level | None:
     """Return the level that the jobType facet states; None if it states none."""
-    facet = job.facets.get("jobType")
-    name, integration = facet.get("jobType"), str(facet.get("integration", "")).upper()
-    if not isinstance(name, str) or not name:
+    facet = job.facets.parsed(JobType)
+    if facet.jobType is None:
         return None
-    kind = name.upper()
+    kind = facet.jobType.upper()
     if kind in _PIPELINES:
         return Level.PIPELINE
     if kind in _TASKS:
         return Level.TASK
-    if integration == "DBT":
+    if (facet.integration or "").upper() == "DBT":
         return _OF_DBT.get(kind, Level.TASK)
     return Level.QUERY

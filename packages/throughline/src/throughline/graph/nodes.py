@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.events import JobRef
-from throughline.events.column_lineage import objects
+from throughline.events.facets import DatasetType, Ownership, Schema, SchemaField, Symlinks, Tags
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
 from throughline.projection.facets import FacetBook
@@ -18,9 +18,6 @@ from throughline.query.models import DatasetRef, Name, NodeRef, NodeType, TypedN
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
 _KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
-
-Fields = dict[tuple[str, ...], str]
-"""The type of each field by its path; the path of a nested field has several parts."""
 
 
 class Node(NamedTuple):
@@ -76,11 +73,6 @@ def aliases_of(state: State, name: DatasetName) -> list[Name]:
     return [name_of(alias) for alias in state.identity.names(name)[1:]]
 
 
-def text_or_none(value: Any) -> str | None:
-    """Return a value of a facet as text; None for an empty one."""
-    return str(value) if value else None
-
-
 def node_id(node: Node) -> str:
     """Return the id of a node, as in Marquez: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
     return f"{node.type}:{node.namespace}:{node.name}"
@@ -97,22 +89,16 @@ def facets_of(state: State, node: Node) -> list[FacetBook]:
 
 def owners_of(state: State, node: Node) -> list[str]:
     """Return the names in the ownership facets of a node."""
-    found: set[str] = set()
-    for book in facets_of(state, node):
-        listed = book.get("ownership").get("owners")
-        for owner in listed if isinstance(listed, list) else ():
-            if isinstance(owner, dict) and owner.get("name"):
-                found.add(str(owner["name"]))
-    return sorted(found)
+    books = facets_of(state, node)
+    return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
 
 
 def kind_of(state: State, node: Node) -> str:
     """Return the kind of a dataset, from its datasetType facet or else from its names."""
     for book in facets_of(state, node):
-        stated = str(book.get("datasetType").get("datasetType") or "").upper()
-        if stated:
-            return _KINDS.get(stated, "table")
-        if book.get("symlinks"):
+        if stated := book.parsed(DatasetType).datasetType:
+            return _KINDS.get(stated.upper(), "table")
+        if book.get(Symlinks.KEY):
             return "table"
     if node.namespace.startswith("kafka:"):
         return "stream"
@@ -224,24 +210,13 @@ def _nearest(state: State, text: str) -> list[str]:
 
 def tags_of(state: State, node: Node) -> set[str]:
     """Return the tags of a node; those of its columns as `key (field)`."""
-    found = set()
-    for book in facets_of(state, node):
-        for tag in objects(book.get("tags").get("tags")):
-            key, value, field = (str(tag.get(k) or "") for k in ("key", "value", "field"))
-            plain = key if value.lower() in ("", "true") else f"{key}:{value}"
-            found.add(f"{plain} ({field})" if field else plain)
-    return found - {""}
+    tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
+    return {f"{tag.label} ({tag.field})" if tag.field else tag.label for tag in tags}
 
 
-def fields_of(facet: dict[str, Any]) -> Fields:
-    """Return the fields of a schema facet, including nested ones."""
-    found: Fields = {}
-    open_: list[tuple[tuple[str, ...], Any]] = [((), facet.get("fields"))]
-    while open_:
-        above, listed = open_.pop()
-        for field in listed if isinstance(listed, list) else ():
-            if isinstance(field, dict) and field.get("name"):
-                path = (*above, str(field["name"]))
-                found[path] = str(field.get("type") or "")
-                open_.append((path, field.get("fields")))
-    return found
+def fields_of(state: State, node: Node) -> dict[str, SchemaField]:
+    """Return the fields of a dataset by name; empty for a job."""
+    if node.type == "job":
+        return {}
+    books = facets_of(state, node)
+    return {name: field for book in books for name, field in book.parsed(Schema).fields.items()}

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from throughline.events import DatasetId, Entry, JobRef, source_datasets
+from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, State, start_of
-from throughline.projection.facets import derivation_of, entries_of
+from throughline.projection import Job, Run, State
+from throughline.projection.derived import newest_of
+from throughline.projection.facets import parsed
 
 Stated = dict[DatasetName, set[DatasetName]]
 """The reported sources of datasets."""
@@ -104,7 +105,7 @@ def run_edges(state: State, run: Run) -> Edges:
     """Return what the events of a run itself say."""
     edges = _of_names(state, run.inputs, run.outputs)
     if run.lineage:
-        entries = [entry for facets in run.lineage for entry in entries_of(facets)]
+        entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
     elif len(edges.writes) > 1:
         edges.stated = _stated_by_columns(state, run, edges)
@@ -120,7 +121,7 @@ def declared_edges(state: State, job: Job) -> Edges:
     if declared is not None:
         edges = _of_names(state, declared.inputs, declared.outputs)
         if declared.lineage:
-            _take_entries(state, edges, job.ref, entries_of(declared.lineage))
+            _take_entries(state, edges, job.ref, parsed(declared.lineage, parse_entries))
     for ref in job.stated_by or ():
         for entry in _explicit_lineage_of(state, ref):
             if entry.target == job.ref:
@@ -136,7 +137,7 @@ def derived_edges(state: State, name: DatasetName) -> Edges:
     for spelled in state.identity.names(name):
         record = state.datasets.get(spelled)
         if record is not None and record.derivation is not None:
-            entry = derivation_of(record.derivation[1], DatasetId(*spelled))
+            entry = parsed(record.derivation[1], parse_derivation)
             edges.reads |= _sources(state, entry, None) - {name}
     return edges
 
@@ -201,12 +202,11 @@ def _sources(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]
 def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
     """Return the explicit lineage of a job: that of its newest run with some, and declared."""
     job = state.jobs[ref]
-    runs = [run for run in map(state.runs.__getitem__, job.runs) if run.lineage]
-    newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+    newest = newest_of(run for run in map(state.runs.__getitem__, job.runs) if run.lineage)
     facets = set((newest.lineage if newest else None) or ())
     if job.declared is not None and job.declared.lineage:
         facets.add(job.declared.lineage)
-    return [entry for facet in facets for entry in entries_of(facet)]
+    return [entry for facet in facets for entry in parsed(facet, parse_entries)]
 
 
 def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:

@@ -29,22 +29,18 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
     """Return the places one step upstream or downstream."""
     node, via = place
     found = neighbours(graph, node, direction)
-    if node.type == "job":
-        if via is not None:
-            edges = graph.edges_of(node.job_ref)
-            name = via.dataset_name
-            fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
-            kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
-            found = [neighbour for neighbour in found if neighbour in kept]
-        return [Place(neighbour) for neighbour in found]
-    return [Place(neighbour, node if is_parted(graph, neighbour) else None) for neighbour in found]
+    if via is not None:
+        edges, name = graph.edges_of(node.job_ref), via.dataset_name
+        fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
+        kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
+        found = [neighbour for neighbour in found if neighbour in kept]
+    start = node if node.type == "dataset" else None
+    return [Place(other, start if start and is_parted(graph, other) else None) for other in found]
 
 
 def is_parted(graph: LevelGraph, node: Node) -> bool:
     """Return True for a job whose outputs come from different inputs."""
-    if node.type == "dataset":
-        return False
-    return not graph.edges_of(node.job_ref).is_product
+    return node.type == "job" and not graph.edges_of(node.job_ref).is_product
 
 
 def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
@@ -72,18 +68,17 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations in the tree of a node, with the edges that belong to it."""
-    candidates = generations.present
-    if root.type == "job":
-        ref = root.job_ref
-        roots = [g for g in candidates if ref in _jobs_of(generations, g, level)]
-        roots = roots or [
-            g for g in candidates if any(_is_below(generations, r, ref) for r in g.runs)
-        ]
-        return generations.behind(roots) if way == "up" else generations.after(roots, candidates)
-    name = root.dataset_name
-    if way == "up":
-        return generations.behind(generations.writing(name), name)
-    return generations.after([g for g in candidates if name in g.edges.reads], candidates, name)
+    present, ref = generations.present, root.job_ref
+    name = root.dataset_name if root.type == "dataset" else None
+    if name is None:
+        roots = [g for g in present if ref in _jobs_of(generations, g, level)]
+        roots = roots or [g for g in present if any(_is_below(generations, r, ref) for r in g.runs)]
+    elif way == "up":
+        roots = generations.writing(name)
+    else:
+        roots = [g for g in present if name in g.edges.reads]
+    behind, after = generations.behind, generations.after
+    return behind(roots, name) if way == "up" else after(roots, present, name)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:

@@ -7,23 +7,35 @@ seeds, which the library omits, are included as inputs of models and as runs tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import attrs
 import orjson
+from openlineage.client.event_v2 import Dataset, InputDataset, OutputDataset, RunEvent, RunState
+from openlineage.common.provider.dbt import (
+    DbtLocalArtifactProcessor,
+    ParentRunMetadata,
+    UnsupportedDbtCommand,
+)
+from openlineage.common.provider.dbt.processor import ModelNode
 
 from throughline.collect.lines import Lines
 from throughline.errors import ConfigError
-from throughline.events import dump, parse_time
-from throughline.harvest.events import Body, FinishedRun, dataset, run_id
+from throughline.events import parse_time
+from throughline.harvest.events import FinishedRun, run_id
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
-from throughline.wrap.events import PRODUCER
+from throughline.wrap.openlineage import PRODUCER, to_json
+from throughline.wrap.parent import RunRef
 
 _FAILED = {"error", "fail", "runtime error"}
 _AT_ONCE = 200
+
+Artifact = Mapping[str, Any]
+"""JSON of a file that dbt writes."""
 
 
 class Dbt:
@@ -74,25 +86,18 @@ class Dbt:
         invocation = _Invocation(processor, results, nodes, self._project, self._namespace)
         lines = Lines()
         try:
-            for body in invocation.events():
-                lines.add(dump(body), str(processor.run_result_path))
+            for event in invocation.events():
+                lines.add(to_json(event), str(processor.run_result_path))
                 if len(lines.entries) >= _AT_ONCE:
                     yield Portion(lines, cursor)
                     lines = Lines()
-        except _unsupported_error() as error:
+        except UnsupportedDbtCommand as error:
             lines.rejected_lines.append(
                 RejectedLine(str(processor.run_result_path), str(error), "")
             )
         yield Portion(lines, new_cursor)
 
-    def _processor(self) -> Any:
-        try:
-            from openlineage.common.provider.dbt import DbtLocalArtifactProcessor
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"harvest dbt: the package {error.name} is missing. In a clone, run:"
-                " pip install './packages/throughline[dbt]'"
-            ) from None
+    def _processor(self) -> DbtLocalArtifactProcessor:
         more = ["--profiles-dir", str(self._profiles)] if self._profiles else []
         try:
             return DbtLocalArtifactProcessor(
@@ -107,36 +112,32 @@ class Dbt:
 
 
 class _Invocation:
-    """One run of dbt."""
+    """One run of dbt; `results` and `nodes` are of the artifacts run_results and catalog."""
 
     def __init__(
-        self, processor: Any, results: Body, nodes: Body, project: Path, namespace: str
+        self,
+        processor: DbtLocalArtifactProcessor,
+        results: Artifact,
+        nodes: Artifact,
+        project: Path,
+        namespace: str,
     ) -> None:
-        from openlineage.common.provider.dbt.facets import ParentRunMetadata
-
         self._processor = processor
         self._results = results
         self._catalog_nodes = nodes
         self._project = project
         self._id: str = results["metadata"]["invocation_id"]
-        self._job_id = namespace, str(processor.job_name)
+        self._ref = RunRef(namespace, str(processor.job_name), run_id("dbt", self._id))
         self._ids: dict[str, str] = {}
-        invocation_id = run_id("dbt", self._id)
-        names = {
-            "job_namespace": namespace,
-            "job_name": processor.job_name,
-            "run_id": invocation_id,
-        }
+        names = {"job_namespace": namespace, "job_name": self._ref.job, "run_id": self._ref.run_id}
         processor.dbt_run_metadata = ParentRunMetadata(
             **names, **{f"root_parent_{key}": value for key, value in names.items()}
         )
 
-    def events(self) -> Iterator[Body]:
+    def events(self) -> Iterator[RunEvent]:
         """Yield the START and end events of the invocation and its nodes. Raises ConfigError."""
-        from openlineage.client.serde import Serde
-
         try:
-            events = self._processor.parse().events()
+            events: list[RunEvent] = self._processor.parse().events()
         except (OSError, KeyError, ValueError) as error:
             reason = error.__cause__ or error
             raise ConfigError(
@@ -144,17 +145,20 @@ class _Invocation:
             ) from None
         yield from self._invocation_run().events()
         for event in events:
-            body = orjson.loads(Serde.to_json(event))
-            node = body["job"]["facets"]["dbt_node"]["unique_id"]
-            body["run"]["runId"] = self._run_id(body)
-            if body["job"]["facets"]["jobType"]["jobType"] == "TEST":
-                body["eventTime"] = self._test_time(node, is_start=body["eventType"] == "START")
-            else:
-                body["inputs"] = [*body.get("inputs", []), *self._seeds_of(node)]
-            yield body
+            yield self._completed(event)
         for result in self._results["results"]:
             if result["unique_id"].startswith("seed.") and result["status"] != "skipped":
                 yield from self._seed_run(result).events()
+
+    def _completed(self, event: RunEvent) -> RunEvent:
+        """Return an event of the library with a stable run id, and a test's time or the seeds."""
+        facets: Any = event.job.facets
+        node = facets["dbt_node"].unique_id
+        run = attrs.evolve(event.run, runId=self._run_id(event))
+        if facets["jobType"].jobType == "TEST":
+            is_start = event.eventType == RunState.START
+            return attrs.evolve(event, run=run, eventTime=self._test_time(node, is_start=is_start))
+        return attrs.evolve(event, run=run, inputs=[*(event.inputs or ()), *self._seeds_of(node)])
 
     def _invocation_run(self) -> FinishedRun:
         results = self._results["results"]
@@ -164,20 +168,19 @@ class _Invocation:
         failed = [result for result in results if result["status"] in _FAILED]
         messages = [f"{result['unique_id']}: {result.get('message')}" for result in failed]
         return FinishedRun(
-            self._job_id,
-            run_id("dbt", self._id),
-            min(starts, default=ended),
-            ended,
-            kind="DBT/JOB",
+            ref=self._ref,
+            integration="DBT",
+            job_type="JOB",
+            started=min(starts, default=ended),
+            ended=ended,
             state="FAIL" if failed else "COMPLETE",
-            error="\n".join(messages) or None,
+            error="\n".join(messages),
         )
 
-    def _run_id(self, body: Body) -> str:
+    def _run_id(self, event: RunEvent) -> str:
         """Return a stable id for a node's run in place of the library's random one."""
-        random_id = body["run"]["runId"]
         return self._ids.setdefault(
-            random_id, run_id("dbt", self._id, body["job"]["name"], str(len(self._ids)))
+            event.run.runId, run_id("dbt", self._id, event.job.name, str(len(self._ids)))
         )
 
     def _test_time(self, node: str, *, is_start: bool) -> str:
@@ -194,51 +197,42 @@ class _Invocation:
             (min if is_start else max)(times, default=self._results["metadata"]["generated_at"])
         )
 
-    def _seeds_of(self, node: str) -> Iterator[Body]:
+    def _seeds_of(self, node: str) -> Iterator[InputDataset]:
         """Yield the seeds and snapshots that a model reads."""
         for parent in self._processor.manifest["parent_map"].get(node, ()):
             if parent.startswith(("seed.", "snapshot.")):
-                yield self._dataset(parent)
+                dataset = self._dataset(parent)
+                yield InputDataset(dataset.namespace, dataset.name, facets=dataset.facets)
 
-    def _dataset(self, node: str) -> Body:
-        from openlineage.client.serde import Serde
-        from openlineage.common.provider.dbt.processor import ModelNode
-
+    def _dataset(self, node: str) -> Dataset:
         definition = self._processor.manifest["nodes"][node]
         model_node = ModelNode(node.partition(".")[0], definition, self._catalog_nodes.get(node))
-        dataset = self._processor.node_to_dataset(model_node, has_facets=True)
-        body: Body = orjson.loads(Serde.to_json(dataset))
-        return body
+        dataset: Dataset = self._processor.node_to_dataset(model_node, has_facets=True)
+        return dataset
 
-    def _seed_run(self, result: Body) -> FinishedRun:
+    def _seed_run(self, result: Artifact) -> FinishedRun:
         """Return the run that loaded a seed's file."""
         node = self._processor.manifest["nodes"][result["unique_id"]]
         output = self._dataset(result["unique_id"])
         times = [item for item in result["timing"] if item["name"] == "execute"] or result["timing"]
-        base = output["name"].rpartition(".")[0]
+        base = output.name.rpartition(".")[0]
         suffix = ".build.seed" if self._processor.command == "build" else ".seed"
         name = f"{base}.{result['unique_id'].partition('.')[2]}{suffix}"
+        is_failed = result["status"] in _FAILED
         return FinishedRun(
-            (self._job_id[0], name),
-            run_id("dbt", self._id, name),
-            parse_time(times[0]["started_at"]),
-            parse_time(times[-1]["completed_at"]),
-            kind="DBT/SEED",
-            state="FAIL" if result["status"] in _FAILED else "COMPLETE",
-            error=result.get("message") if result["status"] in _FAILED else None,
-            inputs=[dataset("file", str(self._project / node["original_file_path"]))],
-            outputs=[output],
-            parent=(self._job_id, run_id("dbt", self._id)),
+            ref=RunRef(self._ref.namespace, name, run_id("dbt", self._id, name)),
+            integration="DBT",
+            job_type="SEED",
+            started=parse_time(times[0]["started_at"]),
+            ended=parse_time(times[-1]["completed_at"]),
+            state="FAIL" if is_failed else "COMPLETE",
+            error=result.get("message") if is_failed else None,
+            inputs=[InputDataset("file", str(self._project / node["original_file_path"]))],
+            outputs=[OutputDataset(output.namespace, output.name, facets=output.facets)],
+            parents=(self._ref, self._ref),
         )
 
 
-def _read_catalog(path: Path) -> Body:
-    catalog: Body = orjson.loads(path.read_bytes()) if path.exists() else {}
+def _read_catalog(path: Path) -> Artifact:
+    catalog: Artifact = orjson.loads(path.read_bytes()) if path.exists() else {}
     return catalog
-
-
-def _unsupported_error() -> type[Exception]:
-    from openlineage.common.provider.dbt import UnsupportedDbtCommand
-
-    error: type[Exception] = UnsupportedDbtCommand
-    return error

@@ -2,20 +2,27 @@
 
 A harvester yields portions of events, each with a cursor to continue from. The events of a source
 object are always the same, including run ids, so that reading it twice is harmless and cursors may
-overlap. A harvester with more dependencies, such as boto3, is an entry point
-`throughline.harvesters` of another package.
+overlap. Harvesters of other packages, which may need boto3 for example, are entry points
+`throughline.harvesters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import entry_points
-from typing import Any, Protocol
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Protocol
 
-from throughline.collect.lines import Lines
 from throughline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from throughline.collect.lines import Lines
+
+_GROUP = "throughline.harvesters"
+_OWN = ("spark-logs", "airflow-logs", "dbt")
+_OF_AWS = ("glue-job-logs", "mwaa-logs", "glue-tables", "redshift")
 
 Cursor = dict[str, Any]
 """The read position in a source: JSON in the harvester's own format, empty at first."""
@@ -45,19 +52,51 @@ class Harvester(Protocol):
         """
 
 
-def find_harvester(kind: str) -> Callable[..., Harvester]:
-    """Return the class of the harvesters of a kind. Raises ConfigError."""
-    for point in entry_points(group="throughline.harvesters"):
-        if point.name == kind:
-            try:
-                class_: Callable[..., Harvester] = point.load()
-            except ModuleNotFoundError as error:
-                raise ConfigError(
-                    f"harvest {kind}: the package {error.name} is missing. In a clone, run:"
-                    f" pip install './packages/throughline-aws[{kind}]'"
-                ) from None
-            return class_
-    raise ConfigError(
-        f"harvest {kind}: the package throughline-aws is missing. In a clone, run:"
-        " pip install ./packages/throughline-aws"
-    )
+def find_harvesters(installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
+    """Return the entry points of harvesters by name, in the order of the help.
+
+    Each is a function that creates a harvester; its parameters are the options of a command.
+    `installed` are those of other packages, by default of all installed ones.
+    """
+    own = [
+        EntryPoint(name, f"throughline.harvest.sources:{name.replace('-', '_')}", _GROUP)
+        for name in _OWN
+    ]
+    points = entry_points(group=_GROUP) if installed is None else installed
+    return {point.name: point for point in (*own, *points)}
+
+
+def load_harvester(
+    name: str, installed: Iterable[EntryPoint] | None = None
+) -> Callable[..., Harvester] | None:
+    """Return the function that creates a harvester; None if there is none of this name.
+
+    Raises:
+        ConfigError: the package of the harvester, or a package that it needs, is missing; also
+            raised by the function.
+    """
+    point = find_harvesters(installed).get(name)
+    if point is not None:
+        return _naming_missing(name, point.load())
+    if name in _OF_AWS:
+        raise ConfigError(
+            f"harvest {name}: the package throughline-aws is missing. In a clone, run:"
+            " pip install ./packages/throughline-aws"
+        )
+    return None
+
+
+def _naming_missing(name: str, create: Callable[..., Harvester]) -> Callable[..., Harvester]:
+    package = create.__module__.partition(".")[0].replace("_", "-")
+
+    @functools.wraps(create)
+    def checked(*args: Any, **kwargs: Any) -> Harvester:
+        try:
+            return create(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"harvest {name}: the package {error.name} is missing. In a clone, run:"
+                f" pip install './packages/{package}[{name}]'"
+            ) from None
+
+    return checked

@@ -1,13 +1,12 @@
-"""Run a harvester: keep its cursor, drop known events, and store the new ones."""
+"""Run a harvester: keep its cursor, drop known events, store the new ones, and count them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import tempfile
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,15 +16,70 @@ from typing import IO
 import orjson
 
 from throughline.collect.lines import Lines
+from throughline.collect.store import Store
 from throughline.errors import LogError
-from throughline.events import to_micros
+from throughline.events import DatasetEvent, RunEvent, to_micros
 from throughline.harvest.harvester import Cursor, Harvester, Portion
-from throughline.harvest.summary import Summary
+from throughline.log import Entry, RejectedLine
 
-Store = Callable[[Lines], tuple[int, int]]
-"""Store events in a server or a log; return the number of new and of existing ones."""
-
+_REASONS = 10
 _MOST_RECENT = 20_000  # recent events that are recognised without asking the store
+
+
+@dataclass(slots=True)
+class JobSummary:
+    """The events of one job; dataset events have an empty job name. Times in microseconds."""
+
+    events: int = 0
+    new: int = 0
+    runs: set[str] = field(default_factory=set)
+    inputs: set[str] = field(default_factory=set)
+    outputs: set[str] = field(default_factory=set)
+    first: int = 0
+    last: int = 0
+
+    def add(self, entry: Entry, *, is_new: bool) -> None:
+        """Count an event."""
+        event = entry.event
+        self.first = min(self.first or event.time, event.time)
+        self.last = max(self.last, event.time)
+        self.events += 1
+        self.new += is_new
+        if isinstance(event, RunEvent):
+            self.runs.add(event.run_id)
+        if isinstance(event, DatasetEvent):
+            self.outputs.add(event.dataset.name)
+            return
+        self.inputs.update(dataset.name for dataset in getattr(event, "inputs", ()))
+        self.outputs.update(dataset.name for dataset in getattr(event, "outputs", ()))
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a harvest; the size depends on jobs, runs and datasets, not on events."""
+
+    jobs: dict[tuple[str, str], JobSummary] = field(default_factory=dict)
+    refused: int = 0
+    older: int = 0
+    """Events before the requested start time, which were dropped."""
+    reasons: list[str] = field(default_factory=list)
+    stored: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def new(self) -> int:
+        """The number of events that were not imported before."""
+        return sum(job.new for job in self.jobs.values())
+
+    def add(self, entry: Entry, *, is_new: bool) -> None:
+        """Count an event with its job."""
+        job = getattr(entry.event, "job", None) or ("", "")
+        self.jobs.setdefault((job[0], job[1]), JobSummary()).add(entry, is_new=is_new)
+
+    def refuse(self, rejected_lines: list[RejectedLine]) -> None:
+        """Count rejected lines; keep the first reasons."""
+        self.refused += len(rejected_lines)
+        room = _REASONS - len(self.reasons)
+        self.reasons += [f"{line.source}: {line.reason}" for line in rejected_lines[:room]]
 
 
 @dataclass(slots=True)
@@ -58,21 +112,20 @@ class State:
 
     def write(self) -> None:
         """Write the file atomically."""
-        content = {"cursor": self.cursor, "recent": list(self.recent)}
+        content = orjson.dumps({"cursor": self.cursor, "recent": list(self.recent)})
+        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
-                try:
-                    file.write(orjson.dumps(content))
-                    file.flush()
-                    os.fsync(file.fileno())
-                    os.replace(file.name, self.path)
-                except BaseException:
-                    with suppress(FileNotFoundError):
-                        os.unlink(file.name)
-                    raise
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
         except OSError as error:
             raise LogError(f"{self.path}: cannot be written: {error.strerror}") from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 class Harvest:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from throughline.events import Dataset
+from throughline.events.facets import Symlinks
 from throughline.identity.names import DatasetName, canonical_name, is_location
 
 _TABLE, _NAME, _LOCATION = range(3)
@@ -130,13 +131,8 @@ def symlinks_of(dataset: Dataset) -> list[DatasetName]:
 
 def _links(dataset: Dataset) -> Iterator[tuple[DatasetName, int]]:
     """Yield every symlink with its rank."""
-    identifiers = dataset.facets.get("symlinks", {}).get("identifiers")
-    for symlink in identifiers if isinstance(identifiers, list) else ():
-        if not isinstance(symlink, dict):
-            continue
-        namespace, name = symlink.get("namespace"), symlink.get("name")
-        if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
+    if facet := dataset.facets.get(Symlinks.KEY):
+        for namespace, name, kind in Symlinks.parse(facet).identifiers:
             other = canonical_name(namespace, name)
-            kind = str(symlink.get("type", "")).upper()
             is_place = kind == "LOCATION" or is_location(other)
             yield other, _TABLE if kind == "TABLE" else _LOCATION if is_place else _NAME

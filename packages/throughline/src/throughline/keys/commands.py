@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
-from throughline.console.client import Database, Key, Url, settings_of
-from throughline.console.printable import escaped
-from throughline.console.source import request
+from throughline.console.client import Client, with_client
+from throughline.console.render import print_line, print_table
+from throughline.console.text import escaped
+
+if TYPE_CHECKING:
+    from throughline.keys.store import KeyInfo
 
 app = typer.Typer(
     help="""Create, list and remove API keys.
@@ -23,88 +26,67 @@ _PATH = "/api/v2/keys"
 
 
 @app.command()
+@with_client(as_json=False)
 def add(
+    client: Client,
     name: Annotated[str, typer.Argument(help="Name of the key.")],
     scope: Annotated[str, typer.Option(help="Scopes, separated by commas: read, write, admin.")],
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
 ) -> None:
     """Create a key and print it once; only its hash is stored.
 
     Example: throughline keys add spark --scope write --database lineage.db
     """
-    import json
-
     scopes = [part.strip() for part in scope.split(",") if part.strip()]
-    settings = settings_of(url, database, api_key)
-    if database is None:
-        body = json.dumps({"name": name, "scopes": scopes}).encode()
-        _print_key(request(settings, _PATH, body)["key"])
-        return
-    from throughline.keys.store import add_key
-    from throughline.log import EventLog
+    if client.is_local:
+        from throughline.keys.store import add_key
 
-    with closing(EventLog(settings.database)) as log:
-        _print_key(add_key(log, name, scopes))
+        with client.log(must_exist=False) as log:
+            key = add_key(log, name, scopes)
+    else:
+        key = client.request(_PATH, {"name": name, "scopes": scopes})["key"]
+    print_key(key)
 
 
-def _print_key(key: str) -> None:
-    typer.echo("Save the key now; it cannot be shown again.", err=True)
-    typer.echo(escaped(key))
+def print_key(key: str) -> None:
+    """Print a new key to stdout, with a hint on stderr."""
+    print_line("Save the key now; it cannot be shown again.", is_error=True)
+    print_line(escaped(key))
 
 
 @app.command("list")
-def list_(
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@with_client()
+def list_(client: Client) -> None:
     """List keys and their scopes.
 
     Example: throughline keys list --database lineage.db
     """
-    settings = settings_of(url, database, api_key)
-    if database is None:
-        keys = request(settings, _PATH)
-    else:
+    if client.is_local:
         from throughline.keys.store import keys_of
-        from throughline.log import EventLog
 
-        with closing(EventLog(settings.database, must_exist=True)) as log:
+        with client.log() as log:
             keys = [key.info() for key in keys_of(log)]
-    if as_json:
-        from throughline.console.render import print_json
+    else:
+        keys = client.request(_PATH)
+    client.show(keys, print_keys)
 
-        print_json(keys)
-        return
-    typer.echo(f"{'name':24} {'scopes':18} since" if keys else "No keys.")
-    for key in keys:
-        typer.echo(
-            f"{escaped(key['name']):24} {','.join(key['scopes']):18} {key['createdAt'][:10]}"
-        )
+
+def print_keys(keys: list[KeyInfo]) -> None:
+    """Print one key per line, with its scopes and the day of its creation."""
+    rows = [(key["name"], ",".join(key["scopes"]), key["createdAt"][:10]) for key in keys]
+    print_table([("name", "scopes", "since"), *rows] if rows else [], empty="No keys.")
 
 
 @app.command()
-def remove(
-    name: Annotated[str, typer.Argument(help="The key's name.")],
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
-) -> None:
+@with_client(as_json=False)
+def remove(client: Client, name: Annotated[str, typer.Argument(help="The key's name.")]) -> None:
     """Remove a key; servers reject it within a second.
 
     Example: throughline keys remove spark --database lineage.db
     """
-    from urllib.parse import quote
+    if client.is_local:
+        from throughline.keys.store import remove_key
 
-    settings = settings_of(url, database, api_key)
-    if database is None:
-        request(settings, f"{_PATH}/{quote(name, safe='')}", method="DELETE")
-        return
-    from throughline.keys.store import remove_key
-    from throughline.log import EventLog
-
-    with closing(EventLog(settings.database, must_exist=True)) as log:
-        remove_key(log, name)
+        with client.log() as log:
+            remove_key(log, name)
+    else:
+        client.request(f"{_PATH}/{quote(name, safe='')}", method="DELETE")

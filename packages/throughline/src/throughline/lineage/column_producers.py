@@ -6,24 +6,22 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from throughline.events import EVERY_ROW, JobRef, Transformation
+from throughline.events.facets import SourceCode, Sql
 from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
     Node,
     dataset_ref,
-    facets_of,
     fields_of,
     name_of,
     node_id,
-    text_or_none,
 )
 from throughline.lineage.columns import check_column
 from throughline.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, TransformationInfo
 from throughline.lineage.tags import tags_of_tree
-from throughline.projection import Run, State, start_of
+from throughline.projection import Run, start_of
 from throughline.runs.summary import code_of, run_line
-from throughline.search.models import DescribedField
 
 
 @dataclass(slots=True)
@@ -42,7 +40,7 @@ def describe_column(generations: Generations, root: Node, column: str) -> Column
     Raises:
         NotFoundError: the dataset has no such column.
     """
-    field = _field(generations.state, root, column)
+    field = fields_of(generations.state, root).get(column)
     if field is None:
         check_column(generations, root, column)  # the column may be in lineage only
     name = root.dataset_name
@@ -58,8 +56,8 @@ def describe_column(generations: Generations, root: Node, column: str) -> Column
     return {
         "node": node_id(root),
         "field": column,
-        "type": field["type"] if field else None,
-        "description": field["description"] if field else None,
+        "type": field.type if field else None,
+        "description": field.description if field else None,
         "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, column),
         "made": sorted(
             answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True
@@ -81,21 +79,6 @@ def _writing_runs(
             edges = edges_of_run(generations.state, run, generation.job)
             writing.append((run, [edge for edge in edges if edge.target in targets]))
     return [item for item in writing if item[1]] or writing
-
-
-def _field(state: State, root: Node, column: str) -> DescribedField | None:
-    for book in facets_of(state, root):
-        schema = book.get("schema")
-        types = {".".join(path): type_ for path, type_ in fields_of(schema).items()}
-        if column in types:
-            items = (item for item in schema["fields"] if isinstance(item, dict))
-            about = next((item for item in items if item.get("name") == column), {})
-            return {
-                "name": column,
-                "type": types[column],
-                "description": text_or_none(about.get("description")),
-            }
-    return None
 
 
 def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer) -> ColumnProducer:
@@ -131,9 +114,9 @@ def _code(generations: Generations, run: Run) -> CodeInfo:
     answer: CodeInfo = {"sql": None, "source": None, "language": None, "code": {}}
     for ancestor in generations.levels.lineage(run):
         facets = generations.state.jobs[ancestor.key.job].facets
-        answer["sql"] = answer["sql"] or text_or_none(facets.get("sql").get("query"))
-        source = facets.get("sourceCode")
-        if answer["source"] is None and (text := text_or_none(source.get("sourceCode"))):
-            answer["source"], answer["language"] = text, text_or_none(source.get("language"))
+        answer["sql"] = answer["sql"] or facets.parsed(Sql).query
+        source = facets.parsed(SourceCode)
+        if answer["source"] is None and source.sourceCode:
+            answer["source"], answer["language"] = source.sourceCode, source.language
         answer["code"] = answer["code"] or code_of(ancestor)
     return answer

@@ -6,6 +6,8 @@ They use the same runs as the tree of the dataset, so that both agree.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
+from functools import cache
 from typing import Literal, NamedTuple
 
 from throughline import deadline
@@ -13,7 +15,7 @@ from throughline.errors import NotFoundError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, dataset_ref, facets_of, fields_of, node_id
+from throughline.graph.nodes import Node, dataset_ref, fields_of, node_id
 from throughline.graph.walk import reached
 from throughline.lineage.models import ColumnNode, ColumnsAnswer
 
@@ -60,8 +62,8 @@ def columns(
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[Column] = set()
-    walk = _Walk(graph, way, indirect)
-    top["children"] = [_grow(walk, Column(name, column), depth, seen) for column in shown]
+    next_of = _steps(graph, way, indirect=indirect)
+    top["children"] = [_grow(next_of, Column(name, column), depth, seen) for column in shown]
     answer: ColumnsAnswer = {"node": node_id(root), "direction": way, "depth": depth}
     if way == "up":
         answer["up"] = top
@@ -80,9 +82,9 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
     graph = _graph(generations, root, "down")
     if field not in graph.columns(start.dataset, "down", indirect=True):
         check_column(generations, root, field)
-    direct = _within(_Walk(graph, "down", indirect=False), start, depth)
+    direct = _within(_steps(graph, "down", indirect=False), start, depth)
     values = {step.column for step in direct}
-    every = _within(_Walk(graph, "down", indirect=True), start, depth)
+    every = _within(_steps(graph, "down", indirect=True), start, depth)
     others = {step: distance for step, distance in every.items() if step.column not in values}
     return Dependents(direct, others)
 
@@ -94,9 +96,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
         NotFoundError: the column is in neither; the message lists the columns.
     """
     name = root.dataset_name
-    named: set[str] = set()
-    for book in facets_of(generations.state, root):
-        named |= {".".join(path) for path in fields_of(book.get("schema"))}
+    named = set(fields_of(generations.state, root))
     for way in ("up", "down"):
         named |= _graph(generations, root, way).columns(name, way, indirect=True)
     if field in named:
@@ -114,43 +114,37 @@ def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
     return ColumnGraph.of(generations, reached(generations, root, way, Level.TASK))
 
 
-class _Walk:
-    """Steps through a column graph in one direction."""
-
-    def __init__(self, graph: ColumnGraph, way: str, indirect: bool) -> None:
-        self._graph, self._way, self._indirect = graph, way, indirect
-        self._found: dict[Column, list[Step]] = {}
-
-    def next(self, column: Column) -> list[Step]:
-        """Return the next steps from a column; cached, because a tree may visit it repeatedly."""
-        if column not in self._found:
-            self._found[column] = self._next(column)
-        return self._found[column]
-
-    def _next(self, column: Column) -> list[Step]:
-        is_up = self._way == "up"
-        edges = (self._graph.inputs if is_up else self._graph.outputs)(
-            column, indirect=self._indirect
-        )
-        return sorted(
-            {
-                Step(
-                    edge.source if is_up else edge.target,
-                    edge.label,
-                    edge.job.name if edge.job.namespace else "",  # a view has no job
-                    edge.is_direct,
-                )
-                for edge in edges
-            }
-        )
+_Steps = Callable[[Column], list[Step]]
+"""The next steps from a column."""
 
 
-def _within(walk: _Walk, start: Column, depth: int) -> dict[Step, int]:
+def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
+    """Return the steps through a graph in one direction."""
+    is_up = way == "up"
+    edges_of = graph.inputs if is_up else graph.outputs
+
+    @cache  # a tree may visit a column repeatedly
+    def steps(column: Column) -> list[Step]:
+        found = {
+            Step(
+                edge.source if is_up else edge.target,
+                edge.label,
+                edge.job.name if edge.job.namespace else "",  # a view has no job
+                edge.is_direct,
+            )
+            for edge in edges_of(column, indirect=indirect)
+        }
+        return sorted(found)
+
+    return steps
+
+
+def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
     found: dict[Step, int] = {}
     seen, level = {start}, {start}
     for distance in range(1, depth + 1):
         deadline.check()
-        steps = {step for column in level for step in walk.next(column)}
+        steps = {step for column in level for step in next_of(column)}
         new = [step for step in steps if step.column not in seen]
         if not new:
             break
@@ -160,13 +154,13 @@ def _within(walk: _Walk, start: Column, depth: int) -> dict[Step, int]:
     return found
 
 
-def _grow(walk: _Walk, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
     top = _column_node(Step(root, "", "", is_direct=True))
     open_ = [(root, top, 0)]
     while open_:
         deadline.check()
         column, leaf, steps = open_.pop()
-        others = walk.next(column)
+        others = next_of(column)
         if column in seen:
             leaf["isRepeated"] = bool(others)
             continue

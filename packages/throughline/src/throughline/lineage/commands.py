@@ -6,14 +6,22 @@ from typing import Annotated
 
 import typer
 
-from throughline.console.client import Client, Cursor, LevelName, with_client
+from throughline.console.client import (
+    Client,
+    Cursor,
+    Depth,
+    Level,
+    LevelName,
+    Limit,
+    with_client,
+)
 from throughline.lineage.printing import (
     print_columns,
     print_impact,
     print_path,
     print_provenance,
     print_tags,
-    print_tree,
+    print_tree_answer,
 )
 
 
@@ -23,7 +31,7 @@ def tree(
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     up: Annotated[bool, typer.Option("--up", help="Show upstream (the default).")] = False,
     down: Annotated[bool, typer.Option("--down", help="Show downstream.")] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+    depth: Depth = 20,
     level: Annotated[
         LevelName | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
     ] = None,
@@ -33,9 +41,8 @@ def tree(
     Example: throughline tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"
-    client.print(
-        "tree", {"node": node, "direction": direction, "depth": depth, "level": level}, print_tree
-    )
+    where = {"node": node, "direction": direction, "depth": depth, "level": level}
+    client.print("tree", where, print_tree_answer)
 
 
 @with_client(past=True)
@@ -48,7 +55,7 @@ def columns(
         bool,
         typer.Option("--indirect", help="Add columns that only filter, join, group or sort."),
     ] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+    depth: Depth = 20,
 ) -> None:
     """Print the upstream or downstream columns of a dataset.
 
@@ -63,8 +70,8 @@ def impact(
     client: Client,
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     field: Annotated[str | None, typer.Argument(help="A column of the dataset.")] = None,
-    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")] = 20,
+    level: Level = LevelName.TASK,
+    depth: Depth = 20,
 ) -> None:
     """List what a change of a dataset, column or job affects.
 
@@ -72,9 +79,8 @@ def impact(
 
     Example: throughline impact yellow_taxi_raw tpep_pickup_datetime
     """
-    client.print(
-        "impact", {"node": node, "field": field, "level": level, "depth": depth}, print_impact
-    )
+    where = {"node": node, "field": field, "level": level, "depth": depth}
+    client.print("impact", where, print_impact)
 
 
 @with_client(past=True)
@@ -82,7 +88,7 @@ def path(
     client: Client,
     start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
     end: Annotated[str, typer.Argument(help="Another node.")],
-    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    level: Level = LevelName.TASK,
 ) -> None:
     """Print the shortest lineage path between two nodes.
 
@@ -100,7 +106,7 @@ def provenance(
     version: Annotated[
         str | None, typer.Option(help="A version, or the run that wrote it. [present contents]")
     ] = None,
-    level: Annotated[LevelName, typer.Option(help="Level of detail.")] = LevelName.TASK,
+    level: Level = LevelName.TASK,
 ) -> None:
     """List every run, input and code version that data comes from.
 
@@ -116,7 +122,7 @@ def tags(
     client: Client,
     node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
     key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 1_000,
+    limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> None:
     """List tags and the columns that they come from.

@@ -20,7 +20,7 @@ from throughline.identity import DatasetName
 from throughline.lineage.columns import Step, columns_below
 from throughline.lineage.models import AffectedNode
 from throughline.lineage.tags import Tags, tags_of_tree
-from throughline.projection import start_of
+from throughline.projection.derived import newest_of
 from throughline.runs.summary import newest_run, run_line
 
 Affected = list[AffectedNode]
@@ -181,8 +181,7 @@ class _Describe:
         affected = self._affected(node, distance, kind_of(state, node))
         writers = self._graph.writers_of(node.dataset_name)
         owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
-        runs = [self._graph.runs[ref] for ref in writers if ref in self._graph.runs]
-        newest = max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
+        newest = newest_of(self._graph.runs[ref] for ref in writers if ref in self._graph.runs)
         affected["jobOwners"] = sorted(owners)
         affected["writtenBy"] = run_line(state, newest) if newest else None
         return affected

@@ -8,17 +8,18 @@ from typing import Literal
 
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
-from throughline.graph.control import control_edges
 from throughline.graph.current import generations_of, graph_of
-from throughline.graph.edges import LevelGraph
+from throughline.graph.edges import LevelGraph, control_edges
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, facets_of, fields_of, node_id
+from throughline.graph.nodes import Node, fields_of, node_id
 from throughline.graph.walk import (
+    Place,
     is_parted,
     leave_out_inner,
     neighbours,
     parts_of,
+    places_next,
     reach,
     walked_from,
 )
@@ -30,9 +31,8 @@ from throughline.lineage.models import (
     JobSources,
 )
 from throughline.projection import State
-from throughline.query.models import Field
 from throughline.runs.summary import newest_run
-from throughline.search.summary import Summaries
+from throughline.search.summary import node_summary
 
 _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
@@ -75,7 +75,6 @@ def neighbourhood(
     pairs = () if over_jobs else control_edges(state, level)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
-    summaries = Summaries(generations)
     nodes = sorted(shown | control_ends)
     return {
         "node": node_id(root),
@@ -84,11 +83,14 @@ def neighbourhood(
         "reach": {"up": beyond["up"], "down": beyond["down"]},
         "nodes": [
             {
-                **summaries.of(node),
+                **node_summary(generations, node),
                 "up": len(next_to(node, "up")),
                 "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,
-                "fields": _fields(state, node) if with_columns else [],
+                "fields": [
+                    {"name": name, "type": field.type}
+                    for name, field in (fields_of(state, node) if with_columns else {}).items()
+                ],
             }
             for node in nodes
         ],
@@ -133,13 +135,8 @@ def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> 
 
 def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
     """Return the neighbours of a job, limited to those connected with a dataset next to it."""
-    every = neighbours(graph, job, way)
-    if node.type == "job" or node not in neighbours(graph, job, _OTHER[way]):
-        return every
-    edges, name = graph.edges_of(job.job_ref), node.dataset_name
-    names = edges.sources_of(name) if way == "up" else edges.targets_of(name)
-    fed = set(map(Node.of_dataset, names)) | graph.linked(job, way)
-    return [neighbour for neighbour in every if neighbour in fed]
+    is_next = node.type == "dataset" and node in neighbours(graph, job, _OTHER[way])
+    return [place.node for place in places_next(graph, Place(job, node if is_next else None), way)]
 
 
 def _sources(
@@ -190,13 +187,6 @@ def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Lev
 
 def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:
     return {"from": node_id(start), "to": node_id(end), "kind": kind}
-
-
-def _fields(state: State, node: Node) -> list[Field]:
-    found: dict[str, str] = {}
-    for book in facets_of(state, node) if node.type == "dataset" else ():
-        found |= {".".join(path): type_ for path, type_ in fields_of(book.get("schema")).items()}
-    return [{"name": name, "type": type_} for name, type_ in found.items()]
 
 
 def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:

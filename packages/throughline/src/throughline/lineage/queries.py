@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from throughline.graph.control import control_edges
 from throughline.graph.current import generations_of, graph_of, level_of
+from throughline.graph.edges import DataEdge, control_edges
 from throughline.graph.generations import Generation
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
@@ -14,26 +14,21 @@ from throughline.graph.nodes import (
     aliases_of,
     find_dataset,
     find_node,
+    name_of,
     node_id,
     node_ref,
     owners_of,
+    typed_name,
 )
 from throughline.identity import DatasetName
 from throughline.lineage.column_producers import describe_column
 from throughline.lineage.columns import columns
-from throughline.lineage.edge_list import (
-    data_edges,
-    data_row,
-    job_pair,
-    node_pair,
-    place_of_data,
-    place_of_pair,
-)
 from throughline.lineage.impact import column_impact, impact, path
 from throughline.lineage.models import (
     ColumnAnswer,
     ColumnsAnswer,
     DataEdgeRow,
+    DatasetWithAliases,
     GraphAnswer,
     ImpactAnswer,
     NodePairRow,
@@ -75,16 +70,12 @@ def tree_answer(
 
     Without a level, it shows tasks, or the level of the job if it has no edges as a task.
     """
-    found = find_node(state, node)
-    chosen = _default_level(state, found) if level is None else level_of(level)
-    return tree(generations_of(state), found, direction, depth, chosen)
-
-
-def _default_level(state: State, node: Node) -> Level:
-    ref = node.job_ref
-    if node.type == "dataset" or ref in graph_of(state, Level.TASK).jobs:
-        return Level.TASK
-    return generations_of(state).levels.of(ref)
+    found, generations, chosen = find_node(state, node), generations_of(state), Level.TASK
+    if level is not None:
+        chosen = level_of(level)
+    elif found.type == "job" and found.job_ref not in graph_of(state, Level.TASK).jobs:
+        chosen = generations.levels.of(found.job_ref)
+    return tree(generations, found, direction, depth, chosen)
 
 
 @query("graph", Times.THEN)
@@ -245,13 +236,31 @@ def edges_answer(
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, data_edges(graph_of(state, chosen)), place_of_data, limit, cursor)
-        return paged([data_row(state, *edge) for edge in edges], more)
+        edges, more = cut(about, graph_of(state, chosen).data_edges(), _flat, limit, cursor)
+        return paged([_data_row(state, edge) for edge in edges], more)
     if kind == "direct":
-        links, more = cut(about, graph_of(state, chosen).links(), place_of_pair, limit, cursor)
-        return paged([node_pair(*pair) for pair in links], more)
-    waits, more = cut(about, control_edges(state, chosen), place_of_pair, limit, cursor)
-    return paged([job_pair(*pair) for pair in waits], more)
+        links, more = cut(about, graph_of(state, chosen).links(), _flat, limit, cursor)
+        nodes: list[NodePairRow] = [
+            {"upstream": typed_name(above), "downstream": typed_name(below)}
+            for above, below in links
+        ]
+        return paged(nodes, more)
+    waits, more = cut(about, control_edges(state, chosen), _flat, limit, cursor)
+    jobs: list[PairRow] = [
+        {"upstream": name_of(above), "downstream": name_of(below)} for above, below in waits
+    ]
+    return paged(jobs, more)
+
+
+def _data_row(state: State, edge: DataEdge) -> DataEdgeRow:
+    aliases = aliases_of(state, edge.dataset)
+    dataset: DatasetWithAliases = {**name_of(edge.dataset), "aliases": aliases}
+    return {"job": name_of(edge.job), "dataset": dataset, "direction": edge.direction}
+
+
+def _flat(edge: Iterable[str | tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the sort key of an edge: the names of its ends."""
+    return tuple(part for end in edge for part in ([end] if isinstance(end, str) else end))
 
 
 @query("nodes", Times.THEN)

@@ -13,30 +13,19 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from throughline import deadline
+from throughline.events.facets import Tag
+from throughline.events.facets import Tags as ReportedTags
 from throughline.graph.column_graph import Column, described_by, edges_of_run
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, dataset_ref, facets_of, name_of
 from throughline.graph.walk import reached
 from throughline.identity import DatasetName
-from throughline.projection import Run, State
+from throughline.projection import Run
 from throughline.query.models import DatasetTag, TagInfo
 
 _WHOLE = ""
 """The field of the column that represents a whole dataset."""
-
-
-class Tag(NamedTuple):
-    """A tag in the tags facet of a dataset."""
-
-    key: str
-    value: str
-    source: str
-
-    @property
-    def is_pii(self) -> bool:
-        """Return True if the tag marks personal data."""
-        return self.key.lower() == "pii" and self.value.lower() not in ("false", "no", "0")
 
 
 class ColumnTag(NamedTuple):
@@ -49,7 +38,7 @@ class ColumnTag(NamedTuple):
     def place(self) -> tuple[str, ...]:
         """Return the sort key among all tags."""
         of, origin = ((*column.dataset, column.field) for column in (self.column, self.origin))
-        return *of, *self.tag, *origin
+        return *of, *self.tag[:3], *origin
 
 
 class _Origins:
@@ -106,8 +95,9 @@ class Tags:
     def _own_of(self, name: DatasetName) -> dict[str, set[Tag]]:
         if name not in self._own:
             self._own[name] = defaultdict(set)
-            for field, tag in _own_tags(self._generations.state, name):
-                self._own[name][field].add(tag)
+            for book in facets_of(self._generations.state, Node.of_dataset(name)):
+                for tag in book.parsed(ReportedTags).tags:
+                    self._own[name][tag.field or _WHOLE].add(tag)
         return self._own[name]
 
     def _origins_of(self, name: DatasetName) -> _Origins:
@@ -201,12 +191,3 @@ def _tag(column_tag: ColumnTag) -> TagInfo:
         "source": column_tag.tag.source,
         "from": {**name_of(column_tag.origin.dataset), "field": column_tag.origin.field or None},
     }
-
-
-def _own_tags(state: State, name: DatasetName) -> Iterator[tuple[str, Tag]]:
-    for book in facets_of(state, Node.of_dataset(name)):
-        listed = book.get("tags").get("tags")
-        for item in listed if isinstance(listed, list) else ():
-            if isinstance(item, dict) and item.get("key"):
-                key, value, source = (str(item.get(k) or "") for k in ("key", "value", "source"))
-                yield str(item.get("field") or _WHOLE), Tag(key, value, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Literal
 
 from throughline.graph.edges import LevelGraph
@@ -13,6 +14,8 @@ from throughline.lineage.models import TreeAnswer, TreeNode
 from throughline.projection import State
 from throughline.query.parameters import MOST_STEPS
 from throughline.runs.summary import newest_run, run_line
+
+Way = Literal["up", "down"]
 
 
 def tree(
@@ -36,42 +39,31 @@ def tree(
         "depth": depth,
         "level": level.name.lower(),
     }
-    if direction in ("up", "both"):
-        answer["up"] = _tree_one_way(generations, root, "up", depth, level)
-    if direction in ("down", "both"):
-        answer["down"] = _tree_one_way(generations, root, "down", depth, level)
+    ways: tuple[Way, ...] = ("up", "down")
+    for way in ways:
+        if direction in (way, "both"):
+            answer[way] = _tree_one_way(generations, root, way, depth, level)
     return answer
 
 
 def _tree_one_way(
-    generations: Generations, root: Node, direction: str, depth: int, level: Level
+    generations: Generations, root: Node, way: Way, depth: int, level: Level
 ) -> TreeNode:
-    graph = walked_from(generations, root, direction, level)
+    graph = walked_from(generations, root, way, level)
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
-    return _grow(generations.state, graph, root, direction, depth, parts)
+    within = {node for start in (root, *parts) for node in reach(graph, start, way, depth)}
+    data_of = cache(partial(_leaf, generations.state, graph))  # a node may have several leaves
 
+    def leaf_of(node: Node) -> TreeNode:
+        return {**data_of(node), "children": []}
 
-def _grow(
-    state: State,
-    graph: LevelGraph,
-    root: Node,
-    direction: str,
-    depth: int,
-    parts: list[Node],
-) -> TreeNode:
-    within = reach(graph, root, direction, depth)
-    for part in parts:
-        within |= reach(graph, part, direction, depth)
-    leaves, deepest = _Leaves(state, graph), max(depth, MOST_STEPS)
-    top = leaves.of(root)
+    top, deepest = leaf_of(root), max(depth, MOST_STEPS)
     seen: set[Place] = set()
     open_ = [(Place(root), top, 0)]
     while open_:
         place, leaf, steps = open_.pop()
-        if place.node == root and parts:
-            others = [Place(part) for part in parts]
-        else:
-            others = places_next(graph, place, direction)
+        is_divided = parts and place.node == root
+        others = list(map(Place, parts)) if is_divided else places_next(graph, place, way)
         if place in seen:
             leaf["isRepeated"] = bool(others)
             continue
@@ -80,26 +72,12 @@ def _grow(
             continue
         seen.add(place)
         grown = [
-            (other, leaves.of(other.node), steps + 1) for other in others if other.node in within
+            (other, leaf_of(other.node), steps + 1) for other in others if other.node in within
         ]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child, _ in grown]
         open_ += reversed(grown)
     return top
-
-
-class _Leaves:
-    """The leaves of one tree; the data of a node is computed once for all its leaves."""
-
-    def __init__(self, state: State, graph: LevelGraph) -> None:
-        self._state, self._graph = state, graph
-        self._found: dict[Node, TreeNode] = {}
-
-    def of(self, node: Node) -> TreeNode:
-        """Return a new leaf of a node, without children."""
-        if node not in self._found:
-            self._found[node] = _leaf(self._state, self._graph, node)
-        return {**self._found[node], "children": []}
 
 
 def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:

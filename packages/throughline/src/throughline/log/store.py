@@ -365,7 +365,7 @@ def _set_durable(connection: Any, _record: Any) -> None:
     connection.commit()
 
 
-def _row(entry: Entry, now: int) -> dict[str, Any]:
+def _row(entry: Entry, now: int) -> dict[str, object]:
     return {
         "hash": entry.hash,
         "kind": schema.ALIAS if isinstance(entry.event, AliasEvent) else schema.OPENLINEAGE,
@@ -375,7 +375,7 @@ def _row(entry: Entry, now: int) -> dict[str, Any]:
     }
 
 
-def _rejected_row(rejected_line: RejectedLine, now: int) -> dict[str, Any]:
+def _rejected_row(rejected_line: RejectedLine, now: int) -> dict[str, object]:
     return {
         "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
         "received_at": now,

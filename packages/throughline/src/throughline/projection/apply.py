@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from throughline.events import (
     AliasEvent,
     Dataset,
     DatasetEvent,
-    DatasetId,
     EventType,
     Facets,
     JobEvent,
@@ -18,15 +16,14 @@ from throughline.events import (
     RunEvent,
     parse_derivation,
     parse_entries,
-    run_id_of,
     source_datasets,
 )
+from throughline.events.facets import JobDependencies, JobType, Parent, Reference
 from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.facets import Stamp, pack
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
-    Dependency,
     Job,
     Run,
     RunKey,
@@ -106,8 +103,10 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     run.facets.put(event.run_facets, stamp)
     if location := event.job_facets.get("sourceCodeLocation"):
         run.code.put({"sourceCodeLocation": location}, stamp)
-    _set_parent(state, run, event.run_facets.get("parent", {}), stamp, is_new=is_new)
-    _add_dependencies(run, event.run_facets.get("jobDependencies", {}))
+    parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))
+    _set_parent(state, run, parent, stamp, is_new=is_new)
+    if facet := event.run_facets.get(JobDependencies.KEY):
+        _add_dependencies(run, JobDependencies.parse(facet))
     if lineage := _packed_lineage(event):
         run.lineage = {lineage, *(run.lineage or ())}
         _add_job_handoffs(state, event, stamp)
@@ -153,7 +152,7 @@ def _add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
         return
     target = canonical_name(item.namespace, item.name)
     record = state.datasets[target]
-    entry = parse_derivation(facet, DatasetId(*target))
+    entry = parse_derivation(facet)
     for ref in entry.jobs:
         _job_record(state, ref)
         state.structure_changes += ref not in state.handoffs
@@ -219,11 +218,9 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     return name
 
 
-def _set_parent(
-    state: State, run: Run, facet: dict[str, Any], stamp: Stamp, *, is_new: bool
-) -> None:
+def _set_parent(state: State, run: Run, facet: Parent, stamp: Stamp, *, is_new: bool) -> None:
     """Set the parent of a run, and the root as its parent's parent until that has events."""
-    parent_key = _reference(facet)
+    parent_key = _run_key(facet.run)
     if parent_key is None or parent_key == run.key:
         return
     if run.parent is None or stamp > run.parent[0]:
@@ -232,7 +229,7 @@ def _set_parent(
         run.parent = (stamp, parent_key)
     parent = _run_record(state, parent_key)
     _add_child(state, parent, run.key)
-    root = _reference(facet.get("root"))
+    root = _run_key(facet.root)
     if root is None or root in (parent_key, run.key):
         return
     if parent.hint is None or stamp > parent.hint[0]:
@@ -264,53 +261,26 @@ def _touch(state: State, run: Run) -> None:
         state.structure_changes += 1
 
 
-def _add_dependencies(run: Run, facet: dict[str, Any]) -> None:
-    if added := _dependencies(facet.get("upstream")):
-        run.upstream = (run.upstream or set()) | added
-    if added := _dependencies(facet.get("downstream")):
-        run.downstream = (run.downstream or set()) | added
+def _add_dependencies(run: Run, facet: JobDependencies) -> None:
+    if facet.upstream:
+        run.upstream = facet.upstream | (run.upstream or set())
+    if facet.downstream:
+        run.downstream = facet.downstream | (run.downstream or set())
 
 
-def _dependencies(entries: Any) -> set[Dependency]:
-    if not isinstance(entries, list):
-        return set()
-    jobs = ((_job_reference(entry), entry) for entry in entries)
-    return {Dependency(job, _run_reference(entry)) for job, entry in jobs if job is not None}
+def _run_key(reference: Reference | None) -> RunKey | None:
+    return RunKey(reference.run_id, reference.job) if reference and reference.run_id else None
 
 
-def _reference(facet: Any) -> RunKey | None:
-    job, run_id = _job_reference(facet), _run_reference(facet)
-    return RunKey(run_id, job) if job and run_id else None
-
-
-def _names_of(reference: Any) -> tuple[Any, Any]:
-    if not isinstance(reference, dict):
-        return None, None
-    return reference.get("namespace"), reference.get("name")
-
-
-def _job_reference(facet: Any) -> JobRef | None:
-    namespace, name = _names_of(facet.get("job") if isinstance(facet, dict) else None)
-    if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
-        return JobRef(namespace, name)
-    return None
-
-
-def _run_reference(facet: Any) -> str | None:
-    run = facet.get("run") if isinstance(facet, dict) else None
-    run_id = run.get("runId") if isinstance(run, dict) else None
-    return run_id_of(run_id) if isinstance(run_id, str) and run_id else None
-
-
-def _update_job(state: State, ref: JobRef, facets: dict[str, Any], stamp: Stamp) -> Job:
+def _update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
     job = _job_record(state, ref)
-    kind = job.facets.get("jobType")
+    kind = job.facets.parsed(JobType)
     if job.first is None and job.children:
         state.structure_changes += 1  # its own events replace the hints
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
-    state.structure_changes += job.facets.get("jobType") != kind
+    state.structure_changes += job.facets.parsed(JobType) != kind
     _update_namespace(state, ref.namespace, stamp)
     return job
 

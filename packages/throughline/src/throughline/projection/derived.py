@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import wraps
 from typing import NamedTuple, TypeVar
@@ -113,6 +113,11 @@ def descendants_of(state: State, run: Run) -> list[Run]:
 def start_of(run: Run) -> int | None:
     """Return the time of a run's START event, or else of its first event."""
     return run.started if run.started is not None else run.first
+
+
+def newest_of(runs: Iterable[Run]) -> Run | None:
+    """Return the run that started last; None without runs."""
+    return max(runs, key=lambda run: (start_of(run) or 0, run.key), default=None)
 
 
 def _nearest_with_events(state: State, run: Run) -> list[Run]:

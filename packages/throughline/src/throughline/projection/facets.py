@@ -6,21 +6,19 @@ Decoded they would take ten times as much memory, and most of them are never rea
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from throughline.events import (
-    ColumnLineage,
-    DatasetId,
-    Entry,
-    Facets,
-    parse_columns,
-    parse_derivation,
-    parse_entries,
-)
+from throughline.events import ColumnLineage, Facets, Json, parse_columns
+from throughline.events.facets import Facet
 
+Model = TypeVar("Model", bound=Facet)
+Value = TypeVar("Value")
+
+_EMPTY = b"{}"
 _LONG = 400  # bytes from which compression saves memory
 
 
@@ -37,34 +35,28 @@ def _interned(text: bytes) -> bytes:
     return text if len(text) < _LONG else zlib.compress(text, 1)
 
 
-def pack(facet: dict[str, Any]) -> bytes:
+def pack(facet: Json) -> bytes:
     """Encode a facet for storage in memory."""
     # A copy: orjson's result keeps its whole write buffer alive, often ten times as long.
     return _interned(bytes(memoryview(orjson.dumps(facet))))
 
 
 @lru_cache(maxsize=2_048)
-def unpack(packed: bytes) -> dict[str, Any]:
+def unpack(packed: bytes) -> Json:
     """Decode a packed facet; the result is shared and must not be changed."""
-    facet: dict[str, Any] = orjson.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
+    facet: Json = orjson.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
     return facet
 
 
-@lru_cache(maxsize=2_048)
-def _parsed_columns(packed: bytes) -> ColumnLineage:
-    return parse_columns(unpack(packed))
+def parsed(packed: bytes, parse: Callable[[Json], Value]) -> Value:
+    """Return a packed facet parsed by a function; once for equal facets, among the recent ones."""
+    value: Value = _parsed(packed, parse)
+    return value
 
 
-@lru_cache(maxsize=2_048)
-def entries_of(packed: bytes) -> tuple[Entry, ...]:
-    """Return the entries of a packed explicit lineage facet of a job."""
-    return parse_entries(unpack(packed))
-
-
-@lru_cache(maxsize=2_048)
-def derivation_of(packed: bytes, target: DatasetId) -> Entry:
-    """Return the entry of a packed explicit lineage facet of a dataset."""
-    return parse_derivation(unpack(packed), target)
+@lru_cache(maxsize=8_192)
+def _parsed(packed: bytes, parse: Callable[[Json], Any]) -> Any:
+    return parse(unpack(packed))
 
 
 class FacetBook:
@@ -89,15 +81,23 @@ class FacetBook:
                 stamped[name] = (stamp, pack(facet))
         self._flat = tuple(part for name, value in stamped.items() for part in (name, *value))
 
-    def get(self, name: str) -> dict[str, Any]:
+    def packed(self, name: str) -> bytes:
+        """Return the newest facet of that name, packed; an empty one if there is none."""
+        flat = self._flat
+        found: bytes = flat[flat.index(name) + 2] if name in flat else _EMPTY
+        return found
+
+    def get(self, name: str) -> Json:
         """Return the newest facet of that name; empty if there is none."""
-        return unpack(self._flat[self._flat.index(name) + 2]) if name in self._flat else {}
+        return unpack(self.packed(name))
+
+    def parsed(self, model: type[Model]) -> Model:
+        """Return the newest facet of a model; one without values if there is none."""
+        return parsed(self.packed(model.KEY), model.parse)
 
     def column_lineage(self) -> ColumnLineage:
-        """Return the newest columnLineage facet, parsed; empty without a facet."""
-        name = "columnLineage"
-        packed = self._flat[self._flat.index(name) + 2] if name in self._flat else b"{}"
-        return _parsed_columns(packed)
+        """Return the newest columnLineage facet; empty if there is none."""
+        return parsed(self.packed("columnLineage"), parse_columns)
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Return the stamp of the newest facet of that name."""

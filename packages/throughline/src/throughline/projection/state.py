@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from throughline.events import EventType, Facets, JobRef
+from throughline.events.facets import Reference
 from throughline.identity import DatasetName, Identity
 from throughline.projection.facets import FacetBook, Stamp
 
@@ -22,13 +23,6 @@ class RunKey(NamedTuple):
 
     run_id: str
     job: JobRef
-
-
-class Dependency(NamedTuple):
-    """One end of a control edge of the jobDependencies facet."""
-
-    job: JobRef
-    run_id: str | None
 
 
 Pair = tuple[DatasetName, DatasetName]
@@ -57,8 +51,8 @@ class Run:
     parent: tuple[Stamp, RunKey] | None = None
     hint: tuple[Stamp, RunKey] | None = None  # the root that a child names
     children: set[RunKey] | None = None  # candidates; filtered when read
-    upstream: set[Dependency] | None = None
-    downstream: set[Dependency] | None = None
+    upstream: set[Reference] | None = None  # of the jobDependencies facet, like downstream
+    downstream: set[Reference] | None = None
     facets: FacetBook = field(default_factory=FacetBook)
     code: FacetBook = field(default_factory=FacetBook)  # of the job, as this run reported it
     inputs: dict[DatasetName, Use] = field(default_factory=dict)

@@ -7,7 +7,7 @@ parameters with defaults; `Annotated` types may carry a description and bounds.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from enum import Enum
 from functools import cache
@@ -120,15 +120,15 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
     values = dict(parameters)
     with ExitStack() as stack:
         # The past is opened first: who reads it must not hold the present while waiting for it.
-        moments = list(_moments(live, query.times, values))
+        texts = [values.pop(name, None) for name in query.times.parameters]
+        moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
         found = query.answer(*states, **values)
     deadline.check()  # whatever it spent its time on
     return found
 
 
-def _moments(live: Readable, times: Times, values: dict[str, Any]) -> Iterator[Moment | None]:
-    texts = [values.pop(name, None) for name in times.parameters]
+def _moments(live: Readable, times: Times, texts: Sequence[str | None]) -> Iterator[Moment | None]:
     with live.reading() as state:
         if times is Times.BETWEEN:
             names = map(http_name, times.parameters)

@@ -11,26 +11,24 @@ import binascii
 import json
 import re
 
-from throughline.redaction.rules import MASK, Group, Rule, rules
+from throughline.redaction.rules import MASK, Group
 from throughline.redaction.words import WORDS
 
 # user:password@ and, for http, a token as the user; most lower-case words are names.
 URLS = Group(
-    ("@",),
-    rules(
-        (
-            r"(:(?:\\{0,8}/){2}[^/\s:@'\"\\?#]{0,256}):"
-            # A slash and an @ in one password: the last host has a port, which no path has.
-            r"(?:(?!\d{1,5}(?:\\?/|[?#]))(?:(?!://)[^\s'\"]){0,512}(?=@[\w.-]{1,253}:\d{1,5}(?!\d))"
-            r"|[^\s'\"/?#]{0,512}|(?!\d{1,5}(?:\\?/|[?#]))[^\s'\"@]{0,512})@",
-            rf"\1:{MASK}@",
-        ),
-        (
-            r"(https?:(?:\\{0,8}/){2})(?!(?-i:[a-z][a-z.-]{0,19})@)[^/\s:@'\"\\?#]{1,512}@",
-            rf"\1{MASK}@",
-        ),
+    "@",
+    (
+        r"(:(?:\\{0,8}/){2}[^/\s:@'\"\\?#]{0,256}):"
+        # A slash and an @ in one password: the last host has a port, which no path has.
+        r"(?:(?!\d{1,5}(?:\\?/|[?#]))(?:(?!://)[^\s'\"]){0,512}(?=@[\w.-]{1,253}:\d{1,5}(?!\d))"
+        r"|[^\s'\"/?#]{0,512}|(?!\d{1,5}(?:\\?/|[?#]))[^\s'\"@]{0,512})@",
+        rf"\1:{MASK}@",
     ),
-    rb":(?:\\{0,8}/){2}(?:[^\"\s:@]++|:(?!\\{0,8}/))*+@",
+    (
+        r"(https?:(?:\\{0,8}/){2})(?!(?-i:[a-z][a-z.-]{0,19})@)[^/\s:@'\"\\?#]{1,512}@",
+        rf"\1{MASK}@",
+    ),
+    check=rb":(?:\\{0,8}/){2}(?:[^\"\s:@]++|:(?!\\{0,8}/))*+@",
 )
 
 
@@ -101,11 +99,7 @@ _TOKENS = {
     "fo1_": r"fo1_[\w-]{43}",
 }
 TOKENS = tuple(
-    Group(
-        (marker,),
-        (Rule(rf"(?<![0-9A-Za-z]){pattern}", MASK, 0),),
-        pattern.encode(),
-    )
+    Group(marker, (rf"(?<![0-9A-Za-z])(?-i:{pattern})", MASK), check=pattern.encode())
     for marker, pattern in _TOKENS.items()
 )
 
@@ -122,73 +116,60 @@ def _if_jwt(match: re.Match[str]) -> str:
 
 FORMS = (
     Group(
-        ("private key",),
-        rules(
-            (
-                r"-----BEGIN [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
-                r"(?:-----END [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-                MASK,
-            )
+        "private key",
+        (
+            r"-----BEGIN [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
+            r"(?:-----END [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            MASK,
         ),
     ),
     Group(
-        ("eyj",),
-        rules(
-            (
-                r"(?<![0-9A-Za-z_-])(?P<head>(?-i:eyJ)[\w-]{10,4096})"
-                r"(?:\.[\w-]{0,16384}){1,3}\.[\w-]{8,16384}",
-                _if_jwt,
-            )
+        "eyj",
+        (
+            r"(?<![0-9A-Za-z_-])(?P<head>(?-i:eyJ)[\w-]{10,4096})"
+            r"(?:\.[\w-]{0,16384}){1,3}\.[\w-]{8,16384}",
+            _if_jwt,
         ),
-        rb"(?:(?<![\w-])|(?<=\\[nrt]))eyj[\w-]{10,4096}\.",
+        check=rb"(?:(?<![\w-])|(?<=\\[nrt]))eyj[\w-]{10,4096}\.",
     ),
     Group(
         ("sig=", "signature=", "x-amz-", "x-goog-"),
-        rules(
-            (
-                r"([?&;](?:sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=)"
-                r"[^\s&'\"]{1,8192}",
-                rf"\1{MASK}",
-            ),
-            (r"(\bsignature=)[0-9a-f]{64}\b", rf"\1{MASK}"),
+        (
+            r"([?&;](?:sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=)"
+            r"[^\s&'\"]{1,8192}",
+            rf"\1{MASK}",
         ),
+        (r"(\bsignature=)[0-9a-f]{64}\b", rf"\1{MASK}"),
     ),
     Group(
         ("bearer", "basic"),
-        rules(
-            (r"\b(bearer|basic)\s{1,8}(?=\S{0,256}[\d=])[\w.~+/-]{16,8192}={0,2}", rf"\1 {MASK}")
+        (r"\b(bearer|basic)\s{1,8}(?=\S{0,256}[\d=])[\w.~+/-]{16,8192}={0,2}", rf"\1 {MASK}"),
+        check=rb"(?:bearer|basic)(?:\s|\\[nrt]){1,8}[\w.~+/\\-]{16}",
+    ),
+    Group(
+        "jdbc:oracle",
+        (r"(jdbc:oracle:\w{1,16}:[^/@\s'\"]{1,128}/)[^@\s'\"]{1,256}@", rf"\1{MASK}@"),
+    ),
+    Group(
+        "curl",
+        (
+            r"(\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?[^\s:'\"]{1,128}:)"
+            r"[^\s'\"]{1,512}",
+            rf"\1{MASK}",
         ),
-        rb"(?:bearer|basic)(?:\s|\\[nrt]){1,8}[\w.~+/\\-]{16}",
+        check=rb"\s-(?:u|-user)",
     ),
     Group(
-        ("jdbc:oracle",),
-        rules((r"(jdbc:oracle:\w{1,16}:[^/@\s'\"]{1,128}/)[^@\s'\"]{1,256}@", rf"\1{MASK}@")),
+        "mysql",
+        (r"(\bmysql\w{0,8}\b[^\n]{0,256}?\s-p)(?=[^\s-])\S{1,256}", rf"\1{MASK}"),
+        check=rb"\s-p\S",
     ),
-    Group(
-        ("curl",),
-        rules(
-            (
-                r"(\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?[^\s:'\"]{1,128}:)"
-                r"[^\s'\"]{1,512}",
-                rf"\1{MASK}",
-            )
-        ),
-        rb"\s-(?:u|-user)",
-    ),
-    Group(
-        ("mysql",),
-        rules((r"(\bmysql\w{0,8}\b[^\n]{0,256}?\s-p)(?=[^\s-])\S{1,256}", rf"\1{MASK}")),
-        rb"\s-p\S",
-    ),
-    Group(("sshpass",), rules((r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}", rf"\1{MASK}"))),
+    Group("sshpass", (r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}", rf"\1{MASK}")),
     Group(
         ("auth=", "auth ="),
-        rules(
-            (
-                r"(\bauth\s?=\s?\(\s{0,8}['\"][^'\"]{0,128}['\"]\s{0,8},\s{0,8})"
-                r"['\"][^'\"]{1,512}['\"]",
-                rf"\1'{MASK}'",
-            )
+        (
+            r"(\bauth\s?=\s?\(\s{0,8}['\"][^'\"]{0,128}['\"]\s{0,8},\s{0,8})['\"][^'\"]{1,512}['\"]",
+            rf"\1'{MASK}'",
         ),
     ),
 )

@@ -9,16 +9,15 @@ is unambiguous. A column named `token` keeps its name, and an SQL query keeps it
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ahocorasick_rs import BytesAhoCorasick, Implementation
-
 from throughline.config import filled, read_yaml
 from throughline.errors import ConfigError
 from throughline.redaction.forms import GROUPS
-from throughline.redaction.rules import MASK, Group, compiled
+from throughline.redaction.rules import MASK, Finder, Group, compiled, lower_bytes
 from throughline.redaction.words import PASSWORD_KEY, PLAIN, SECRET_KEY
 
 
@@ -71,19 +70,7 @@ for _group in GROUPS:
 # An escaped character, as in "p\u0061ssword", could be part of any marker.
 _ESCAPE = b"\\u00"
 _MARKERS = (*_GROUPS_OF, _ESCAPE)
-_FINDER = BytesAhoCorasick(_MARKERS, implementation=Implementation.DFA)
-_PART = 65_536
-_OVERLAP = max(map(len, _MARKERS)) - 1
-_ORDER = {group: index for index, group in enumerate(GROUPS)}
-
-
-def _markers_in(lower: bytes) -> set[int]:
-    """Return the markers that a text contains; search in parts to limit memory."""
-    found: set[int] = set()
-    for start in range(0, len(lower), _PART):
-        part = lower if len(lower) <= _PART else lower[start : start + _PART + _OVERLAP]
-        found |= {match[0] for match in _FINDER.find_matches_as_indexes(part, overlapping=True)}
-    return found
+_FINDER = Finder(_MARKERS)
 
 
 def is_suspicious(raw: bytes) -> bool:
@@ -91,7 +78,7 @@ def is_suspicious(raw: bytes) -> bool:
     if _rules is not _DEFAULT:
         return _rules is not None
     lower = raw.lower()
-    for index in _markers_in(lower):
+    for index in {index for index, _ in _FINDER.find(lower)}:
         groups = _GROUPS_OF.get(_MARKERS[index])
         if groups is None or any(group.may_match(lower) for group in groups):
             return True
@@ -102,20 +89,13 @@ def redact_text(text: str) -> str:
     """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
     if _rules is None:
         return text
-    for group in _groups(text):
+    markers = {_MARKERS[index] for index, _ in _FINDER.find(lower_bytes(text))}
+    found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
+    for group in sorted(found, key=GROUPS.index):
         text = group.mask(text)
     for pattern in _rules.more:
         text = pattern.sub(MASK, text)
     return text
-
-
-def _groups(text: str) -> list[Group]:
-    """Return the groups whose markers a text contains."""
-    found = _markers_in(text.lower().encode(errors="surrogatepass"))
-    if not found:
-        return []
-    groups = {group for index in found for group in _GROUPS_OF.get(_MARKERS[index], ())}
-    return sorted(groups, key=_ORDER.__getitem__)
 
 
 _ESCAPED = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|([nrt]))")
@@ -136,10 +116,6 @@ def redact(value: Any) -> Any:
     """Return a decoded JSON value with its secrets masked; the same object if it has none."""
     if _rules is None:
         return value
-    return _redact(value)
-
-
-def _redact(value: Any) -> Any:
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, list):
@@ -153,15 +129,14 @@ _FLAG = re.compile(r"--?[\w.-]{1,64}", re.ASCII)
 
 
 def _redact_list(value: list[Any]) -> list[Any]:
-    result = [_redact(item) for item in value]
+    result = [redact(item) for item in value]
     for index, item in enumerate(value[:-1]):
         following = value[index + 1]
         if isinstance(item, str) and item[:1] == "-" and isinstance(following, str):
             is_secret = _FLAG.fullmatch(item) and _is_secret(item)
             if is_secret and not following.startswith("-"):  # such as --password x
                 result[index + 1] = _masked(following)
-    changed = any(new is not old for new, old in zip(result, value, strict=True))
-    return result if changed else value
+    return value if result == value else result
 
 
 _NAMES = frozenset({"name", "key", "Name", "Key"})
@@ -170,22 +145,18 @@ _BY_COLUMN = frozenset({"fields", "columns", "columnMetrics"})
 """Keys of objects whose keys are column names."""
 
 
-def _redact_object(value: dict[str, Any], within: str = "") -> dict[str, Any]:
-    has_secret = any(
-        isinstance(named := value.get(key), str) and _is_secret(named) for key in _NAMES
-    )
-    result: dict[str, Any] = {}
-    changed = False
+def _redact_object(value: Mapping[str, Any], within: str = "") -> Mapping[str, Any]:
+    names = (value.get(key) for key in _NAMES)
+    has_secret = any(isinstance(name, str) and _is_secret(name) for name in names)
+    result = {}
     for key, old in value.items():
         is_column = within in _BY_COLUMN and isinstance(old, dict | list)
         if not is_column and (_is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
             new = _masked(old, with_numbers=compiled(PASSWORD_KEY).search(key) is not None)
         else:
-            new = _redact_object(old, key) if isinstance(old, dict) else _redact(old)
-        clean = redact_text(key)
-        changed = changed or new is not old or clean != key
-        result[clean] = new
-    return result if changed else value
+            new = _redact_object(old, key) if isinstance(old, dict) else redact(old)
+        result[redact_text(key)] = new
+    return value if result == value else result
 
 
 def _is_secret(key: str) -> bool:
@@ -194,15 +165,13 @@ def _is_secret(key: str) -> bool:
 
 def _masked(value: Any, *, with_numbers: bool = False) -> Any:
     """Mask every text below a secret key; the same object if there is none."""
+    result = value
     if isinstance(value, str):
         return value if compiled(PLAIN).fullmatch(value) else MASK
     if isinstance(value, list):
-        items = [_masked(item, with_numbers=with_numbers) for item in value]
-        changed = any(new is not old for new, old in zip(items, value, strict=True))
-        return items if changed else value
-    if isinstance(value, dict):
-        fields = {key: _masked(item, with_numbers=with_numbers) for key, item in value.items()}
-        changed = any(fields[key] is not value[key] for key in value)
-        return fields if changed else value
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return MASK if with_numbers and is_number else value
+        result = [_masked(item, with_numbers=with_numbers) for item in value]
+    elif isinstance(value, dict):
+        result = {key: _masked(item, with_numbers=with_numbers) for key, item in value.items()}
+    elif with_numbers and isinstance(value, int | float) and not isinstance(value, bool):
+        return MASK
+    return value if result == value else result

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
-from ahocorasick_rs import AhoCorasick, Implementation
-
-from throughline.redaction.rules import MASK, Group, compiled, rules
+from throughline.redaction.rules import MASK, Finder, Group, compiled, lower_bytes
 
 _PASS_OF = (
     "admin|api|app|auth|client|db|email|ftp|http|kafka|keystore|ldap|login|mail|mongo|mssql|my|mysql"
@@ -92,56 +89,32 @@ class _Words(Group):
     Regular expressions search for many words slowly, so the rules are tried only at markers.
     """
 
+    _finder = Finder([marker.encode() for marker in _WORD_MARKERS])
+
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
         parts: list[str] = []
         end = 0
-        is_sql: bool | None = None
-        for start in _starts(text):
+        is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
+        starts = {start for _, start in self._finder.find(lower_bytes(text))}
+        for start in sorted(starts):
             if start < end:
                 continue
-            for rule in self.rules:
-                match = compiled(rule.pattern, rule.flags).match(text, start)
+            for pattern, replacement in self.rules:
+                match = compiled(pattern).match(text, start)
                 if match is None:
                     continue
-                if rule.pattern == _SPACED:
-                    is_sql = _is_sql(text) if is_sql is None else is_sql
-                    if is_sql and not compiled(_LOOKS_RANDOM).match(match["value"]):
-                        continue  # a comparison of two columns
-                parts += [text[end:start], match.expand(str(rule.replacement))]
+                is_comparison = pattern == _SPACED and is_sql()  # of two columns
+                if is_comparison and not compiled(_LOOKS_RANDOM).match(match["value"]):
+                    continue
+                parts += [text[end:start], match.expand(str(replacement))]
                 end = match.end()
                 break
         return "".join([*parts, text[end:]]) if parts else text
 
 
-def _is_sql(text: str) -> bool:
-    return compiled(_SQL).search(text) is not None
-
-
-@cache
-def _finder() -> AhoCorasick:
-    return AhoCorasick(_WORD_MARKERS, implementation=Implementation.DFA)
-
-
-_PART = 65_536
-_OVERLAP = max(map(len, _WORD_MARKERS)) - 1
-_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-
-
-def _starts(text: str) -> Iterator[int]:
-    """Find the start of each word, in order; search in parts to limit memory."""
-    if text.isascii():
-        lower = text.lower()
-    else:  # same number of characters, none split
-        lower = text.translate(_LOWER).encode(errors="replace").decode()
-    for begin in range(0, len(lower), _PART):
-        part = lower if len(lower) <= _PART else lower[begin : begin + _PART + _OVERLAP]
-        found = _finder().find_matches_as_indexes(part, overlapping=True)
-        yield from sorted({begin + match[1] for match in found})
-
-
 _SPACED = rf"({_WORD}[ \t]{{0,8}}=[ \t]{{1,8}}|{_WORD}[ \t]{{1,8}}=)(?P<value>{_BARE})"
-_WORD_RULES = rules(
+_WORD_RULES = (
     # Authorization: Bearer x
     (
         r"(authorization\\{0,8}['\"]?\s{0,8}[:=]\s{0,8}\\{0,8}['\"]?"
@@ -184,7 +157,7 @@ _WORD_RULES = rules(
     (rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}", rf"\1{MASK}"),
 )
 # The text before the word matters, too.
-_LED_RULES = rules(
+_LED_RULES = (
     # '--password', 'x'
     (
         rf"(['\"]--?[\w.-]{{0,64}}{_WORD}['\"]\s{{0,8}},\s{{0,8}})(['\"])[^'\"]*['\"]",
@@ -200,7 +173,7 @@ _LED_RULES = rules(
     # <password>x</password>
     (rf"(<[\w.:-]{{0,64}}{_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}", rf"\1{MASK}"),
 )
-_IDENTIFIED_RULES = rules(
+_IDENTIFIED_RULES = (
     (
         r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
         rf"\1{MASK}",
@@ -213,8 +186,8 @@ _IDENTIFIED_RULES = rules(
 )
 
 WORDS = (
-    Group(("identified",), _IDENTIFIED_RULES),
-    Group(_WORD_MARKERS, _LED_RULES),
-    _Words(_WORD_MARKERS, _WORD_RULES),
+    Group("identified", *_IDENTIFIED_RULES),
+    Group(_WORD_MARKERS, *_LED_RULES),
+    _Words(_WORD_MARKERS, *_WORD_RULES),
 )
 """Groups of values that a word marks as secret."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from throughline.console.client import Client, Cursor, StateName, with_client
+from throughline.console.client import Client, Cursor, Limit, StateName, with_client
 from throughline.runs.printing import print_runs, print_runtree
 
 
@@ -14,7 +14,7 @@ from throughline.runs.printing import print_runs, print_runtree
 def runs(
     client: Client,
     job: Annotated[str | None, typer.Argument(help="A job. [all]")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
+    limit: Limit = 20,
     cursor: Cursor = None,
     state: Annotated[
         StateName | None, typer.Option(case_sensitive=False, help="Only runs in this state.")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import urlsplit
 
 from throughline import deadline
-from throughline.events import JobRef
+from throughline.events.facets import Airflow, AirflowDagRun, MetaflowTask
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, children_of
 from throughline.query.models import Link
-from throughline.runs.summary import newest_run
 
 # Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
 _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
@@ -22,21 +20,18 @@ def links_of_run(state: State, run: Run) -> list[Link]:
     for ancestor in ancestry_of(state, run):
         if url := _log_of(ancestor):
             return [_link("Task instance in Airflow", url)]
-        if url := _page(ancestor.facets.get("metaflow_task").get("url")):
+        if url := _page(ancestor.facets.parsed(MetaflowTask).url):
             return [_link("Task in Metaflow", url)]
-        if ancestor.facets.get("airflowDagRun") and (found := _parts_below(state, ancestor)):
+        if ancestor.facets.get(AirflowDagRun.KEY) and (found := _parts_below(state, ancestor)):
             return [_link("DAG run in Airflow", found["dag"] + found["run"])]
     return []
 
 
-def links_of_job(state: State, ref: JobRef) -> list[Link]:
+def links_of_job(state: State, run: Run) -> list[Link]:
     """Return the pages of a job, from its newest run."""
-    run = newest_run(state, ref)
-    if run is None:
-        return []
     if found := _OF_AIRFLOW.match(_log_of(run)):
         return [_link("Task in Airflow", found["dag"] + found["task"].split("/mapped/")[0])]
-    if run.facets.get("airflowDagRun") and (found := _parts_below(state, run)):
+    if run.facets.get(AirflowDagRun.KEY) and (found := _parts_below(state, run)):
         return [_link("DAG in Airflow", found["dag"])]
     return []
 
@@ -51,17 +46,15 @@ def _parts_below(state: State, dag_run: Run) -> re.Match[str] | None:
 
 def _log_of(run: Run) -> str:
     """Return the URL of a task's log; empty if there is none that is safe to open."""
-    instance: Any = run.facets.get("airflow").get("taskInstance")
-    return _page(instance.get("log_url")) if isinstance(instance, dict) else ""
+    return _page(run.facets.parsed(Airflow).log_url)
 
 
-def _page(url: Any) -> str:
+def _page(url: str | None) -> str:
     """Return the URL of a page; empty if it is not safe to open in a browser."""
     try:
-        is_page = isinstance(url, str) and urlsplit(url).scheme in ("http", "https")
+        return url if url and urlsplit(url).scheme in ("http", "https") else ""
     except ValueError:  # such as http://[bad
-        is_page = False
-    return str(url) if is_page else ""
+        return ""
 
 
 def _link(name: str, url: str) -> Link:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from throughline import deadline
 from throughline.datasets.writes import written_by
 from throughline.errors import AmbiguousError, NotFoundError
-from throughline.events import run_id_of
-from throughline.events.column_lineage import objects
+from throughline.events import Json, run_id_of
+from throughline.events.facets import (
+    Airflow,
+    AirflowDagRun,
+    DbtRun,
+    ErrorMessage,
+    ExecutionParameters,
+    SparkApplication,
+    Tags,
+)
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import name_of
 from throughline.identity import DatasetName
@@ -30,14 +38,6 @@ from throughline.runs.models import (
     RunTree,
 )
 from throughline.runs.summary import code_of, run_line
-
-# Where integrations say what their orchestrator calls a run.
-_OWN_IDS = (
-    ("airflow", "dagRun", "run_id"),
-    ("airflowDagRun", "dagRun", "run_id"),
-    ("dbt_run", "invocation_id"),
-    ("spark_applicationDetails", "applicationId"),
-)
 
 
 def find_run(state: State, text: str) -> Run:
@@ -66,39 +66,29 @@ def find_run(state: State, text: str) -> Run:
 
 def external_id_of(run: Run) -> str | None:
     """Return the external id: the one that the orchestrator gave the run."""
-    for facet, *keys in _OWN_IDS:
-        value: Any = run.facets.get(facet)
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        if value:
-            return str(value)
-    tags = objects(run.facets.get("tags").get("tags"))
-    found = (tag.get("value") for tag in tags if tag.get("key") == "run_id")
-    return next((str(value) for value in found if value), None)
+    facets = run.facets
+    return (
+        facets.parsed(Airflow).run_id
+        or facets.parsed(AirflowDagRun).run_id
+        or facets.parsed(DbtRun).invocation_id
+        or facets.parsed(SparkApplication).applicationId
+        or next((t.value for t in facets.parsed(Tags).tags if t.key == "run_id" and t.value), None)
+    )
 
 
-def parameters_of(run: Run) -> dict[str, Any]:
+def parameters_of(run: Run) -> Json:
     """Return the parameters of a run, or the configuration of its Airflow DAG run."""
-    parameters = objects(run.facets.get("executionParameters").get("parameters"))
-    if parameters:
-        return {
-            str(parameter["name"]): parameter.get("value")
-            for parameter in parameters
-            if "name" in parameter
-        }
-    dag_run = run.facets.get("airflowDagRun").get("dagRun")
-    conf = dag_run.get("conf") if isinstance(dag_run, dict) else None
-    return conf if isinstance(conf, dict) else {}
+    parameters = run.facets.parsed(ExecutionParameters).parameters
+    return parameters or run.facets.parsed(AirflowDagRun).conf
 
 
 def run_info(state: State, run: Run) -> RunInfo:
     """Return a run in one line, with its orchestrator's id, its parameters and its error."""
-    message = run.facets.get("errorMessage").get("message")
     return {
         **run_line(state, run),
         "ownId": external_id_of(run),
         "parameters": parameters_of(run),
-        "error": None if message is None else str(message),
+        "error": run.facets.parsed(ErrorMessage).message,
     }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from throughline import deadline
 from throughline.events import JobRef, shown_time
-from throughline.graph.nodes import name_of, text_or_none
+from throughline.events.facets import SourceCodeLocation
+from throughline.graph.nodes import name_of
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost
 from throughline.query.models import CodeLocation
@@ -46,11 +47,7 @@ def run_line(state: State, run: Run) -> RunSummary:
 
 def code_of(run: Run) -> CodeLocation:
     """Return where the code of a run is (sourceCodeLocation); empty if it was not reported."""
-    location = run.code.get("sourceCodeLocation")
-    if not location:
+    if not run.code.get(SourceCodeLocation.KEY):
         return {}
-    return {
-        "repoUrl": text_or_none(location.get("repoUrl")),
-        "path": text_or_none(location.get("path")),
-        "version": text_or_none(location.get("version")),
-    }
+    place = run.code.parsed(SourceCodeLocation)
+    return {"repoUrl": place.repoUrl, "path": place.path, "version": place.version}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from throughline.console.client import Client, Cursor, with_client
-from throughline.search.printing import print_search
+from throughline.console.client import Client, Cursor, Limit, with_client
+from throughline.console.render import print_line, print_table
+
+if TYPE_CHECKING:
+    from throughline.search.models import SearchAnswer
 
 
 @with_client()
 def search(
     client: Client,
     text: Annotated[str, typer.Argument(help="Text to search for.")],
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
+    limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
     """Search names, columns, tags, owners, descriptions and queries.
@@ -23,7 +27,26 @@ def search(
 
     Example: throughline search pickup
     """
-    if not client.print("search", {"text": text, "limit": limit, "cursor": cursor}, print_search)[
-        "items"
-    ]:
+    answer = client.print("search", {"text": text, "limit": limit, "cursor": cursor}, print_search)
+    if not answer["items"]:
         raise typer.Exit(1)
+
+
+def print_search(answer: SearchAnswer) -> None:
+    """Print one matching node per line, and what matched unless it is the name."""
+    hits = answer["items"]
+    if any(hit["isFuzzy"] for hit in hits):
+        print_line("No exact match. Similar:")
+    print_table(
+        (
+            (
+                Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
+                Text(f"({hit['namespace']})", "dim"),
+                Text(
+                    "" if hit["matched"] == "name" else f"{hit['matched']} {hit['text']}", "yellow"
+                ),
+            )
+            for hit in hits
+        ),
+        empty="No matches.",
+    )

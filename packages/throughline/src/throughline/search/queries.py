@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
 
+from throughline import deadline
 from throughline.errors import ConfigError
 from throughline.graph.current import generations_of, graph_of
+from throughline.graph.edges import LevelGraph
 from throughline.graph.levels import Level
-from throughline.graph.nodes import find_node
+from throughline.graph.nodes import Node, find_node, kind_of, node_ref
 from throughline.projection import State
 from throughline.query.pages import cut
 from throughline.query.parameters import Cursor, Limit, Name
 from throughline.query.registry import Times, query
-from throughline.search.models import NewestAnswer, NodeAnswer, SearchAnswer
-from throughline.search.newest import newest
+from throughline.runs.summary import place_of_run, run_line
+from throughline.search.models import NewestAnswer, NewestDataset, NodeAnswer, SearchAnswer
 from throughline.search.search import counts_of, search, search_hit
-from throughline.search.summary import Summaries
+from throughline.search.summary import node_in_full
 
 
 @query("node", Times.THEN)
 def node_answer(state: State, node: Name) -> NodeAnswer:
     """Return a node with everything that was last reported about it."""
-    return Summaries(generations_of(state)).in_full(find_node(state, node))
+    return node_in_full(generations_of(state), find_node(state, node))
 
 
 @query("search")
@@ -48,4 +51,16 @@ def search_answer(
 @query("newest")
 def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
     """Return the tables and models written last, with the end of the run that wrote them."""
-    return {"items": list(islice(newest(state, graph_of(state, Level.TASK)), limit))}
+    return {"items": list(islice(_newest(state, graph_of(state, Level.TASK)), limit))}
+
+
+def _newest(state: State, graph: LevelGraph) -> Iterator[NewestDataset]:
+    jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
+    seen: set[Node] = set()
+    for ref in deadline.watched(jobs):
+        ended = run_line(state, graph.runs[ref])["endedAt"]
+        for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
+            kind = kind_of(state, node)
+            if kind in ("table", "model") and node not in seen:
+                seen.add(node)
+                yield {**node_ref(node), "kind": kind, "writtenAt": ended}

@@ -6,9 +6,10 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
+from throughline.events.facets import Documentation, Schema, Sql, Tags
 from throughline.graph.levels import Levels
 from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of, tags_of
 from throughline.projection import State
@@ -94,22 +95,12 @@ def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
     yield from ((0, name) for name in names)
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
-        yield from ((1, name) for name in _listed(book.get("schema"), "fields", "name"))
-        for key in ("key", "value"):
-            yield from ((2, tag) for tag in _listed(book.get("tags"), "tags", key))
-        for kind, value in (
-            (4, book.get("documentation").get("description")),
-            (5, book.get("sql").get("query")),
-        ):
-            if value:
-                yield kind, str(value)
-
-
-def _listed(facet: dict[str, Any], key: str, name: str) -> Iterator[str]:
-    listed = facet.get(key)
-    for item in listed if isinstance(listed, list) else ():
-        if isinstance(item, dict) and isinstance(item.get(name), str):
-            yield item[name]
+        yield from ((1, name) for name in book.parsed(Schema).fields)
+        yield from ((2, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value))
+        if description := book.parsed(Documentation).description:
+            yield 4, description
+        if sql := book.parsed(Sql).query:
+            yield 5, sql
 
 
 def _excerpt(text: str, at: int) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from throughline.datasets.quality import checks_of
 from throughline.datasets.writes import writes_of
 from throughline.events import shown_time
-from throughline.events.column_lineage import objects
+from throughline.events.facets import Documentation, JobType, SourceCode, Sql
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import (
     Node,
@@ -18,100 +16,64 @@ from throughline.graph.nodes import (
     node_ref,
     owners_of,
     tags_of,
-    text_or_none,
 )
-from throughline.projection import State
-from throughline.query.models import Link
 from throughline.runs.links import links_of_job
 from throughline.runs.summary import code_of, newest_run, run_line
-from throughline.search.models import DescribedField, NodeAnswer, NodeSummary
+from throughline.search.models import NodeAnswer, NodeSummary
 
 
-class Summaries:
-    """Summaries of the nodes of one state."""
-
-    def __init__(self, generations: Generations) -> None:
-        self._generations = generations
-        self._state = generations.state
-
-    def of(self, node: Node) -> NodeSummary:
-        """Return a node in one line; what does not apply to its type is null or empty."""
-        return self._of_job(node) if node.type == "job" else self._of_dataset(node)
-
-    def in_full(self, node: Node) -> NodeAnswer:
-        """Return a node with everything that was last reported about it."""
-        books = facets_of(self._state, node)
-        facets = {name: facet for book in books for name, facet in book.plain().items()}
-        run, links = None, list[Link]()
-        if node.type == "job":
-            ref = node.job_ref
-            run, links = newest_run(self._state, ref), links_of_job(self._state, ref)
-        return {
-            **self.of(node),
-            "description": _text(facets, "documentation", "description"),
-            "sql": _text(facets, "sql", "query"),
-            "source": _text(facets, "sourceCode", "sourceCode"),
-            "language": _text(facets, "sourceCode", "language"),
-            "code": code_of(run) if run else {},
-            "links": links,
-            "fields": _fields(self._state, node),
-            "facets": facets,
-        }
-
-    def _of_job(self, node: Node) -> NodeSummary:
+def node_summary(generations: Generations, node: Node) -> NodeSummary:
+    """Return a node in one line; what does not apply to its type is null or empty."""
+    state = generations.state
+    answer: NodeSummary = {
+        **node_ref(node),
+        "owners": owners_of(state, node),
+        "tags": sorted(tags_of(state, node)),
+        "kind": kind_of(state, node),
+        "integration": None,
+        "run": None,
+        "aliases": [],
+        "version": None,
+        "writtenAt": None,
+        "rows": None,
+        "failedChecks": None,
+    }
+    if node.type == "job":
         ref = node.job_ref
-        facet = self._state.jobs[ref].facets.get("jobType") if ref in self._state.jobs else {}
-        run = newest_run(self._state, ref)
-        return {
-            **node_ref(node),
-            "owners": owners_of(self._state, node),
-            "tags": sorted(tags_of(self._state, node)),
-            "kind": self._generations.levels.of(ref).name.lower(),
-            "integration": str(facet.get("integration") or "") or None,
-            "run": run_line(self._state, run) if run else None,
-            "aliases": [],
-            "version": None,
-            "writtenAt": None,
-            "rows": None,
-            "failedChecks": None,
-        }
-
-    def _of_dataset(self, node: Node) -> NodeSummary:
-        name = node.dataset_name
-        writes = writes_of(self._generations, name)
-        written = max(
-            writes, key=lambda write: (write.at, write.run.key, write.version), default=None
-        )
-        asserted = [check for check in checks_of(self._state, name) if check.assertions]
-        return {
-            **node_ref(node),
-            "owners": owners_of(self._state, node),
-            "tags": sorted(tags_of(self._state, node)),
-            "kind": kind_of(self._state, node),
-            "integration": None,
-            "run": None,
-            "aliases": aliases_of(self._state, name),
-            "version": written.version if written else None,
-            "writtenAt": shown_time(written.at) if written else None,
-            "rows": written.statistics["rows"] if written else None,
-            "failedChecks": len(asserted[-1].failed) if asserted else None,
-        }
+        run, job = newest_run(state, ref), state.jobs.get(ref)
+        answer["kind"] = generations.levels.of(ref).name.lower()
+        answer["integration"] = job.facets.parsed(JobType).integration if job else None
+        answer["run"] = run_line(state, run) if run else None
+        return answer
+    name = node.dataset_name
+    answer["aliases"] = aliases_of(state, name)
+    writes = writes_of(generations, name)
+    if written := max(writes, key=lambda w: (w.at, w.run.key, w.version), default=None):
+        answer["version"], answer["writtenAt"] = written.version, shown_time(written.at)
+        answer["rows"] = written.statistics["rows"]
+    if asserted := [check for check in checks_of(state, name) if check.assertions]:
+        answer["failedChecks"] = len(asserted[-1].failed)
+    return answer
 
 
-def _fields(state: State, node: Node) -> list[DescribedField]:
-    found: dict[str, DescribedField] = {}
-    for book in facets_of(state, node) if node.type == "dataset" else ():
-        schema = book.get("schema")
-        about = {str(f.get("name")): f.get("description") for f in objects(schema.get("fields"))}
-        for path, type_ in fields_of(schema).items():
-            name = ".".join(path)
-            found[name] = {
-                "name": name,
-                "type": type_,
-                "description": text_or_none(about.get(name)),
-            }
-    return list(found.values())
-
-
-def _text(facets: dict[str, Any], facet: str, key: str) -> str | None:
-    return text_or_none(facets.get(facet, {}).get(key))
+def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
+    """Return a node with everything that was last reported about it."""
+    state = generations.state
+    books = facets_of(state, node)
+    facets = {name: facet for book in books for name, facet in book.plain().items()}
+    code = SourceCode.parse(facets.get(SourceCode.KEY, {}))
+    run = newest_run(state, node.job_ref) if node.type == "job" else None
+    return {
+        **node_summary(generations, node),
+        "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,
+        "sql": Sql.parse(facets.get(Sql.KEY, {})).query,
+        "source": code.sourceCode,
+        "language": code.language,
+        "code": code_of(run) if run else {},
+        "links": links_of_job(state, run) if run else [],
+        "fields": [
+            {"name": name, "type": field.type, "description": field.description}
+            for name, field in fields_of(state, node).items()
+        ],
+        "facets": facets,
+    }

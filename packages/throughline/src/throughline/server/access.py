@@ -129,9 +129,11 @@ def _error(status: int, message: str) -> Response:
 
 
 def _needed(method: str, path: str) -> str:
-    if method in ("GET", "HEAD") and not path.startswith("/api/v2/keys"):
+    path = path.rstrip("/")
+    is_query = method in ("GET", "HEAD") or path == "/api/v2/check"
+    if is_query and not path.startswith("/api/v2/keys"):
         return "read"
-    return "write" if path.rstrip("/") in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
+    return "write" if path in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
 
 
 def _sent_key(headers: Headers) -> bytes:

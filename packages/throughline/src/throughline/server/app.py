@@ -27,8 +27,20 @@ from throughline.server.access import Guard
 from throughline.server.bodies import Bodies, BodyReader
 from throughline.server.options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
+from throughline.trust import endpoints as trust
 
-_FEATURES = (intake, marquez, endpoints, deliver, alerts, keys, aliases, openapi, page)
+_FEATURES = (
+    intake,
+    marquez,
+    endpoints,
+    trust,
+    deliver,
+    alerts,
+    keys,
+    aliases,
+    openapi,
+    page,
+)
 _ROUTERS = [module.router for module in _FEATURES]
 
 

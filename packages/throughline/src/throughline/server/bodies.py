@@ -26,6 +26,9 @@ SMALL = 64 * 1024
 """Largest size in bytes of a body without events."""
 
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
+_LARGEST = {"/api/v2/check": 1024 * 1024}
+"""Largest sizes in bytes of other bodies, by path."""
+
 _LAST_SECONDS = 1.0
 """Seconds left for open bodies when the server stops, and for clients to read a rejection."""
 
@@ -43,7 +46,8 @@ class BodyReader:
     def largest_of(self, path: str) -> int:
         """Return the largest size of a decompressed body sent to a path."""
         is_events = path.rstrip("/") in _EVENT_PATHS
-        return self.options.largest_body if is_events else min(SMALL, self.options.largest_body)
+        largest = self.options.largest_body
+        return largest if is_events else min(_LARGEST.get(path.rstrip("/"), SMALL), largest)
 
     async def read(self, receive: Receive, body: Body) -> None:
         """Read a whole body.

@@ -1,4 +1,4 @@
-"""The command `serve`."""
+"""The commands `serve` and `repair`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Database, settings_of
-from throughline.console.words import counted
+from throughline.console.client import AsJson, Database, settings_of
+from throughline.console.render import print_json, print_line
+from throughline.console.text import counted
+
+_SHOWN = 80  # characters of a row that are printed
 
 
 def serve(
@@ -34,22 +36,17 @@ def serve(
     from throughline.server.serve import run_server
 
     run_server(
-        resolve(
-            {
-                "host": host,
-                "port": port,
-                "database": database,
-                "spool": spool,
-                "spool_remove_after": spool_remove_after,
-                "deliver": deliver,
-                "alerts": alerts,
-                "api_key": api_key,
-            }
+        settings_of(
+            host=host,
+            port=port,
+            database=database,
+            spool=spool,
+            spool_remove_after=spool_remove_after,
+            deliver=deliver,
+            alerts=alerts,
+            api_key=api_key,
         )
     )
-
-
-_SHOWN = 80  # characters of a row that are printed
 
 
 def repair(
@@ -57,7 +54,7 @@ def repair(
     yes: Annotated[
         bool, typer.Option("--yes", help="Move rows, delete snapshots. [only list]")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List damaged rows of a log, or move them aside.
 
@@ -67,21 +64,15 @@ def repair(
 
     Example: throughline repair --database lineage.db
     """
-    from throughline.console.render import print_json, print_line
     from throughline.log import EventLog, damaged_rows, move_aside
 
-    settings = settings_of(None, database, None)
-    with closing(EventLog(settings.database, must_exist=True)) as log:
+    with closing(EventLog(settings_of(database=database).database, must_exist=True)) as log:
         rows = list(damaged_rows(log))
         if yes:
             move_aside(log, rows)
     if as_json:
-        print_json(
-            {
-                "isRepaired": yes or not rows,
-                "rows": [{"seq": row.seq, "reason": row.reason, "text": row.text} for row in rows],
-            }
-        )
+        listed = [{"seq": row.seq, "reason": row.reason, "text": row.text} for row in rows]
+        print_json({"isRepaired": yes or not rows, "rows": listed})
     else:
         for row in rows:
             print_line(f"row {row.seq}: {row.reason}\n  {row.text[:_SHOWN]!r}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field, fields
 
-from throughline.config import Settings
+from throughline.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Access rules and limits of a server; `throughline.config` describes the settings."""
+    """Access rules and limits of a server; `throughline.settings` describes the settings."""
 
     api_key: str | None = field(default=None, repr=False)
     is_exposed: bool = False

@@ -24,7 +24,6 @@ from fastapi import FastAPI
 from throughline.alerts.rules import read_rules
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
-from throughline.config import Settings, default_database
 from throughline.console.render import log_to_stderr, print_line
 from throughline.delivery.forwarder import Forwarder
 from throughline.delivery.settings import read_backends
@@ -38,6 +37,7 @@ from throughline.server.app import make_app
 from throughline.server.connections import BoundedProtocol
 from throughline.server.options import ServerOptions
 from throughline.server.stream import end_streams
+from throughline.settings import Settings, default_database
 
 log = logging.getLogger(__name__)
 

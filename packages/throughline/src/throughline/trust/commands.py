@@ -1,15 +1,32 @@
-"""Commands of trust."""
+"""Commands of trust: they ask the server and print what is wrong."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Client, Database, Key, Url, with_client
-from throughline.trust.printing import print_health
+from throughline.config import read_yaml
+from throughline.console.client import Client, Database, Key, Url, settings_of, with_client
+from throughline.console.render import print_json
+from throughline.errors import ConfigError, ServerError
+from throughline.trust.printing import print_check, print_doctor, print_gate, print_health
+
+if TYPE_CHECKING:
+    from throughline.settings import Settings
+    from throughline.trust.models import DoctorAnswer
+
+    class Examination(DoctorAnswer):
+        """The findings about a server or log."""
+
+        target: str
+        """URL or log that was examined."""
+
+
+_HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
+_RETRY_SECONDS = 1.0  # in which a server should have drained its spool
 
 
 @with_client(past=True)
@@ -27,18 +44,23 @@ def gate(
 
     Example: throughline gate yellow_taxi_raw weather_raw --policy policy.yaml
     """
-    from throughline.trust.gate_command import run_gate
-
-    if not run_gate(client, datasets, policy):
+    params: dict[str, object] = {"dataset": datasets}
+    if policy is not None:
+        params["policy"] = _as_json(read_yaml(policy))
+    try:
+        answer = client.print("gate", params, print_gate)
+    except ConfigError as error:
+        raise _of_file(policy, error) from None
+    if not answer["passed"]:
         raise typer.Exit(1)
 
 
 @with_client(past=True)
 def check(
     client: Client,
-    file: Annotated[Path, typer.Argument(help="YAML file with the contract.")] = Path(
-        "contract.yaml"
-    ),
+    file: Annotated[
+        Path, typer.Argument(help="YAML file with a contract, or an Open Data Contract.")
+    ] = Path("contract.yaml"),
     write: Annotated[
         bool,
         typer.Option("--write", help="Write the captured lineage to the file; keep patterns."),
@@ -50,10 +72,36 @@ def check(
 
     Example: throughline check contract.yaml
     """
-    from throughline.trust.check_command import run_check
+    if not file.exists() and not write:
+        raise ConfigError(
+            f"{file}: file not found; pass the contract's path, or create it from the captured"
+            " lineage with `throughline check --write`"
+        )
+    body = read_yaml(file) if file.exists() else None
+    if write and isinstance(body, dict) and body.get("kind") == "DataContract":
+        raise ConfigError(f"{file}: --write does not change an Open Data Contract")
+    try:
+        answer = client.query("check", {"contract": _as_json(body) if file.exists() else None})
+    except ConfigError as error:
+        raise _of_file(file, error) from None
+    if write:
+        import yaml
 
-    if not run_check(client, file, write=write):
+        text = yaml.safe_dump(answer["contract"], sort_keys=False, allow_unicode=True, width=1000)
+        file.write_text(_HEADER + text)
+        return
+    client.show(answer, print_check)
+    if not answer["passed"]:
         raise typer.Exit(1)
+
+
+def _as_json(body: object) -> str:
+    return json.dumps(body, default=str)  # YAML also has dates
+
+
+def _of_file(file: Path | None, error: ConfigError) -> ConfigError:
+    """Return an error of the server with the name of the file that it is about."""
+    return ConfigError(f"{file}: {error}") if file else error
 
 
 @with_client(past=True)
@@ -81,7 +129,49 @@ def doctor(
 
     Example: throughline doctor --url http://localhost:9002
     """
-    from throughline.trust.doctor_command import examine
+    settings = settings_of(url=url, database=database, api_key=api_key, spool=spool)
+    target, code = (settings.database if database else settings.url), 0
+    try:
+        received = _of_log(settings) if database else _of_server(settings)
+    except ServerError as error:
+        received, code = _unreachable(settings, error), error.exit_code
+    answer: Examination = {"target": target, **received}
+    (print_json if as_json else print_doctor)(answer)
+    raise typer.Exit(code or int(bool(answer["findings"])))
 
-    given = {"url": url, "database": database, "api_key": api_key, "spool": spool}
-    raise typer.Exit(examine(resolve(given), is_local=database is not None, as_json=as_json))
+
+def _of_server(settings: Settings) -> DoctorAnswer:
+    import time
+
+    from throughline.console.source import request
+
+    received: DoctorAnswer = request(settings, "/api/v2/doctor")
+    if any(found["kind"] == "spool" for found in received["findings"]):
+        time.sleep(_RETRY_SECONDS)  # it may have just been written; between two polls of the spool
+        received = request(settings, "/api/v2/doctor")
+    return received
+
+
+def _of_log(settings: Settings) -> DoctorAnswer:
+    from contextlib import closing
+
+    from throughline.collect.spool import SpoolTail, stuck_files
+    from throughline.log import EventLog
+    from throughline.projection.live import Live
+    from throughline.trust.doctor import doctor_answer
+    from throughline.trust.intake import Spool
+
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        live, spool = Live(log, settings.lost_after), Spool()
+        if settings.spool is not None and settings.spool.is_dir():
+            lag = SpoolTail(live, settings.spool).lag()
+            spool = Spool(*lag, stuck_files(settings.spool))
+        return doctor_answer(live, spool)
+
+
+def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
+    from throughline.trust.findings import finding
+
+    remedy = "start a server, or pass another --url or --api-key"
+    found = finding("endpoint", settings.url, str(error), remedy)
+    return {"producers": [], "findings": [found], "eventsWithWarnings": 0}

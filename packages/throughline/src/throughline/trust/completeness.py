@@ -15,23 +15,31 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from throughline import deadline
+from throughline.console.text import counted
 from throughline.events import JobRef
 from throughline.graph.column_graph import described_by
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, name_of, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.runs.summary import code_of, run_line
-from throughline.trust.models import CompletenessAnswer, IncompleteJob, MeasureResult, Orphans
+from throughline.runs.summary import code_of
+from throughline.trust.findings import finding
+from throughline.trust.models import CompletenessAnswer, Finding, MeasureResult
 from throughline.trust.policy import MEASURES, Measure
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
+_MISSING: dict[Measure, str] = {
+    "inputs": "inputs",
+    "outputs": "outputs",
+    "columns": "column lineage",
+    "code": "a code location",
+    "ends": "an end event",
+}
 
 
 @dataclass(slots=True)
@@ -43,11 +51,7 @@ class Unit:
 
 
 def completeness(known: Generations) -> CompletenessAnswer:
-    """Return all measures over the newest runs of all jobs, and orphans.
-
-    Orphans are `jobs` without datasets and child jobs, `datasets` that no job reads or writes, and
-    parent `runs` that sent no events.
-    """
+    """Return all measures over the newest runs of all jobs, and orphans."""
     results = measure_units(known, newest_units(known))
     return {
         "inputs": results["inputs"],
@@ -55,7 +59,7 @@ def completeness(known: Generations) -> CompletenessAnswer:
         "columns": results["columns"],
         "code": results["code"],
         "ends": results["ends"],
-        "orphans": _orphans(known.state),
+        "orphans": list(_orphans(known.state)),
     }
 
 
@@ -94,7 +98,7 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, Me
         measure: {
             "share": 1 - len(lost[measure]) / counts[measure] if counts[measure] else None,
             "runs": counts[measure],
-            "lost": _by_job(known.state, lost[measure]),
+            "findings": _by_job(known.state, measure, lost[measure]),
         }
         for measure in MEASURES
     }
@@ -164,33 +168,51 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     return described, covered
 
 
-def _by_job(state: State, runs: Iterable[Run]) -> list[IncompleteJob]:
+def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding]:
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
         by_job[run.key.job].append(run)
     most_first = sorted(by_job.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        {"job": name_of(ref), "runs": len(lost), "newest": run_line(state, lost[0])}
+        finding(
+            f"incomplete {measure}",
+            ref,
+            f"{counted(len(lost), 'run')} without {_MISSING[measure]}",
+            f"make its producer report {_MISSING[measure]}",
+            severity="warning",
+            run=lost[0],
+            at=began_at(state, lost[0]),
+        )
         for ref, lost in most_first
     ]
 
 
-def _orphans(state: State) -> Orphans:
+def _orphans(state: State) -> Iterator[Finding]:
+    for _, job in sorted(state.jobs.items()):
+        if _is_idle(state, job):
+            message = "has neither inputs nor outputs nor child jobs"
+            remedy = "make its producer report what it reads and writes"
+            yield finding("job without datasets", job.ref, message, remedy, severity="warning")
     used: set[DatasetName] = set()
     for record in state.datasets.values():
         is_derived = record.derivation is not None or record.name in state.derived_from
         if record.readers or record.writers or record.declaring or is_derived:
             used.add(state.identity.primary(record.name))
+    for name in sorted(set(state.identity) - used):
+        message = "is not read or written by any job"
+        remedy = "connect its jobs, or ignore it if it is only described"
+        yield finding("dataset without jobs", name, message, remedy, severity="warning")
     silent = {
         parent.key: parent
         for run in state.runs.values()
         if (parent := parent_of(state, run)) and not parent.has_events
     }
-    return {
-        "jobs": [name_of(job.ref) for _, job in sorted(state.jobs.items()) if _is_idle(state, job)],
-        "datasets": sorted(node_id(Node.of_dataset(name)) for name in set(state.identity) - used),
-        "runs": [run_line(state, silent[key]) for key in sorted(silent)],
-    }
+    for key in sorted(silent):
+        message = "is the parent of other runs but sent no events"
+        remedy = "make it send its events to this server too"
+        yield finding(
+            "silent parent run", key.job, message, remedy, severity="warning", run=silent[key]
+        )
 
 
 def _is_idle(state: State, job: Job) -> bool:

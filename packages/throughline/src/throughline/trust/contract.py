@@ -1,28 +1,78 @@
-"""Lineage as code: compare the declared inputs and outputs of jobs with the captured ones.
+"""Lineage as code: compare a contract with the captured lineage.
 
-`examples/contract.yaml` documents every key. The captured lineage is the answer of the query
-`edges`. A text also matches names that end with it after a dot, slash or colon; `*` matches any
-characters.
+`examples/contract.yaml` documents every key. A text also matches names that end with it after a
+dot, slash or colon; `*` matches any characters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
-from throughline.errors import ConfigError, shown
+from pydantic import model_validator
 
-_LEVELS = ("pipeline", "task", "query")
-_SIDES = {"reads": "inputs", "writes": "outputs"}
-_SINGULAR = {"inputs": "input", "outputs": "output"}
+from throughline import deadline
+from throughline.errors import ConfigError, NotFoundError
+from throughline.events import JobRef
+from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.current import generations_of, graph_of, level_of
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, fields_of, find_dataset
+from throughline.graph.walk import reached
+from throughline.identity import DatasetName
+from throughline.projection import State
+from throughline.trust.column_types import is_same_type
+from throughline.trust.documents import Document, Text
+from throughline.trust.findings import finding
+from throughline.trust.models import Finding
+
+
+class JobContract(Document):
+    """The declared inputs and outputs of a job."""
+
+    inputs: list[Text] = []
+    outputs: list[Text] = []
+    columns: dict[Text, dict[Text, list[Text]]] = {}
+    """Source columns as `DATASET.FIELD`, by dataset and field."""
+
+
+class ColumnContract(Document):
+    """The declared type of a column, and the datasets that it comes from."""
+
+    type: Text | None = None
+    sources: list[Text] | None = None
+
+
+class DatasetContract(Document):
+    """The columns that a dataset has at least."""
+
+    columns: dict[Text, ColumnContract] = {}
+
+
+class Contract(Document):
+    """Declared jobs and datasets; another job that matches a pattern of `covers` is unexpected."""
+
+    level: Literal["pipeline", "task", "query"] = "task"
+    covers: list[Text] = []
+    jobs: dict[Text, JobContract] = {}
+    datasets: dict[Text, DatasetContract] = {}
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Contract:
+        for name, job in self.jobs.items():
+            if job.columns and self.level != "task":
+                raise ValueError(
+                    f"jobs.{name}.columns: expected only at the level task, not {self.level}"
+                )
+        return self
 
 
 class Named(NamedTuple):
-    """All names of a job or dataset, the displayed one first."""
+    """All names of a job, dataset or column, the displayed one first."""
 
-    names: tuple[tuple[str, str], ...]
+    names: Sequence[tuple[str, str]]
 
     @property
     def text(self) -> str:
@@ -34,103 +84,52 @@ class Named(NamedTuple):
         return any(_matches(text, *name) for name in self.names)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The declared inputs and outputs of a job."""
-
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    columns: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Source columns as `DATASET.FIELD`, by dataset and field."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contract:
-    """Declared jobs; any other job that matches a pattern of `covers` is unexpected."""
-
-    jobs: dict[str, Job]
-    covers: tuple[str, ...] = ()
-    level: str = "task"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the contract in the form that `contract_of` accepts."""
-        jobs: dict[str, dict[str, Any]] = {}
-        for text, job in self.jobs.items():
-            sides = {side: list(texts) for side in _SINGULAR if (texts := getattr(job, side))}
-            jobs[text] = sides | ({"columns": _listed(job.columns)} if job.columns else {})
-        covers = {"covers": list(self.covers)} if self.covers else {}
-        return {"level": self.level, **covers, "jobs": jobs}
-
-
-@dataclass(slots=True)
-class Captured:
+class Captured(NamedTuple):
     """The captured inputs and outputs of a job."""
 
     job: Named
-    inputs: list[Named] = field(default_factory=list)
-    outputs: list[Named] = field(default_factory=list)
+    inputs: list[Named]
+    outputs: list[Named]
 
 
-def contract_of(body: Any) -> Contract:
-    """Return the contract of a decoded file.
-
-    Raises:
-        ConfigError: a key or a value is invalid.
-    """
-    whole = _object(body, "contract", ("level", "covers", "jobs"))
-    level = whole.get("level", "task")
-    if level not in _LEVELS:
-        raise ConfigError(f"level: received {shown(level)}, expected one of {', '.join(_LEVELS)}")
-    jobs = {}
-    for name, value in _object(whole.get("jobs"), "jobs").items():
-        job = _object(value or {}, f"jobs.{name}", ("inputs", "outputs", "columns"))
-        jobs[name] = Job(
-            _texts(job.get("inputs"), f"jobs.{name}.inputs"),
-            _texts(job.get("outputs"), f"jobs.{name}.outputs"),
-            _columns(job.get("columns"), f"jobs.{name}.columns"),
+def captured_of(state: State, level: str) -> list[Captured]:
+    """Return the inputs and outputs of all jobs at a level."""
+    graph = graph_of(state, level_of(level))
+    return [
+        Captured(
+            Named([ref]),
+            [_names(state, name) for name in sorted(edges.reads)],
+            [_names(state, name) for name in sorted(edges.writes)],
         )
-        if jobs[name].columns and level != "task":
-            raise ConfigError(f"jobs.{name}.columns: expected only at the level task, not {level}")
-    return Contract(jobs, _texts(whole.get("covers"), "covers"), level)
+        for ref, edges in sorted(graph.jobs.items())
+        if edges.reads or edges.writes
+    ]
 
 
-def captured_of(edges: Iterable[dict[str, Any]]) -> list[Captured]:
-    """Return the answer of the query `edges` by job."""
-    found: dict[tuple[str, str], Captured] = {}
-    for edge in edges:
-        name = _pair(edge["job"])
-        job = found.setdefault(name, Captured(Named((name,))))
-        dataset = edge["dataset"]
-        names = Named((_pair(dataset), *map(_pair, dataset["aliases"])))
-        getattr(job, _SIDES[edge["direction"]]).append(names)
-    return [found[name] for name in sorted(found)]
-
-
-def differences(contract: Contract, captured: list[Captured]) -> Iterator[dict[str, str]]:
+def differences(state: State, contract: Contract, captured: list[Captured]) -> Iterator[Finding]:
     """Yield the differences of the captured lineage from a contract.
 
-    A difference has its `kind` (missing, unexpected), `what` differs (job, input, output, column),
-    the `job` and the `name`.
-
     Raises:
-        ConfigError: a text matches more than one job, or more than one dataset of a job.
+        ConfigError: a text matches more than one job or dataset.
     """
-    for text, declared in contract.jobs.items():
-        actual = _one(text, [job for job in captured if job.job.matches(text)], "jobs")
+    for text, declared in deadline.watched(contract.jobs.items()):
+        actual = _one(text, captured, [job.job for job in captured], "jobs")
         if actual is None:
-            yield _difference("missing", "job", text, text)
-            continue
-        for side, what in _SINGULAR.items():
-            for pattern in getattr(declared, side):
-                matching = [name for name in getattr(actual, side) if name.matches(pattern)]
-                if "*" not in pattern:
-                    _one(pattern, matching, f"{side} of {text}")
-            for kind, name in _compared(getattr(declared, side), getattr(actual, side)):
-                yield _difference(kind, what, text, name)
-    for actual in captured:
-        covered = any(actual.job.matches(pattern) for pattern in contract.covers)
-        if covered and not any(actual.job.matches(text) for text in contract.jobs):
-            yield _difference("unexpected", "job", actual.job.text, actual.job.text)
+            yield _missing("job", text, "is declared but was not captured")
+        else:
+            yield from _job_differences(state, text, declared, actual)
+    for actual in deadline.watched(captured):
+        is_covered = any(map(actual.job.matches, contract.covers))
+        if is_covered and not any(map(actual.job.matches, contract.jobs)):
+            yield _unexpected("job", JobRef(*actual.job.names[0]), "is covered but not declared")
+    datasets = [_names(state, name) for name in sorted(set(state.identity))]
+    for text, dataset in deadline.watched(contract.datasets.items()):
+        found = _one(text, datasets, datasets, "datasets")
+        if found is None:
+            yield _missing("dataset", text, "is declared but was not captured")
+        else:
+            name = DatasetName(*found.names[0])
+            yield from _dataset_differences(state, name, dataset.columns)
 
 
 def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
@@ -139,54 +138,145 @@ def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
     Without an old contract it has every job, otherwise the jobs that the old one lists or covers.
     """
     jobs = {}
-    for actual in captured:
+    for actual in deadline.watched(captured):
         texts = [text for text in contract.jobs if actual.job.matches(text)] if contract else []
         if contract and not texts and not any(map(actual.job.matches, contract.covers)):
             continue
         text = texts[0] if texts else actual.job.text
-        old = contract.jobs[text] if contract and texts else Job()
-        inputs = _updated_texts(old.inputs, actual.inputs)
-        outputs = _updated_texts(old.outputs, actual.outputs)
-        jobs[text] = Job(inputs, outputs, old.columns)
-    if contract is None:
-        return Contract(jobs)
-    return Contract(jobs, contract.covers, contract.level)
+        old = contract.jobs[text] if contract and texts else JobContract()
+        jobs[text] = JobContract(
+            inputs=_updated_texts(old.inputs, actual.inputs),
+            outputs=_updated_texts(old.outputs, actual.outputs),
+            columns=old.columns,
+        )
+    return (contract or Contract()).model_copy(update={"jobs": jobs})
 
 
-def column_differences(
-    job: str, dataset: str, declared: dict[str, tuple[str, ...]], captured: dict[str, list[Named]]
-) -> Iterator[dict[str, str]]:
-    """Yield the differences of a dataset's columns; `captured` has the sources of each field."""
-    for name, texts in declared.items():
-        for kind, column in _compared(texts, captured.get(name, [])):
-            yield _difference(kind, "column", job, f"{dataset}.{name} < {column}")
+def _job_differences(
+    state: State, text: str, declared: JobContract, actual: Captured
+) -> Iterator[Finding]:
+    job = JobRef(*actual.job.names[0])
+    for what, texts, names in (
+        ("input", declared.inputs, actual.inputs),
+        ("output", declared.outputs, actual.outputs),
+    ):
+        for pattern in texts:
+            if "*" not in pattern:
+                _one(pattern, names, names, f"{what}s of {text}")
+        yield from _compared(job, what, texts, names)
+    for dataset, columns in declared.columns.items():
+        sources = _column_sources(state, dataset, text)
+        for column, texts in columns.items():
+            yield from _compared(job, "column", texts, sources[column], f"{dataset}.{column} < ")
 
 
-def _compared(texts: tuple[str, ...], captured: list[Named]) -> Iterator[tuple[str, str]]:
+def _compared(
+    job: JobRef, what: str, texts: list[str], captured: list[Named], prefix: str = ""
+) -> Iterator[Finding]:
     """Yield the texts that match nothing, and the names that no text matches."""
-    yield from (
-        ("missing", text) for text in texts if not any(name.matches(text) for name in captured)
-    )
+    for text in texts:
+        if not any(name.matches(text) for name in captured):
+            yield _missing(what, job, f"{prefix}{text} is declared but was not captured")
     for name in captured:
-        if not any(name.matches(text) for text in texts):
-            yield "unexpected", name.text
+        if not any(map(name.matches, texts)):
+            yield _unexpected(what, job, f"{prefix}{name.text} was captured but is not declared")
 
 
-def _difference(kind: str, what: str, job: str, name: str) -> dict[str, str]:
-    return {"kind": kind, "what": what, "job": job, "name": name}
+def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Named]]:
+    """Return, by column of a dataset, the columns that a job computes its values from."""
+    found: defaultdict[str, list[Named]] = defaultdict(list)
+    try:
+        name = find_dataset(state, dataset).dataset_name
+    except NotFoundError:
+        return found
+    graph = _columns_into(state, name)
+    for column in sorted(graph.columns(name, "up", indirect=False)):
+        sources = {
+            edge.source
+            for edge in graph.inputs(Column(name, column), indirect=False)
+            if Named([edge.job]).matches(job)
+        }
+        found[column] = [
+            Named([(origin.namespace, f"{origin.name}.{field}")])
+            for origin, field in sorted(sources)
+        ]
+    return found
 
 
-def _one(text: str, matching: list[Any], what: str) -> Any:
+def _dataset_differences(
+    state: State, name: DatasetName, columns: dict[str, ColumnContract]
+) -> Iterator[Finding]:
+    reported = fields_of(state, Node.of_dataset(name))
+    fields = {path: field.type for path, field in reported.items()}
+    if columns and not fields:
+        yield _missing("schema", name, "has declared columns but its schema was not reported")
+        return
+    graph = _columns_into(state, name)
+    for column, declared in columns.items():
+        if column not in fields:
+            yield _missing("column", name, "is declared but was not captured", column)
+            continue
+        if declared.type and not is_same_type(declared.type, fields[column]):
+            message = f"has the type {fields[column]}, declared is {declared.type}"
+            yield finding("type", name, message, _CORRECT, column=column)
+        if declared.sources is not None:
+            edges = graph.inputs(Column(name, column), indirect=True)
+            sources = {edge.source.dataset: False for edge in edges}
+            sources |= {edge.source.dataset: True for edge in edges if edge.is_direct}
+            yield from _source_differences(state, name, column, declared.sources, sources)
+
+
+def _source_differences(
+    state: State,
+    name: DatasetName,
+    column: str,
+    texts: list[str],
+    sources: dict[DatasetName, bool],
+) -> Iterator[Finding]:
+    """Compare declared datasets with captured ones, which are True if they provide values."""
+    named = {source: _names(state, source) for source in sorted(sources)}
+    for text in texts:
+        if not any(names.matches(text) for names in named.values()):
+            message = f"is declared to come from {text}, which was not captured"
+            yield _missing("source", name, message, column)
+    for source, names in named.items():
+        if sources[source] and not any(map(names.matches, texts)):
+            message = f"comes from {names.text}, which is not declared"
+            yield _unexpected("source", name, message, column)
+
+
+_CORRECT = "correct the job or the contract"
+
+
+def _missing(
+    what: str, subject: str | JobRef | DatasetName, message: str, column: str | None = None
+) -> Finding:
+    return finding(f"missing {what}", subject, message, _CORRECT, column=column)
+
+
+def _unexpected(
+    what: str, subject: JobRef | DatasetName, message: str, column: str | None = None
+) -> Finding:
+    remedy = "declare it in the contract, or correct the job"
+    return finding(f"unexpected {what}", subject, message, remedy, column=column)
+
+
+T = TypeVar("T")
+
+
+def _one(text: str, items: Sequence[T], names: Sequence[Named], what: str) -> T | None:
+    """Return the item whose name matches a text; None if there is none."""
+    matching = [index for index, name in enumerate(names) if name.matches(text)]
     if len(matching) > 1:
-        texts = [match.text if isinstance(match, Named) else match.job.text for match in matching]
-        raise ConfigError(f"{what}: {text!r} matches {', '.join(texts)}; give the full name of one")
-    return matching[0] if matching else None
+        texts = ", ".join(names[index].text for index in matching)
+        raise ConfigError(f"{what}: {text!r} matches {texts}; give the full name of one")
+    return items[matching[0]] if matching else None
 
 
-def _updated_texts(texts: Iterable[str], captured: list[Named]) -> tuple[str, ...]:
+def _updated_texts(texts: Iterable[str], captured: list[Named]) -> list[str]:
     kept = [text for text in texts if any(name.matches(text) for name in captured)]
-    new = [name.text for name in captured if not any(name.matches(text) for text in kept)]
-    return (*kept, *sorted(new))
+    new = [name.text for name in captured if not any(map(name.matches, kept))]
+    return [*kept, *sorted(new)]
 
 
 def _matches(text: str, namespace: str, name: str) -> bool:
@@ -197,39 +287,10 @@ def _matches(text: str, namespace: str, name: str) -> bool:
     return text in (whole, name) or is_end
 
 
-def _pair(name: dict[str, Any]) -> tuple[str, str]:
-    return name["namespace"], name["name"]
+def _names(state: State, name: DatasetName) -> Named:
+    return Named([name, *sorted(set(state.identity.names(name)) - {name})])
 
 
-def _listed(columns: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, dict[str, list[str]]]:
-    return {
-        name: {field: list(sources) for field, sources in fields.items()}
-        for name, fields in columns.items()
-    }
-
-
-def _columns(value: Any, path: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {
-        name: {
-            field: _texts(sources, f"{path}.{name}.{field}")
-            for field, sources in _object(fields or {}, f"{path}.{name}").items()
-        }
-        for name, fields in _object(value or {}, path).items()
-    }
-
-
-def _object(value: Any, path: str, allowed: tuple[str, ...] | None = None) -> dict[str, Any]:
-    listed = ", ".join(allowed or ("names",))
-    if not isinstance(value, dict) or not all(isinstance(key, str) and key for key in value):
-        raise ConfigError(f"{path}: received {shown(value)}, expected an object with {listed}")
-    for key in value:
-        if allowed and key not in allowed:
-            raise ConfigError(f"{path}: received the key {key!r}, expected only {listed}")
-    return value
-
-
-def _texts(value: Any, path: str) -> tuple[str, ...]:
-    listed = [] if value is None else value
-    if isinstance(listed, list) and all(isinstance(text, str) and text for text in listed):
-        return tuple(listed)
-    raise ConfigError(f"{path}: received {shown(value)}, expected a list of names")
+def _columns_into(state: State, name: DatasetName) -> ColumnGraph:
+    known = generations_of(state)
+    return ColumnGraph.of(known, reached(known, Node.of_dataset(name), "up", Level.TASK))

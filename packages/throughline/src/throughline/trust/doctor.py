@@ -1,7 +1,4 @@
-"""Diagnose the received lineage: list its problems, each with a remedy.
-
-A pure function of the state, whose clock is `state.now`.
-"""
+"""Diagnose the received lineage and its intake: list the problems, each with a remedy."""
 
 from __future__ import annotations
 
@@ -12,14 +9,17 @@ from itertools import pairwise
 from typing import Any
 
 from throughline import deadline
-from throughline.console.words import duration_of
+from throughline.console.text import counted
 from throughline.events import shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
+from throughline.projection.live import Live
+from throughline.trust.findings import finding, late_job
 from throughline.trust.freshness import late
-from throughline.trust.models import DoctorAnswer, Finding
+from throughline.trust.intake import Spool, events_with_warnings, intake_findings
+from throughline.trust.models import DoctorAnswer, Finding, Producer
 
 # Airflow operators that only launch Spark.
 _SPARK_OPERATOR = re.compile(
@@ -30,18 +30,28 @@ _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
 _SILENT = 3  # times the longest pause of a producer so far
 
 
-def doctor(state: State) -> DoctorAnswer:
-    """Return the producers with their last events, and the problems of the received lineage."""
-    times_by_producer = _times_by_producer(state)
-    findings = [finding for check in _CHECKS for finding in check(state)]
-    findings += _silent_producers(state, times_by_producer)
+def doctor_answer(live: Live, spool: Spool) -> DoctorAnswer:
+    """Return the producers, and the problems of the received lineage and of its intake."""
+    with live.reading() as state:
+        producers, findings = producers_of(state), doctor(state)
     return {
-        "producers": [
-            {"name": name, "lastEventAt": shown_time(times[-1]), "runs": len(times)}
-            for name, times in sorted(times_by_producer.items())
-        ],
-        "findings": findings,
+        "producers": producers,
+        "findings": [*intake_findings(live.log, spool), *findings],
+        "eventsWithWarnings": events_with_warnings(live.log),
     }
+
+
+def producers_of(state: State) -> list[Producer]:
+    """Return the producers with their last events."""
+    return [
+        {"name": name, "lastEventAt": shown_time(times[-1]), "runs": len(times)}
+        for name, times in sorted(_times_by_producer(state).items())
+    ]
+
+
+def doctor(state: State) -> list[Finding]:
+    """Return the problems of the received lineage; the clock is `state.now`."""
+    return [found for check in _CHECKS for found in check(state)]
 
 
 def _times_by_producer(state: State) -> dict[str, list[int]]:
@@ -59,18 +69,19 @@ def _producer(state: State, run: Run) -> str:
     return str(kind or engine or f"unnamed, of namespace {run.key.job.namespace}").lower()
 
 
-def _silent_producers(state: State, times_by_producer: dict[str, list[int]]) -> Iterator[Finding]:
+def _silent_producers(state: State) -> Iterator[Finding]:
+    times_by_producer = _times_by_producer(state)
     newest = max((times[-1] for times in times_by_producer.values()), default=0)
     for name, times in sorted(times_by_producer.items()):
         pauses = [after - before for before, after in pairwise(times)]
         silent_at = times[-1] + _SILENT * max(pauses, default=0)
         if len(times) > 1 and silent_at < min(state.stale_before, newest):
-            yield Finding(
+            yield finding(
+                "silent producer",
+                name,
+                f"sent no event since {shown_time(times[-1])}",
+                "check that it still runs and that its transport points to this server",
                 severity="warning",
-                kind="silent producer",
-                subject=name,
-                message=f"sent no event since {shown_time(times[-1])}",
-                remedy="check that it still runs and that its transport points to this server",
             )
 
 
@@ -83,14 +94,14 @@ def _missing_spark_runs(state: State) -> Iterator[Finding]:
         task = newest.facets.get("airflow").get("task")
         operator = str(task.get("operator_class")) if isinstance(task, dict) else ""
         if _SPARK_OPERATOR.search(operator) and not descendants_of(state, newest):
-            yield Finding(
-                severity="warning",
-                kind="missing Spark run",
-                subject=node_id(Node.of_job(ref)),
-                message=f"its newest run uses {operator}, but no Spark run names it as its parent",
-                remedy="add the jar openlineage-spark, the setting spark.extraListeners="
+            yield finding(
+                "missing Spark run",
+                ref,
+                f"its newest run uses {operator}, but no Spark run names it as its parent",
+                "add the jar openlineage-spark, the setting spark.extraListeners="
                 "io.openlineage.spark.agent.OpenLineageSparkListener and a transport to this server"
                 " to Spark, and AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO=True to Airflow",
+                severity="warning",
             )
 
 
@@ -106,13 +117,13 @@ def _silent_parents(state: State) -> Iterator[Finding]:
         ):
             children[node_id(Node.of_job(parent.key.job))].add(run.key.job.name)
     for subject, names in sorted(children.items()):
-        yield Finding(
-            severity="warning",
-            kind="silent parent",
-            subject=subject,
-            message=f"sent no event, but is the parent of {len(names)} jobs ({_some(names)})",
-            remedy="make it send its events to this server too; Airflow needs the package"
+        yield finding(
+            "silent parent",
+            subject,
+            f"sent no event, but is the parent of {len(names)} jobs ({_some(names)})",
+            "make it send its events to this server too; Airflow needs the package"
             " apache-airflow-providers-openlineage and AIRFLOW__OPENLINEAGE__TRANSPORT",
+            severity="warning",
         )
 
 
@@ -130,13 +141,13 @@ def _similar_names(state: State) -> Iterator[Finding]:
     for names in sorted(groups):
         if len(names) > 1:
             ids = [node_id(Node.of_dataset(name)) for name in names]
-            yield Finding(
-                severity="warning",
-                kind="similar names",
-                subject=ids[0],
-                message=f"may be the same dataset as {_some(ids[1:])}",
-                remedy="if so, make their producers use one name or a symlink, or merge them:"
+            yield finding(
+                "similar names",
+                ids[0],
+                f"may be the same dataset as {_some(ids[1:])}",
+                "if so, make their producers use one name or a symlink, or merge them:"
                 " throughline alias A B",
+                severity="warning",
             )
 
 
@@ -158,12 +169,12 @@ def _unused_declarations(state: State) -> Iterator[Finding]:
             state.identity.primary(name) for name in job.declared.inputs | job.declared.outputs
         }
         if unused := sorted(declared - used):
-            yield Finding(
+            yield finding(
+                "unused declaration",
+                ref,
+                f"no run read or wrote {_some([name.name for name in unused])}",
+                "correct the declaration, or make the runs report their inputs and outputs",
                 severity="warning",
-                kind="unused declaration",
-                subject=node_id(Node.of_job(ref)),
-                message=f"no run read or wrote {_some([name.name for name in unused])}",
-                remedy="correct the declaration, or make the runs report their inputs and outputs",
             )
 
 
@@ -173,36 +184,26 @@ def _stale_runs(state: State) -> Iterator[Finding]:
         stale = [run for run in open_runs if run.has_events and is_lost(state, run)]
         if stale:
             newest = max(stale, key=lambda run: (start_of(run) or 0, run.key))
-            yield Finding(
-                severity="error",
-                kind="stale runs",
-                subject=node_id(Node.of_job(ref)),
-                message=f"{len(stale)} without an end event, the newest is {newest.key.run_id}"
-                f" of {shown_time(start_of(newest))}",
-                remedy="check whether the process was killed; a late end event corrects the state",
+            yield finding(
+                "lost",
+                ref,
+                f"has {counted(len(stale), 'run')} without an end event, the newest is"
+                f" {newest.key.run_id} of {shown_time(start_of(newest))}",
+                "check whether the process was killed; a late end event corrects the state",
             )
 
 
 def _late_jobs(state: State) -> Iterator[Finding]:
-    for job in late(state, sorted(state.jobs)):
-        yield Finding(
-            severity="warning",
-            kind="late job",
-            subject=node_id(Node("job", job["job"]["namespace"], job["job"]["name"])),
-            message=f"no run since {job['lastStartedAt']}, although it usually runs every"
-            f" {duration_of(job['everySeconds'] * 1_000)}",
-            remedy="check that its schedule is on and that its scheduler works",
-        )
+    yield from map(late_job, late(state, sorted(state.jobs)))
 
 
 def _damaged_rows(state: State) -> Iterator[Finding]:
     for seq, reason in sorted(state.unreadable.items()):
-        yield Finding(
-            severity="error",
-            kind="damaged row",
-            subject=f"row {seq} of the log",
-            message=reason,
-            remedy="`throughline repair --database` lists such rows; with --yes it moves them to"
+        yield finding(
+            "damaged row",
+            f"row {seq} of the log",
+            reason,
+            "`throughline repair --database` lists such rows; with --yes it moves them to"
             " the rejected lines",
         )
 
@@ -220,4 +221,5 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _stale_runs,
     _late_jobs,
     _damaged_rows,
+    _silent_producers,
 )

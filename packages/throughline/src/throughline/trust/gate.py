@@ -6,25 +6,34 @@ Only data edges count.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from math import inf
 
-from throughline.console.words import counted
+from throughline.console.text import counted
 from throughline.datasets.quality import Check, checks_of
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
 from throughline.graph.generations import Generation, Generations, Walked
-from throughline.graph.nodes import Node, facets_of, name_of, node_id
+from throughline.graph.nodes import Node, facets_of, node_id
 from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
-from throughline.projection import Run, RunState, State, outcome
+from throughline.projection import Run, State
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.query.models import Name
 from throughline.trust.completeness import measure_units, units_of
+from throughline.trust.findings import (
+    failed_checks,
+    failed_run,
+    finding,
+    is_failed,
+    is_retried,
+    late_job,
+    lost_run,
+    names_of,
+)
 from throughline.trust.freshness import late
-from throughline.trust.health import is_failed, is_retried
-from throughline.trust.models import GateAnswer, GatedDataset, Violation
+from throughline.trust.models import Finding, GateAnswer, GatedDataset
 from throughline.trust.policy import Policy
 
 _NAMED = 3  # jobs in a message
@@ -34,54 +43,56 @@ def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswe
     """Check the provenance of datasets against a policy."""
     datasets: list[GatedDataset] = []
     for node in nodes:
-        found = list(_violations(known, node, policy))
-        datasets.append({"id": node_id(node), "violations": found, "passed": not found})
+        violations = list(_violations(known, node, policy))
+        datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
     return {
         "at": shown_time(known.state.now),
         "passed": all(dataset["passed"] for dataset in datasets),
         "datasets": datasets,
-        "policy": policy.info(),
+        "policy": policy.model_dump(mode="json"),
     }
 
 
-def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
-    generations = origin(known, root)
+def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Finding]:
+    state, generations = known.state, origin(known, root)
     if policy.sources is not None:
-        yield from _unknown_sources(known.state, generations, root, policy)
+        yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
     if policy.no_failed_runs:
-        yield from _failed_runs(known, generations, root)
+        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
     if policy.fresh:
-        yield from _late(known, generations)
+        yield from _of_rule("fresh", _late(known, generations))
     if policy.quality_passed:
-        yield from _failed_checks(known.state, generations, root)
-    yield from _incomplete(known, generations, policy)
+        yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
+    yield from _of_rule("completeness", _incomplete(known, generations, policy))
     if policy.no_pii:
-        yield from _pii(known, generations, root)
+        yield from _of_rule("no_pii", _pii(known, generations, root))
+
+
+def _of_rule(rule: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    for found in findings:
+        found["kind"] = rule
+        yield found
 
 
 def _unknown_sources(
-    state: State, generations: Walked, root: Node, policy: Policy
-) -> Iterator[Violation]:
+    state: State, generations: Walked, root: Node, patterns: Iterable[str]
+) -> Iterator[Finding]:
     for source in sorted(sources_of(generations, root)):
         names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
-        if not any(policy.allows_source(name) for name in names):
-            yield _violation("sources", f"source {names[0]} is not allowed", dataset=source)
+        if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
+            remedy = "read an allowed source, or add it to the `sources` of the policy"
+            yield finding("source", source, "is not an allowed source", remedy)
 
 
-def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
+def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
     state = known.state
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(known, generations, root)
     for run in {run.key: run for run in runs}.values():
         if is_failed(state, run) and not is_retried(state, run):
-            condition = outcome(state, run).state
+            yield failed_run(state, run)
         elif is_lost(state, run):
-            condition = RunState.LOST
-        else:
-            continue
-        error = " ".join(str(run.facets.get("errorMessage").get("message") or "").split())
-        message = f"{run.key.job.name} {condition}" + (f": {error[:200]}" if error else "")
-        yield _violation("no_failed_runs", message, run=run)
+            yield lost_run(state, run)
 
 
 def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
@@ -109,29 +120,19 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
         )
 
 
-def _late(known: Generations, generations: Walked) -> Iterator[Violation]:
+def _late(known: Generations, generations: Walked) -> Iterator[Finding]:
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
-    for job in late(known.state, sorted(roots)):
-        condition = "has stopped" if job["isStopped"] else "is late"
-        message = f"{job['job']['name']} {condition}: it was due at {job['dueAt']}"
-        yield _violation("fresh", message, job=job["job"])
+    yield from map(late_job, late(known.state, sorted(roots)))
 
 
-def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Violation]:
+def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
     for name, versions in sorted(_upstream_versions(state, generations, root).items()):
         newest: dict[str | None, Check] = {}
         for check in checks_of(state, name):
             if check.assertions and (check.version is None or check.version in versions):
                 newest[check.version] = check
-        for version, check in newest.items():
-            for assertion in check.failed:
-                column = str(assertion.get("column") or "") or None
-                title = assertion.get("name") or assertion.get("assertion")
-                suffix = f" of version {version}" if version else ""
-                message = f"{name.name}{suffix}: {title} failed at {shown_time(check.time)}"
-                yield _violation(
-                    "quality_passed", message, dataset=name, column=column, run=check.run
-                )
+        for check in newest.values():
+            yield from (failed_checks(name, check, [assertion]) for assertion in check.failed)
 
 
 def _upstream_versions(
@@ -147,24 +148,22 @@ def _upstream_versions(
     return found
 
 
-def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Violation]:
+def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
     if not policy.completeness:
         return
     results = measure_units(known, units_of(known, _runs(generations)))
     for measure, minimum in policy.completeness.items():
-        share = results[measure]["share"]
+        share, findings = results[measure]["share"], results[measure]["findings"]
         if share is not None and share < minimum:
-            names = [job["job"]["name"] for job in results[measure]["lost"]]
-            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             runs = counted(results[measure]["runs"], "run")
             message = (
                 f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
-                f" incomplete: {', '.join(names[:_NAMED])}{more}"
+                f" incomplete: {names_of(findings, _NAMED)}"
             )
-            yield _violation("completeness", message, job=results[measure]["lost"][0]["job"])
+            yield {**findings[0], "severity": "error", "message": message}
 
 
-def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Violation]:
+def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
     """Yield PII columns of the dataset itself and of the inputs of upstream models."""
     tags = Tags(known, generations)
     checked = {root.dataset_name}
@@ -174,9 +173,10 @@ def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Violat
     for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
         if tagged.tag.is_pii:
             column, origin = tagged.column, tagged.origin
-            message = f"{_title(column)} contains PII"
+            message = f"contains PII in {column.field}" if column.field else "contains PII"
             message += f" from {_title(origin)}" if origin != column else ""
-            yield _violation("no_pii", message, dataset=column.dataset, column=column.field or None)
+            remedy = "mask it by a transformation with `masking: true`, or leave it out"
+            yield finding("pii", column.dataset, message, remedy, column=column.field or None)
 
 
 def _title(column: Column) -> str:
@@ -190,22 +190,3 @@ def _is_model(state: State, name: DatasetName) -> bool:
 
 def _runs(generations: Iterable[Generation]) -> list[Run]:
     return [run for generation in generations for run in generation.runs]
-
-
-def _violation(
-    rule: str,
-    message: str,
-    *,
-    dataset: DatasetName | None = None,
-    column: str | None = None,
-    run: Run | None = None,
-    job: Name | None = None,
-) -> Violation:
-    return {
-        "rule": rule,
-        "dataset": node_id(Node.of_dataset(dataset)) if dataset else None,
-        "column": column,
-        "job": name_of(run.key.job) if run else job,
-        "runId": run.key.run_id if run else None,
-        "message": message,
-    }

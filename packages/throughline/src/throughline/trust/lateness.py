@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef, shown_time
 from throughline.graph.current import generations_of, graph_of
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, find_node, name_of, node_id
+from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import reach
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
-from throughline.runs.summary import newest_run, run_line
-from throughline.trust.freshness import rhythm_of, rhythm_of_writes
-from throughline.trust.health import causes_of, is_failed
-from throughline.trust.models import LatenessAnswer, Reason
+from throughline.runs.summary import newest_run
+from throughline.trust.findings import (
+    causes_of,
+    failed_run,
+    finding,
+    is_failed,
+    late_job,
+    lost_run,
+)
+from throughline.trust.freshness import late, rhythm_of, rhythm_of_writes
+from throughline.trust.models import Finding, LatenessAnswer, Reason
 
 _KINDS = ("failed", "lost", "running", "late")  # failures first: they often delay the others
 _MOST = 20  # reasons
@@ -44,14 +50,13 @@ def lateness(state: State, text: str) -> LatenessAnswer:
 
 
 def _reasons(state: State, node: Node) -> list[Reason]:
-    found: dict[tuple[str, str, str], Reason] = {}
+    found: dict[tuple[str, str], Reason] = {}
     for distance, ref in sorted(_upstream(state, node)):
         for problem in _problems(state, ref):
-            if problem.kind == "late" and Node.of_job(ref) == node:
+            if problem["kind"] == "late" and Node.of_job(ref) == node:
                 continue  # this is the query itself
-            found.setdefault(
-                (problem.kind, *problem.run.key.job), _reason(state, distance, problem)
-            )
+            key = problem["kind"], problem["subject"]
+            found.setdefault(key, {**problem, "distance": distance})
         if len(found) >= _MOST:
             break
     return sorted(found.values(), key=lambda reason: _KINDS.index(reason["kind"]))[:_MOST]
@@ -74,32 +79,26 @@ def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
                 yield distance, top
 
 
-class _Problem(NamedTuple):
-    """A problem of a job: its run, the error message, and when it began in microseconds."""
-
-    kind: Literal["failed", "lost", "running", "late"]
-    run: Run
-    since: int | None
-    message: str | None = None
-
-
-def _problems(state: State, ref: JobRef) -> Iterator[_Problem]:
+def _problems(state: State, ref: JobRef) -> Iterator[Finding]:
     run = newest_run(state, ref)
     if run is None:
         return
     if is_failed(state, run):
         for cause in causes_of(state, run):
-            message = cause.facets.get("errorMessage").get("message")
-            since = began_at(state, _first_failed(state, cause))
-            yield _Problem("failed", cause, since, str(message) if message else None)
+            since = shown_time(began_at(state, _first_failed(state, cause)))
+            yield {**failed_run(state, cause), "at": since}
     elif is_lost(state, run):
-        yield _Problem("lost", run, began_at(state, run))
+        yield lost_run(state, run)
     elif run.end is None:
-        yield _Problem("running", run, began_at(state, run))
+        message, remedy = "is still running", "wait for its end"
+        at = began_at(state, run)
+        yield finding("running", ref, message, remedy, severity="warning", run=run, at=at)
     # Only roots are checked: tasks are late with their pipeline.
-    rhythm = rhythm_of(state, ref) if parent_of(state, run) is None else None
-    if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
-        yield _Problem("late", run, rhythm.last + rhythm.every)
+    if parent_of(state, run) is None:
+        for job in late(state, [ref]):
+            found = late_job(job)
+            found["kind"] = "late"  # also if it has stopped
+            yield found
 
 
 def _first_failed(state: State, run: Run) -> Run:
@@ -112,14 +111,3 @@ def _first_failed(state: State, run: Run) -> Run:
             break
         first = earlier
     return first
-
-
-def _reason(state: State, distance: int, problem: _Problem) -> Reason:
-    return {
-        "distance": distance,
-        "kind": problem.kind,
-        "job": name_of(problem.run.key.job),
-        "run": run_line(state, problem.run),
-        "message": problem.message,
-        "since": shown_time(problem.since),
-    }

@@ -1,14 +1,34 @@
-"""Models of the answers about trust: health, lateness, completeness, gate and findings.
+"""Models of the answers about trust; everything that is wrong is a `Finding`.
 
 See `throughline.query.models` for how answers are modelled.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from throughline.query.models import Answer, Json, Name
-from throughline.runs.models import RunSummary
+
+Severity = Literal["error", "warning"]
+
+
+class Finding(Answer):
+    """Something that is wrong, or may be."""
+
+    severity: Severity
+    """`error` if something is wrong or lost, `warning` if it may be."""
+    kind: str
+    subject: str
+    """Id of the node, name of the producer, or place of the problem."""
+    column: str | None
+    message: str
+    """What is wrong with the subject; reads on from its name."""
+    remedy: str
+    runId: str | None
+    at: str | None
+    """When it began or was found."""
+    causes: NotRequired[list[Finding]]
+    """For a failed run: the lowest failed runs below it."""
 
 
 class LateJob(Answer):
@@ -24,37 +44,6 @@ class LateJob(Answer):
     """True if it has not started for so long that it seems to be switched off."""
 
 
-class FailureCause(RunSummary):
-    """A failed run that made a run above it fail."""
-
-    message: str | None
-    """Its error message."""
-
-
-class FailedRun(RunSummary):
-    """A failed run with the lowest runs that failed below it."""
-
-    causes: list[FailureCause]
-
-
-class FailedChecks(Answer):
-    """The failed checks of the newest check of a dataset."""
-
-    dataset: str
-    at: str | None
-    run: RunSummary | None
-    version: str | None
-    assertions: list[Json]
-
-
-class IncompleteJob(Answer):
-    """A job with runs that lack something."""
-
-    job: Name
-    runs: int
-    newest: RunSummary
-
-
 class MeasureResult(Answer):
     """A measure of completeness."""
 
@@ -62,7 +51,7 @@ class MeasureResult(Answer):
     """Share of complete runs; null if the measure applies to no run."""
     runs: int
     """Number of runs that the measure applies to."""
-    lost: list[IncompleteJob]
+    findings: list[Finding]
     """Jobs with incomplete runs, those with most first."""
 
 
@@ -76,21 +65,11 @@ class Measures(Answer):
     ends: MeasureResult
 
 
-class Orphans(Answer):
-    """Jobs, datasets and runs without edges."""
-
-    jobs: list[Name]
-    """Jobs without inputs, outputs and child jobs."""
-    datasets: list[str]
-    """Ids of datasets that no job reads or writes."""
-    runs: list[RunSummary]
-    """Parent runs that sent no events."""
-
-
 class CompletenessAnswer(Measures):
     """All measures over the newest runs of all jobs, and what no edge leads to."""
 
-    orphans: Orphans
+    orphans: list[Finding]
+    """Jobs without datasets and child jobs, datasets without jobs, parent runs without events."""
 
 
 class GraphCounts(Answer):
@@ -106,27 +85,18 @@ class HealthAnswer(Answer):
 
     at: str | None
     isHealthy: bool
+    """True if no finding is an error."""
     counts: GraphCounts
-    failed: list[FailedRun]
-    lost: list[RunSummary]
-    """Runs without an end event."""
-    late: list[LateJob]
-    quality: list[FailedChecks]
-    stopped: list[LateJob]
+    findings: list[Finding]
+    """Findings of the kinds `failed`, `lost`, `late`, `quality` and `stopped`."""
     completeness: CompletenessAnswer
 
 
-class Reason(Answer):
-    """A problem upstream."""
+class Reason(Finding):
+    """A problem upstream: `failed`, `lost`, `running` or `late`."""
 
     distance: int
     """Steps along edges."""
-    kind: Literal["failed", "lost", "running", "late"]
-    job: Name
-    run: RunSummary
-    message: str | None
-    since: str | None
-    """When the problem began."""
 
 
 class LatenessAnswer(Answer):
@@ -142,35 +112,13 @@ class LatenessAnswer(Answer):
     reasons: list[Reason]
 
 
-class Violation(Answer):
-    """A violated rule of a policy, with its place."""
-
-    rule: str
-    """Key of the policy."""
-    dataset: str | None
-    column: str | None
-    job: Name | None
-    runId: str | None
-    message: str
-
-
 class GatedDataset(Answer):
     """A dataset with the rules that its provenance violates."""
 
     id: str
     passed: bool
-    violations: list[Violation]
-
-
-class PolicyInfo(Answer):
-    """A policy, in the form in which it is accepted."""
-
-    no_failed_runs: bool
-    quality_passed: bool
-    no_pii: bool
-    fresh: bool
-    sources: list[str] | None
-    completeness: dict[str, float]
+    violations: list[Finding]
+    """Their kinds are keys of the policy."""
 
 
 class GateAnswer(Answer):
@@ -179,7 +127,17 @@ class GateAnswer(Answer):
     at: str | None
     passed: bool
     datasets: list[GatedDataset]
-    policy: PolicyInfo
+    policy: Json
+    """The policy with its defaults."""
+
+
+class CheckAnswer(Answer):
+    """The differences of the captured lineage from a contract."""
+
+    passed: bool
+    findings: list[Finding]
+    contract: Json
+    """The contract updated to the captured lineage, as `throughline check --write` writes it."""
 
 
 class Producer(Answer):
@@ -190,20 +148,10 @@ class Producer(Answer):
     runs: int
 
 
-class Finding(Answer):
-    """A problem of the received lineage."""
-
-    severity: Literal["error", "warning"]
-    """`error` if lineage was lost or is wrong, `warning` if it may be."""
-    kind: str
-    subject: str
-    """Id of the node, name of the producer, or place of the problem."""
-    message: str
-    remedy: str
-
-
 class DoctorAnswer(Answer):
     """The producers and the problems of the received lineage."""
 
     producers: list[Producer]
     findings: list[Finding]
+    eventsWithWarnings: int
+    """Number among the newest events (`GET /api/v2/events/warnings`)."""

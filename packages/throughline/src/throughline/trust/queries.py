@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
-from throughline.errors import ConfigError
 from throughline.graph.current import generations_of
 from throughline.graph.nodes import find_dataset
 from throughline.projection import State
@@ -14,19 +12,22 @@ from throughline.query.pages import Place, cut, paged
 from throughline.query.parameters import Cursor, Limit, Name
 from throughline.query.registry import Times, query
 from throughline.trust.completeness import completeness
-from throughline.trust.doctor import doctor
+from throughline.trust.contract import captured_of, differences, updated
+from throughline.trust.documents import decoded, validated
 from throughline.trust.freshness import late
 from throughline.trust.gate import gate
 from throughline.trust.health import health
 from throughline.trust.lateness import lateness
 from throughline.trust.models import (
+    CheckAnswer,
     CompletenessAnswer,
     GateAnswer,
     HealthAnswer,
     LateJob,
     LatenessAnswer,
 )
-from throughline.trust.policy import Policy, policy_of
+from throughline.trust.odcs import contract_of
+from throughline.trust.policy import Policy
 
 
 @query("health", Times.THEN)
@@ -70,16 +71,31 @@ def gate_answer(
     policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
 ) -> GateAnswer:
     """Check the provenance of datasets against a policy."""
-    rules = Policy() if policy is None else policy_of(_decoded(policy))
+    body = {} if policy is None else decoded(policy, "policy")
+    rules = validated(Policy, {} if body is None else body, "policy")
     nodes = [find_dataset(state, text) for text in dataset]
     return gate(generations_of(state), nodes, rules)
 
 
-def _decoded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"policy: received {text[:80]!r}, expected JSON ({error})") from None
+@query("check", Times.THEN)
+def check_answer(
+    state: State,
+    contract: Annotated[
+        str | None,
+        "The contract or Open Data Contract as JSON; without it, only the captured lineage is"
+        " returned as a contract.",
+    ] = None,
+) -> CheckAnswer:
+    """Compare the captured lineage with a contract.
 
-
-query("doctor")(doctor)
+    A long contract can be sent by POST, with the parameters as a JSON object.
+    """
+    declared = None if contract is None else contract_of(decoded(contract, "contract"))
+    captured = captured_of(state, declared.level if declared else "task")
+    findings = list(differences(state, declared, captured)) if declared else []
+    new = updated(declared, captured)
+    return {
+        "passed": not findings,
+        "findings": findings,
+        "contract": {"level": new.level, **new.model_dump(exclude_defaults=True)},
+    }

@@ -1,4 +1,5 @@
 """Run any command as a job: its inputs and outputs are declared in a file.
 
-This package is a producer. It imports nothing of the server and needs no OpenLineage client.
+This package is a producer. It imports nothing of the server, and openlineage-python only after the
+command has started.
 """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from throughline.config import resolve
-from throughline.console.client import Key
+from throughline.console.client import Key, settings_of
 
 
 def run(
@@ -32,7 +33,18 @@ def run(
 
     Example: throughline run -f lineage.yaml --spool ./spool -- true
     """
-    from throughline.wrap.run_command import run_as_job
+    from throughline.wrap.declared import read_declared
+    from throughline.wrap.parent import PARENT, parents
+    from throughline.wrap.process import end_like, run_command
+    from throughline.wrap.report import Report
 
-    settings = resolve({"spool": spool, "url": url, "api_key": api_key})
-    raise typer.Exit(run_as_job(settings, file, command, heartbeat, url=url, api_key=api_key))
+    settings = settings_of(spool=spool, url=url, api_key=api_key)
+    environment = os.environ
+    if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+        os.execvpe(command[0], command, environment)
+    declared = read_declared(file, environment)
+    if environment.get(PARENT) and not parents(environment):
+        value = environment[PARENT]
+        sys.stderr.write(f"throughline: ignored {PARENT}={value!r}; expected namespace/job/runId\n")
+    report = Report.from_settings(settings, environment, url=url, api_key=api_key)
+    raise typer.Exit(end_like(run_command(declared, command, report, heartbeat, environment)))

@@ -10,11 +10,17 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from throughline.wrap.declared import Declared
-from throughline.wrap.events import CommandRun, now
+from throughline.wrap.parent import RunRef, child_environment, parents
 from throughline.wrap.report import Report
+
+if TYPE_CHECKING:
+    from throughline.wrap.openlineage import ReportedRun
 
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -33,16 +39,26 @@ def run_command(
 
     Return its exit code; the negated signal number if a signal ended it.
     """
-    run = CommandRun(declared, environment)
-    started = now()
-    child = _Child(command, {**environment, **run.environment})
-    run.find_code()
-    report.send(run.event("START", started))
+    ref, ancestors = RunRef.new(declared.job.namespace, declared.job.name), parents(environment)
+    root = ancestors[1] if ancestors else ref
+    started = datetime.now(UTC)
+    child = _Child(command, {**environment, **child_environment(ref, root)})
+
+    @cache
+    def run() -> ReportedRun:
+        from throughline.wrap.events import command_run
+
+        return command_run(declared, ref, ancestors)
+
+    def send(type_: str, at: datetime, error: str | None = None) -> None:
+        report.send(lambda: run().to_json(type_, at, error))
+
+    send("START", started)
     is_over = threading.Event()
 
     def beat() -> None:
         while not is_over.wait(heartbeat):
-            report.send(run.event("RUNNING", now()))
+            send("RUNNING", datetime.now(UTC))
 
     beats = threading.Thread(target=beat, daemon=True)
     if heartbeat:
@@ -52,7 +68,7 @@ def run_command(
     if heartbeat:
         beats.join()
     type_, error = _outcome(command[0], code, child)
-    report.send(run.event(type_, now(), error))
+    send(type_, datetime.now(UTC), error)
     for problem in report.close():
         sys.stderr.write(f"throughline: {problem}\n")
     return code

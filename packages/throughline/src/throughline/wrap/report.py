@@ -1,4 +1,4 @@
-"""Send the events of a command without delaying it.
+"""Send the events of a command without delaying or breaking it.
 
 The spool file is written immediately. Events for a server are sent by a thread, for which the end
 of the command waits only briefly. After a timeout no further events are sent.
@@ -6,19 +6,18 @@ of the command waits only briefly. After a timeout no further events are sent.
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
-from throughline.redaction import redact
+from throughline.settings import Settings
 from throughline.spool_file import SpoolFile
 
-ENDPOINT = "api/v1/lineage"
+_ENDPOINT = "api/v1/lineage"
 """Path of the endpoint below a server's URL."""
-_PATIENCE = 2.0  # seconds, once a run
 
 
 class Report:
@@ -30,19 +29,63 @@ class Report:
         url: str | None,
         api_key: str | None = None,
         address: str | None = None,
+        patience: float = 2.0,
     ) -> None:
-        """Set the destination of events; `address` is the URL to post to, by default `url`'s."""
+        """Set the destination of events.
+
+        `address` is the URL to post to, by default `url`'s. `patience` is the time in seconds to
+        wait for a response, and for all of them at the end.
+        """
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
         self._api_key = api_key
-        self._address = address or f"{url}/{ENDPOINT}"
+        self._address = address or f"{url}/{_ENDPOINT}"
+        self._patience = patience
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._problems: dict[str, str] = {}
 
-    def send(self, event: dict[str, Any]) -> None:
-        """Append an event to the spool, and queue it for the server."""
-        body = json.dumps(redact(event), separators=(",", ":")).encode()
+    @classmethod
+    def from_settings(
+        cls,
+        settings: Settings,
+        environment: Mapping[str, str],
+        *,
+        url: str | None,
+        api_key: str | None,
+    ) -> Report:
+        """Return the destination of the events, from the first of these that is set.
+
+        1. The options `url` and `settings.spool`: a spool, a server, or both.
+        2. The variables THROUGHLINE_SPOOL, or else THROUGHLINE_URL.
+        3. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
+        4. The default server.
+        """
+        if url is not None:
+            return cls(settings.spool, settings.url, settings.api_key)
+        if settings.spool:
+            return cls(settings.spool, None)
+        openlineage_url = environment.get("OPENLINEAGE_URL", "").strip()
+        if environment.get("THROUGHLINE_URL") or not openlineage_url:
+            return cls(None, settings.url, settings.api_key)
+        # Like openlineage-python: a last part of the URL without a slash is replaced.
+        address = urljoin(openlineage_url, environment.get("OPENLINEAGE_ENDPOINT") or _ENDPOINT)
+        key = api_key or environment.get("OPENLINEAGE_API_KEY")
+        return cls(None, openlineage_url, key, address)
+
+    def send(self, create: Callable[[], bytes]) -> None:
+        """Create an event, append it to the spool, and queue it for the server."""
+        try:
+            body = create()
+        except ModuleNotFoundError as error:
+            self._problems["event"] = (
+                f"the package {error.name} is missing. In a clone, run:"
+                " pip install './packages/throughline[producer]'"
+            )
+            return
+        except Exception as error:  # lineage must never break a command
+            self._problems["event"] = f"an event cannot be created: {error!r}"
+            return
         if self._spool:
             try:
                 self._spool.append(body + b"\n")
@@ -58,7 +101,7 @@ class Report:
         """Wait briefly for the server; return one line for each destination that failed."""
         if self._thread is not None:
             self._queue.put(None)
-            self._thread.join(_PATIENCE)
+            self._thread.join(self._patience)
             if self._thread.is_alive():
                 self._problems["url"] = f"{self._url} took too long"
         return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
@@ -78,4 +121,4 @@ class Report:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         request = Request(self._address, data=body, headers=headers)
-        urlopen(request, timeout=_PATIENCE).close()  # the body is not needed, only the status
+        urlopen(request, timeout=self._patience).close()  # the body is not needed, only the status

@@ -748,7 +748,7 @@ export interface components {
             columns: components["schemas"]["MeasureResult"];
             ends: components["schemas"]["MeasureResult"];
             inputs: components["schemas"]["MeasureResult"];
-            orphans: components["schemas"]["Orphans"];
+            orphans: components["schemas"]["Finding"][];
             outputs: components["schemas"]["MeasureResult"];
         };
         DatasetTag: {
@@ -789,33 +789,6 @@ export interface components {
             removed: string[];
             schemas: components["schemas"]["SchemaDifference"][];
         };
-        FailedChecks: {
-            assertions: {
-                [key: string]: unknown;
-            }[];
-            at: string | null;
-            dataset: string;
-            run: components["schemas"]["RunSummary"] | null;
-            version: string | null;
-        };
-        FailedRun: {
-            causes: components["schemas"]["FailureCause"][];
-            durationMs: number | null;
-            endedAt: string | null;
-            job: components["schemas"]["Name"];
-            runId: string;
-            startedAt: string | null;
-            state: components["schemas"]["RunState"];
-        };
-        FailureCause: {
-            durationMs: number | null;
-            endedAt: string | null;
-            job: components["schemas"]["Name"];
-            message: string | null;
-            runId: string;
-            startedAt: string | null;
-            state: components["schemas"]["RunState"];
-        };
         Field: {
             name: string;
             type: string;
@@ -829,6 +802,18 @@ export interface components {
             field: string | null;
             name: string;
             namespace: string;
+        };
+        Finding: {
+            at: string | null;
+            causes?: components["schemas"]["Finding"][];
+            column: string | null;
+            kind: string;
+            message: string;
+            remedy: string;
+            runId: string | null;
+            /** @enum {string} */
+            severity: "error" | "warning";
+            subject: string;
         };
         GraphAnswer: {
             columns: components["schemas"]["GraphColumnEdge"][];
@@ -894,12 +879,8 @@ export interface components {
             at: string | null;
             completeness: components["schemas"]["CompletenessAnswer"];
             counts: components["schemas"]["GraphCounts"];
-            failed: components["schemas"]["FailedRun"][];
+            findings: components["schemas"]["Finding"][];
             isHealthy: boolean;
-            late: components["schemas"]["LateJob"][];
-            lost: components["schemas"]["RunSummary"][];
-            quality: components["schemas"]["FailedChecks"][];
-            stopped: components["schemas"]["LateJob"][];
         };
         HiddenNodes: {
             jobs: number;
@@ -918,23 +899,10 @@ export interface components {
             node: string;
             untold?: components["schemas"]["AffectedNode"][];
         };
-        IncompleteJob: {
-            job: components["schemas"]["Name"];
-            newest: components["schemas"]["RunSummary"];
-            runs: number;
-        };
         JobSources: {
             inputs: string[];
             job: string;
             outputs: string[];
-        };
-        LateJob: {
-            dueAt: string;
-            everySeconds: number;
-            isStopped: boolean;
-            job: components["schemas"]["Name"];
-            lastStartedAt: string | null;
-            lateSeconds: number;
         };
         LatenessAnswer: {
             dueAt: string | null;
@@ -951,7 +919,7 @@ export interface components {
             url: string;
         };
         MeasureResult: {
-            lost: components["schemas"]["IncompleteJob"][];
+            findings: components["schemas"]["Finding"][];
             runs: number;
             share: number | null;
         };
@@ -1004,11 +972,6 @@ export interface components {
             type: "job" | "dataset";
             version: string | null;
             writtenAt: string | null;
-        };
-        Orphans: {
-            datasets: string[];
-            jobs: components["schemas"]["Name"][];
-            runs: components["schemas"]["RunSummary"][];
         };
         Page_dict_str__Any__: {
             items: {
@@ -1064,13 +1027,17 @@ export interface components {
             up: number;
         };
         Reason: {
+            at: string | null;
+            causes?: components["schemas"]["Finding"][];
+            column: string | null;
             distance: number;
-            job: components["schemas"]["Name"];
+            kind: string;
+            message: string;
+            remedy: string;
+            runId: string | null;
             /** @enum {string} */
-            kind: "failed" | "lost" | "running" | "late";
-            message: string | null;
-            run: components["schemas"]["RunSummary"];
-            since: string | null;
+            severity: "error" | "warning";
+            subject: string;
         };
         RunAnswer: {
             above: components["schemas"]["RunSummary"][];

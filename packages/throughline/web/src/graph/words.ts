@@ -35,6 +35,16 @@ export function moment(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 }
 
+/** A text with the moments in it as `moment` shows them. */
+export function withMoments(text: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (found) => moment(found));
+}
+
+/** The name in an id such as `job:NAMESPACE:NAME`. */
+export function nameOf(id: string): string {
+  return id.slice(id.lastIndexOf(":") + 1);
+}
+
 /** `dag.task` as its last part and what is before it; a path by its last segment. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
   const marks = type === "job" ? /[.]/g : /[./]/g;

@@ -20,6 +20,7 @@ from importlib import resources
 from typing import Any
 
 from throughline.events import EventType, JobRef
+from throughline.events.facets import Reference
 from throughline.identity import DatasetName, Identity
 from throughline.log import EventLog
 from throughline.projection.facets import FacetBook, Stamp
@@ -27,7 +28,6 @@ from throughline.projection.snapshots.table import Snapshots
 from throughline.projection.state import (
     DatasetRecord,
     Declared,
-    Dependency,
     Job,
     Run,
     RunKey,
@@ -38,7 +38,7 @@ from throughline.projection.state import (
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
-_STATE_CLASSES = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Dependency, DatasetName, JobRef)
+_STATE_CLASSES = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Reference, DatasetName, JobRef)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }

@@ -5,7 +5,7 @@ import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { formatView, type View } from "../../graph/view";
-import { duration, parts } from "../../graph/words";
+import { duration, nameOf, parts } from "../../graph/words";
 
 type Reason = Answer<"lateness">["reasons"][number];
 
@@ -32,9 +32,9 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
       )}
       <ul className="entries">
         {data.reasons.map((reason) => (
-          <li key={`${reason.kind} ${reason.job.namespace} ${reason.job.name}`}>
+          <li key={`${reason.kind} ${reason.subject}`}>
             <ReasonLink reason={reason} view={view} />
-            {reason.message && (
+            {reason.kind === "failed" && (
               <span className="muted clip" title={reason.message}>
                 {reason.message}
               </span>
@@ -49,14 +49,14 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
 
 function ReasonLink({ reason, view }: { reason: Reason; view: View }): ReactNode {
   const [tone, icon, words] = LOOKS[reason.kind] ?? ["", "lost", reason.kind];
-  const open = reason.kind === "late" ? `job:${reason.job.namespace}:${reason.job.name}` : `run:${reason.run.runId}`;
+  const open = reason.kind === "late" ? reason.subject : `run:${reason.runId}`;
   return (
-    <Link className="entry-line" href={formatView({ ...view, open, tab: null })} title={reason.job.name}>
+    <Link className="entry-line" href={formatView({ ...view, open, tab: null })} title={nameOf(reason.subject)}>
       <span className={`state ${tone}`}>
         <Icon name={icon} />
       </span>
       <span>
-        <span className="link">{parts(reason.job.name, "job").title}</span> {words} <Ago at={reason.since} />
+        <span className="link">{parts(nameOf(reason.subject), "job").title}</span> {words} <Ago at={reason.at} />
       </span>
     </Link>
   );

@@ -4,9 +4,10 @@ import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { addressOf } from "../../graph/view";
-import { duration, parts, plural } from "../../graph/words";
+import { nameOf, parts, plural, withMoments } from "../../graph/words";
 
 type Health = Answer<"health">;
+type Finding = Health["findings"][number];
 
 interface Entry {
   key: string;
@@ -16,46 +17,26 @@ interface Entry {
   at: string | null;
 }
 
-const jobId = (job: { namespace: string; name: string }) => `job:${job.namespace}:${job.name}`;
-
-function ofRuns(runs: (Health["failed"][number] | Health["lost"][number])[]): Entry[] {
-  return runs.map((run) => {
-    const failure = "causes" in run ? run.causes[0] : undefined;
-    const cause = failure ?? run;
-    const where = cause.job.name === run.job.name ? "" : `${parts(cause.job.name, "job").title}: `;
-    return {
-      key: run.runId,
-      name: run.job.name,
-      href: addressOf(jobId(cause.job), { open: `run:${cause.runId}` }),
-      about: failure?.message ? `${where}${failure.message}` : where.slice(0, -2),
-      at: run.endedAt ?? run.startedAt,
-    };
-  });
-}
-
-function ofLate(jobs: Health["late"]): Entry[] {
-  return jobs.map((each) => ({
-    key: jobId(each.job),
-    name: each.job.name,
-    href: addressOf(jobId(each.job), { open: jobId(each.job) }),
-    about: `${duration(each.lateSeconds * 1_000)} late; it runs every ${duration(each.everySeconds * 1_000)}`,
-    at: each.lastStartedAt,
-  }));
-}
-
-function ofChecks(checks: Health["quality"]): Entry[] {
-  return checks.map((check) => ({
-    key: check.dataset,
-    name: check.dataset.slice(check.dataset.lastIndexOf(":") + 1),
-    href: addressOf(check.dataset, { open: check.dataset, tab: "quality" }),
-    about: check.assertions.map((each) => [each.assertion, each.column].filter(Boolean).join(" ")).join(", "),
-    at: check.at,
-  }));
+/** A finding as an entry that leads to where it began: the lowest run that failed, or the failed checks. */
+function entryOf(finding: Finding): Entry {
+  const cause = finding.causes?.[0] ?? finding;
+  const isRun = finding.kind === "failed" || finding.kind === "lost";
+  const open = isRun && cause.runId ? `run:${cause.runId}` : cause.subject;
+  const where = cause === finding ? "" : `${parts(nameOf(cause.subject), "job").title} `;
+  return {
+    key: `${finding.subject} ${finding.runId}`,
+    name: nameOf(finding.subject),
+    href: addressOf(cause.subject, { open, tab: finding.kind === "quality" ? "quality" : null }),
+    about: where + withMoments(cause.message),
+    at: finding.at,
+  };
 }
 
 /** What failed, is late, does not hold, or was never heard of again. */
 export function Wrong({ health }: { health: Health }): ReactNode {
   const [isAll, setAll] = useState(false);
+  const entries = (kind: string) => health.findings.filter((finding) => finding.kind === kind).map(entryOf);
+  const stopped = entries("stopped");
   return (
     <div className="wrong">
       {health.isHealthy && (
@@ -65,14 +46,14 @@ export function Wrong({ health }: { health: Health }): ReactNode {
           </p>
         </section>
       )}
-      <Group title="Failed" tone="bad" icon="fail" entries={ofRuns(health.failed)} />
-      <Group title="Late" tone="warn" icon="clock" entries={ofLate(health.late)} />
-      <Group title="Checks that do not hold" tone="bad" icon="alert" entries={ofChecks(health.quality)} />
-      <Group title="Lost: no end was ever told" tone="warn" icon="lost" entries={ofRuns(health.lost)} />
-      {isAll && <Group title="Stopped long ago" tone="" icon="clock" entries={ofLate(health.stopped)} />}
-      {health.stopped.length > 0 && !isAll && (
+      <Group title="Failed" tone="bad" icon="fail" entries={entries("failed")} />
+      <Group title="Late" tone="warn" icon="clock" entries={entries("late")} />
+      <Group title="Checks that do not hold" tone="bad" icon="alert" entries={entries("quality")} />
+      <Group title="Lost: no end was ever told" tone="warn" icon="lost" entries={entries("lost")} />
+      {isAll && <Group title="Stopped long ago" tone="" icon="clock" entries={stopped} />}
+      {stopped.length > 0 && !isAll && (
         <p className="card-foot muted">
-          {plural(health.stopped.length, "job")} ran regularly and stopped long ago.{" "}
+          {plural(stopped.length, "job")} ran regularly and stopped long ago.{" "}
           <button type="button" className="link" onClick={() => setAll(true)}>
             Show
           </button>

@@ -1,4 +1,4 @@
-"""Escape control characters in untrusted text before it is printed.
+"""Format text: numbers, durations and JSON, with control characters of untrusted text escaped.
 
 A job can have any name. Unescaped, a name could clear the screen, set the clipboard, reverse the
 text direction, or add a line that looks like the program's own output.
@@ -10,7 +10,26 @@ import json
 import re
 from typing import Any
 
+__all__ = ["counted", "duration_of", "escaped", "json_of"]
+
 _NOT_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration_of(milliseconds: int) -> str:
+    """Format a duration in milliseconds, with the precision that suits its length."""
+    seconds = milliseconds / 1_000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
 
 
 def escaped(text: str, *, keep: str = "") -> str:
@@ -22,7 +41,7 @@ def escaped(text: str, *, keep: str = "") -> str:
     )
 
 
-def json_of(value: Any, **options: Any) -> str:
+def json_of(value: object, **options: Any) -> str:
     """Return JSON of the same value that is safe to print, with control characters escaped."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,0 +1,72 @@
+"""Store events in a log or on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+
+import orjson
+
+from throughline.collect.lines import Lines
+from throughline.console.source import request
+from throughline.events import event_warnings
+from throughline.log import Entry, EventLog
+from throughline.projection.live import Batch, Live
+from throughline.settings import Settings
+
+Store = Callable[[Lines], tuple[int, int]]
+"""Stores the events of lines; returns the numbers of stored events and of duplicates."""
+
+_LARGEST_ARRAY = 8 * 1024 * 1024  # characters
+_MAX_EVENTS = 1_000  # of an array
+
+
+@contextmanager
+def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
+    """Open the log of the settings, or their server, for storing events."""
+    if not is_local:
+        yield _into_server(settings)
+        return
+    with closing(EventLog(settings.database)) as log:
+        yield _into_log(Live(log))
+
+
+def count_warnings(entries: Iterable[Entry]) -> int:
+    """Return the number of events with warnings."""
+    bodies = (orjson.loads(entry.body) for entry in entries)
+    return sum(any(True for _ in event_warnings(body)) for body in bodies)
+
+
+def _into_log(live: Live) -> Store:
+    def store(lines: Lines) -> tuple[int, int]:
+        receipt = live.ingest(Batch(lines.entries, lines.rejected_lines))
+        return receipt.stored, receipt.duplicates
+
+    return store
+
+
+def _into_server(settings: Settings) -> Store:
+    def store(lines: Lines) -> tuple[int, int]:
+        stored = duplicates = 0
+        for bodies in _portions(entry.body for entry in lines.entries):
+            body = "[" + ",".join(bodies) + "]"
+            answer = request(settings, "/api/v1/lineage", body.encode())
+            stored += answer["stored"]
+            duplicates += answer["duplicates"]
+        return stored, duplicates
+
+    return store
+
+
+def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
+    """Yield bodies in arrays small enough for a server."""
+    portion: list[str] = []
+    size = 0
+    for body in bodies:
+        if portion and (size + len(body) > _LARGEST_ARRAY or len(portion) == _MAX_EVENTS):
+            yield portion
+            portion, size = [], 0
+        portion.append(body)
+        size += len(body)
+    if portion:
+        yield portion

@@ -1,0 +1,162 @@
+"""Findings: what is wrong with runs, jobs and datasets, in one form for all answers and alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from throughline.console.text import duration_of
+from throughline.datasets.quality import Check
+from throughline.events import JobRef, shown_time
+from throughline.graph.nodes import Node, node_id
+from throughline.identity import DatasetName
+from throughline.projection import Run, RunKey, RunState, State, outcome
+from throughline.projection.derived import began_at, children_of, descendants_of, parent_of
+from throughline.query.models import Json
+from throughline.trust.models import Finding, LateJob, Severity
+
+_FAILED = (RunState.FAILED, RunState.ABORTED)
+_MOST_MESSAGE = 200  # characters of an error
+_MOST_CAUSES = 3
+
+
+def finding(
+    kind: str,
+    subject: str | JobRef | DatasetName,
+    message: str,
+    remedy: str,
+    *,
+    severity: Severity = "error",
+    column: str | None = None,
+    run: Run | None = None,
+    at: int | None = None,
+) -> Finding:
+    """Return a finding; `at` is in microseconds."""
+    if isinstance(subject, JobRef):
+        subject = node_id(Node.of_job(subject))
+    elif isinstance(subject, DatasetName):
+        subject = node_id(Node.of_dataset(subject))
+    return {
+        "severity": severity,
+        "kind": kind,
+        "subject": subject,
+        "column": column,
+        "message": message,
+        "remedy": remedy,
+        "runId": run.key.run_id if run else None,
+        "at": shown_time(at),
+    }
+
+
+def name_of_subject(found: Finding) -> str:
+    """Return the name of the subject without type and namespace."""
+    return found["subject"].rpartition(":")[2]
+
+
+def names_of(findings: Iterable[Finding], most: int) -> str:
+    """Return the names of the subjects, at most some of them."""
+    names = list(dict.fromkeys(map(name_of_subject, findings)))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def failed_run(state: State, run: Run) -> Finding:
+    """Return the finding about a failed run, with the lowest failed runs below it as its causes."""
+    causes = [cause for cause in causes_of(state, run) if cause is not run]
+    texts = [
+        f"{cause.key.job.name}: {_error(cause) or 'no error message'}"
+        for cause in causes[:_MOST_CAUSES]
+    ]
+    detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
+    condition, ended = outcome(state, run)
+    found = finding(
+        "failed",
+        run.key.job,
+        ("was aborted" if condition is RunState.ABORTED else "failed") + detail,
+        "correct the cause and run the job again",
+        run=run,
+        at=began_at(state, run) if ended is None else ended,
+    )
+    if causes:
+        found["causes"] = [failed_run(state, cause) for cause in causes]
+    return found
+
+
+def _error(run: Run) -> str:
+    message = str(run.facets.get("errorMessage").get("message") or "")
+    return " ".join(message.split())[:_MOST_MESSAGE]
+
+
+def lost_run(state: State, run: Run) -> Finding:
+    """Return the finding about a stale run."""
+    message = "started but sent no end event"
+    remedy = "check whether the process was killed; a late end event corrects the state"
+    return finding("lost", run.key.job, message, remedy, run=run, at=began_at(state, run))
+
+
+def late_job(late: LateJob) -> Finding:
+    """Return the finding about a job that is late or has stopped."""
+    every = duration_of(late["everySeconds"] * 1_000)
+    condition = "has stopped" if late["isStopped"] else "is late"
+    found = finding(
+        "stopped" if late["isStopped"] else "late",
+        JobRef(late["job"]["namespace"], late["job"]["name"]),
+        f"{condition}: it usually runs every {every} and was due at {late['dueAt']}",
+        "check that its schedule is on and that its scheduler works",
+        severity="warning" if late["isStopped"] else "error",
+    )
+    return {**found, "at": late["dueAt"]}
+
+
+def failed_checks(name: DatasetName, check: Check, failed: list[Json]) -> Finding:
+    """Return the finding about failed assertions of a check of a dataset."""
+    texts = []
+    for assertion in failed:
+        column = f" of {assertion['column']}" if assertion.get("column") else ""
+        texts.append(f"{assertion.get('name') or assertion.get('assertion')}{column}")
+    version = f" on version {check.version}" if check.version else ""
+    return finding(
+        "quality",
+        name,
+        f"failed its checks{version}: {', '.join(texts)}",
+        "correct the data and write it again, or correct the check",
+        column=str(failed[0].get("column") or "") or None if len(failed) == 1 else None,
+        run=check.run,
+        at=check.time,
+    )
+
+
+def is_failed(state: State, run: Run) -> bool:
+    """Return True if a run reported that it failed or was aborted."""
+    return run.end is not None and outcome(state, run).state in _FAILED
+
+
+def causes_of(state: State, run: Run) -> list[Run]:
+    """Return the lowest failed descendants of a failed run, without those retried, or itself."""
+    failed = [
+        other
+        for other in descendants_of(state, run)
+        if is_failed(state, other) and not is_retried(state, other)
+    ]
+    parents = {parent.key for other in failed if (parent := parent_of(state, other))}
+    return newest_first(state, [other for other in failed if other.key not in parents]) or [run]
+
+
+def is_retried(state: State, run: Run) -> bool:
+    """Return True if the job ran again under the same parent after this run ended."""
+    ended = outcome(state, run).ended or 0
+    parent = parent_of(state, run)
+    return parent is not None and any(
+        other.key.job == run.key.job and (began_at(state, other) or 0) >= ended
+        for other in children_of(state, parent)
+        if other is not run
+    )
+
+
+def newest_first(state: State, runs: Iterable[Run]) -> list[Run]:
+    """Return runs by their start, the newest first."""
+    return sorted(runs, key=lambda run: place_of(state, run), reverse=True)
+
+
+def place_of(state: State, run: Run) -> tuple[int, RunKey]:
+    """Return the sort key of a run: its start, then its key."""
+    return began_at(state, run) or 0, run.key

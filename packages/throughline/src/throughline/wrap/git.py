@@ -1,0 +1,59 @@
+"""Git locations of files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TypedDict
+
+_SECONDS = 2.0
+
+
+class GitLocation(TypedDict):
+    """The fields of a sourceCodeLocation facet; `version` is the commit.
+
+    It ends with `-dirty` if tracked files have changed.
+    """
+
+    type: str
+    url: str
+    repoUrl: str
+    path: str
+    version: str
+
+
+def git_location(file: Path) -> GitLocation | None:
+    """Return the git location of a file; None outside of git."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(file.absolute().parent), *arguments]
+        result = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_SECONDS
+        )
+        return result.stdout.strip() if result.returncode == 0 else ""
+
+    with suppress(OSError, subprocess.SubprocessError):
+        commit, prefix = git("rev-parse", "HEAD"), git("rev-parse", "--show-prefix")
+        if not commit:
+            return None
+        repository = _url(git("remote", "get-url", "origin") or git("rev-parse", "--show-toplevel"))
+        dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
+        path = prefix + file.name
+        return {
+            "type": "git",
+            "url": f"{repository.removesuffix('.git')}/blob/{commit}/{path}",
+            "repoUrl": repository,
+            "path": path,
+            "version": commit + dirty,
+        }
+    return None
+
+
+def _url(remote: str) -> str:
+    """Return git's remote address as a URL without user and password."""
+    if remote.startswith("/"):
+        return Path(remote).as_uri()
+    url = re.sub(r"^[\w.-]+@([\w.-]+):", r"https://\1/", remote)  # git@github.com:team/jobs.git
+    return re.sub(r"^(\w+://)[^/@]*@", r"\1", url)
