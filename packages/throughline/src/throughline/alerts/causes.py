@@ -28,6 +28,7 @@ from throughline.trust.findings import (
     lost_run,
     name_of_subject,
     names_of,
+    warning,
 )
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding
@@ -98,7 +99,7 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
             }
             fields = [f"{kind} {', '.join(listed)}" for kind, listed in names.items() if listed]
             message = f"has another schema: {'; '.join(fields)}"
-            found = finding("schema", name, message, remedy, severity="warning")
+            found = warning("schema", name, message, remedy)
             found["runId"], found["at"] = change["runId"], change["at"]
             yield _cause(f"{change['id']} {change['at']}", found)
 

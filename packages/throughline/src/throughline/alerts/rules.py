@@ -16,7 +16,7 @@ from throughline.errors import ConfigError
 from throughline.events import JobRef
 from throughline.identity import DatasetName
 from throughline.trust.documents import Document, validated
-from throughline.trust.policy import Measure
+from throughline.trust.models import Measure
 
 Kind = Literal["failed", "lost", "late", "quality", "schema", "completeness"]
 

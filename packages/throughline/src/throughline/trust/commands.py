@@ -78,9 +78,7 @@ def check(
         )
     body = read_yaml(file) if file.exists() else None
     if write and isinstance(body, dict) and body.get("kind") == "DataContract":
-        raise ConfigError(
-            f"{file}: --write does not change an Open Data Contract"
-        )
+        raise ConfigError(f"{file}: --write does not change an Open Data Contract")
     try:
         answer = client.query("check", {"contract": _as_json(body) if file.exists() else None})
     except ConfigError as error:
@@ -160,8 +158,7 @@ def _of_log(settings: Settings) -> DoctorAnswer:
     from throughline.collect.spool import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.trust.doctor import doctor_answer
-    from throughline.trust.intake import Spool
+    from throughline.trust.doctor import Spool, doctor_answer
 
     with closing(EventLog(settings.database, must_exist=True)) as log:
         live, spool = Live(log, settings.lost_after), Spool()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from throughline.console.words import duration_of
 from throughline.datasets.quality import Check
@@ -45,6 +46,10 @@ def finding(
         "runId": run.key.run_id if run else None,
         "at": shown_time(at),
     }
+
+
+warning = partial(finding, severity="warning")
+"""Return a finding that may be a problem."""
 
 
 def name_of_subject(found: Finding) -> str:

@@ -17,10 +17,10 @@ from throughline.runs.summary import newest_run
 from throughline.trust.findings import (
     causes_of,
     failed_run,
-    finding,
     is_failed,
     late_job,
     lost_run,
+    warning,
 )
 from throughline.trust.freshness import late, rhythm_of, rhythm_of_writes
 from throughline.trust.models import Finding, LatenessAnswer, Reason
@@ -90,9 +90,8 @@ def _problems(state: State, ref: JobRef) -> Iterator[Finding]:
     elif is_lost(state, run):
         yield lost_run(state, run)
     elif run.end is None:
-        message, remedy = "is still running", "wait for its end"
         at = began_at(state, run)
-        yield finding("running", ref, message, remedy, severity="warning", run=run, at=at)
+        yield warning("running", ref, "is still running", "wait for its end", run=run, at=at)
     # Only roots are checked: tasks are late with their pipeline.
     if parent_of(state, run) is None:
         for job in late(state, [ref]):

@@ -15,7 +15,7 @@ from throughline.trust.completeness import completeness
 from throughline.trust.contract import captured_of, differences, updated
 from throughline.trust.documents import decoded, validated
 from throughline.trust.freshness import late
-from throughline.trust.gate import gate
+from throughline.trust.gate import Policy, gate
 from throughline.trust.health import health
 from throughline.trust.lateness import lateness
 from throughline.trust.models import (
@@ -27,7 +27,6 @@ from throughline.trust.models import (
     LatenessAnswer,
 )
 from throughline.trust.odcs import contract_of
-from throughline.trust.policy import Policy
 
 
 @query("health", Times.THEN)
