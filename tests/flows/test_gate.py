@@ -112,7 +112,7 @@ def test_what_is_spooled_before_counts(lineage: Settings) -> None:
     spooled = Table("spooled")
     event = _event("spooled.load", "1", "FAIL", [], [_named(lineage, spooled)])
     (lineage.spool_dir / "events.jsonl").write_text(json.dumps(event) + "\n")
-    with pytest.raises(NotVouched, match="spooled.load FAILED"):
+    with pytest.raises(NotVouched, match="spooled.load failed"):
         ask_gate(lineage, [spooled], ungated=False, strict=True)
 
 

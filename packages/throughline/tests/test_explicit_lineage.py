@@ -23,7 +23,7 @@ from throughline.lineage.queries import (
 )
 from throughline.projection.live import Batch, Live
 from throughline.query.registry import moment_of
-from throughline.trust.queries import completeness_answer
+from throughline.trust.completeness import completeness_answer
 
 Json = dict[str, Any]
 

@@ -33,8 +33,6 @@ from throughline.trust.findings import (
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding
 
-_NAMED = 3  # jobs in a message
-
 
 class Cause(NamedTuple):
     """A violation of a rule."""
@@ -112,7 +110,7 @@ def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[C
     for measure, result in measure_units(known, units).items():
         share = result["share"]
         if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
-            worst, runs = names_of(result["findings"], _NAMED), counted(result["runs"], "run")
+            worst, runs = names_of(result["findings"]), counted(result["runs"], "run")
             message = f"reported by {share:.0%} of {runs}; incomplete: {worst}"
             yield _cause(measure, finding("completeness", measure, message, remedy))
 

@@ -22,6 +22,7 @@ from throughline import deadline
 from throughline.console.words import counted
 from throughline.events import JobRef
 from throughline.graph.column_graph import described_by
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
@@ -49,10 +50,11 @@ class Unit:
     members: list[Run] = field(default_factory=list)
 
 
-def completeness(known: Generations) -> CompletenessAnswer:
-    """Return all measures over the newest runs of all jobs, and orphans."""
+def completeness_answer(state: State) -> CompletenessAnswer:
+    """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
+    known = generations_of(state)
     measures = measure_units(known, newest_units(known))
-    return {"measures": measures, "orphans": list(_orphans(known.state))}
+    return {"measures": measures, "orphans": list(_orphans(state))}
 
 
 def newest_units(known: Generations) -> list[Unit]:

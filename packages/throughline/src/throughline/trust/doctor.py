@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.console.words import counted
@@ -18,7 +18,7 @@ from throughline.log import EventLog
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.projection.live import Live
-from throughline.trust.findings import finding, late_job, warning
+from throughline.trust.findings import finding, late_job, some, warning
 from throughline.trust.freshness import late
 from throughline.trust.models import DoctorAnswer, Finding, Producer
 
@@ -133,7 +133,7 @@ def _silent_parents(state: State) -> Iterator[Finding]:
         yield warning(
             "silent parent",
             subject,
-            f"sent no event, but is the parent of {len(names)} jobs ({_some(names)})",
+            f"sent no event, but is the parent of {len(names)} jobs ({some(sorted(names))})",
             "make it send its events to this server too; Airflow needs the package"
             " apache-airflow-providers-openlineage and AIRFLOW__OPENLINEAGE__TRANSPORT",
         )
@@ -156,7 +156,7 @@ def _similar_names(state: State) -> Iterator[Finding]:
             yield warning(
                 "similar names",
                 ids[0],
-                f"may be the same dataset as {_some(ids[1:])}",
+                f"may be the same dataset as {some(ids[1:])}",
                 "if so, make their producers use one name or a symlink, or merge them:"
                 " throughline alias A B",
             )
@@ -183,7 +183,7 @@ def _unused_declarations(state: State) -> Iterator[Finding]:
             yield warning(
                 "unused declaration",
                 ref,
-                f"no run read or wrote {_some([name.name for name in unused])}",
+                f"no run read or wrote {some(name.name for name in unused)}",
                 "correct the declaration, or make the runs report their inputs and outputs",
             )
 
@@ -218,11 +218,6 @@ def _damaged_rows(state: State) -> Iterator[Finding]:
         )
 
 
-def _some(names: Any) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-
-
 def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
     """Yield the problems of a spool, and the rejected lines of a log."""
     for file, reason in spool.stuck:
@@ -238,7 +233,7 @@ def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
         yield warning("spool", _FOLDER, message, remedy)
     if sources := [line.source for line in log.rejected_lines()]:
         files = sorted({_LINE.sub("", source) for source in sources})
-        message = f"{counted(len(sources), 'line')} rejected, from {', '.join(files[:3])}"
+        message = f"{counted(len(sources), 'line')} rejected, from {some(files)}"
         remedy = "GET /api/v2/rejected lists the reasons; correct the producer"
         yield finding("rejected lines", _FOLDER, message, remedy)
 

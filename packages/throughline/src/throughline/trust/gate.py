@@ -39,8 +39,6 @@ from throughline.trust.findings import (
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding, GateAnswer, GatedDataset, Measure
 
-_NAMED = 3  # jobs in a message
-
 
 class Policy(Document):
     """The rules of a gate; by default those that need no parameters."""
@@ -173,7 +171,7 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
             runs = counted(results[measure]["runs"], "run")
             message = (
                 f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
-                f" incomplete: {names_of(findings, _NAMED)}"
+                f" incomplete: {names_of(findings)}"
             )
             yield {**findings[0], "severity": "error", "message": message}
 

@@ -13,6 +13,7 @@ from throughline.graph.walk import reach
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.query.parameters import Name
 from throughline.runs.summary import newest_run
 from throughline.trust.findings import (
     causes_of,
@@ -29,23 +30,27 @@ _KINDS = ("failed", "lost", "running", "late")  # failures first: they often del
 _MOST = 20  # reasons
 
 
-def lateness(state: State, text: str) -> LatenessAnswer:
-    """Return when a node was due, and what delays it: failures first, then the nearest first."""
-    node = find_node(state, text)
-    if node.type == "job":
-        rhythm = rhythm_of(state, node.job_ref)
+def lateness_answer(state: State, node: Name) -> LatenessAnswer:
+    """Return when a node was due, and the runs upstream that failed, are stale, running or late.
+
+    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
+    job itself was not started.
+    """
+    found = find_node(state, node)
+    if found.type == "job":
+        rhythm = rhythm_of(state, found.job_ref)
     else:
-        rhythm = rhythm_of_writes(state, node.dataset_name)
+        rhythm = rhythm_of_writes(state, found.dataset_name)
     due = rhythm and rhythm.last + rhythm.every
     return {
-        "node": node_id(node),
+        "node": node_id(found),
         "lastAt": shown_time(rhythm and rhythm.last),
         "everySeconds": rhythm and rhythm.every // 1_000_000,
         "dueAt": shown_time(due),
         "lateSeconds": max(0, state.now - due) // 1_000_000 if due else None,
         "isLate": bool(rhythm and rhythm.is_late(state.now)),
         "isStopped": bool(rhythm and rhythm.is_stopped(state.now)),
-        "reasons": _reasons(state, node),
+        "reasons": _reasons(state, found),
     }
 
 
