@@ -181,7 +181,7 @@ def _whole(build: Any, **change: Any) -> dict[str, Any]:
     return event
 
 
-def _shares(answer: dict[str, Any]) -> dict[str, float | None]:
+def _shares(answer: Any) -> dict[str, float | None]:
     return {key: told["share"] for key, told in answer["measures"].items()}
 
 
@@ -203,7 +203,7 @@ def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None
     ],
 )  # fmt: skip
 def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) -> None:
-    found = completeness_answer(build.state(_whole(build, **change)))
+    found: Any = completeness_answer(build.state(_whole(build, **change)))
     assert {key for key, share in _shares(found).items() if share == 0} == lost
     for measure in lost:
         (named,) = found["measures"][measure]["findings"]

@@ -127,7 +127,10 @@ def doctor(
         answer = _of_server(settings) if database is None else _of_log(settings)
     except ServerError as error:
         answer, code = _unreachable(settings, error), error.exit_code
-    (print_json if as_json else print_doctor)(answer)
+    if as_json:
+        print_json({"target": settings.url if database is None else settings.database, **answer})
+    else:
+        print_doctor(answer)
     raise typer.Exit(code or int(bool(answer["findings"])))
 
 
