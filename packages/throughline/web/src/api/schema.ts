@@ -744,12 +744,10 @@ export interface components {
             task: components["schemas"]["Name"];
         };
         CompletenessAnswer: {
-            code: components["schemas"]["MeasureResult"];
-            columns: components["schemas"]["MeasureResult"];
-            ends: components["schemas"]["MeasureResult"];
-            inputs: components["schemas"]["MeasureResult"];
+            measures: {
+                [key: string]: components["schemas"]["MeasureResult"];
+            };
             orphans: components["schemas"]["Finding"][];
-            outputs: components["schemas"]["MeasureResult"];
         };
         DatasetTag: {
             field: string | null;
