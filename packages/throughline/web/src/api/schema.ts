@@ -881,6 +881,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            pipeline: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];

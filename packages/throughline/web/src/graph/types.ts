@@ -41,6 +41,19 @@ export interface JobNode extends Base {
   kind: Level;
   integration: string | null;
   run: RunLine | null;
+  /** The pipeline that it is part of. */
+  pipeline: NodeId | null;
+  /** What it stands for, where several nodes are drawn as one. */
+  group?: Group;
+}
+
+/** Several nodes that are drawn as one. */
+export interface Group {
+  kind: "pipeline" | "chain";
+  jobs: number;
+  datasets: number;
+  failedChecks: number;
+  members: NodeId[];
 }
 
 export interface DatasetNode extends Base {

@@ -3,11 +3,12 @@ import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edg
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
+import type { FrameBox } from "../../graph/arrange";
 import { around, beside, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { EDGE_TYPES } from "./edges";
-import type { FlowNode } from "./flow";
+import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
 import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
 import { NODE_TYPES } from "./nodes";
@@ -18,6 +19,7 @@ interface Props {
   label: string;
   nodes: FlowNode[];
   edges: Edge[];
+  frames: readonly FrameBox[];
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: Anchor | null;
@@ -53,8 +55,8 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
-  const flow = useReactFlow<FlowNode>();
+function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
+  const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const awaiting = useRef<Anchor | null>(null);
@@ -73,7 +75,9 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
   const count = useGradually(nodes.length);
   const isAll = count >= nodes.length;
   const drawn = useMemo(() => (isAll ? { nodes, edges } : firstOf(nodes, edges, count)), [isAll, nodes, edges, count]);
-  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frame.current, null).viewport), [flow, nodes]);
+  const outlines = useMemo(() => flowFrames(frames), [frames]);
+  const all: (FlowNode | FrameFlowNode)[] = useMemo(() => [...outlines, ...drawn.nodes], [outlines, drawn.nodes]);
+  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frames, frame.current, null).viewport), [flow, nodes, frames]);
   const tell = useCallback(
     (viewport: Viewport) => {
       const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
@@ -96,7 +100,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
-      const fit = startOf(nodes, frame.current, root);
+      const fit = startOf(nodes, frames, frame.current, root);
       const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
@@ -118,7 +122,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
     if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
     if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
-  }, [nodes, about, anchor, path, flow, tell]);
+  }, [nodes, frames, about, anchor, path, flow, tell]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
@@ -150,7 +154,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
         defaultViewport={start.viewport}
         width={start.width}
         height={start.height}
-        nodes={drawn.nodes}
+        nodes={all}
         edges={drawn.edges}
         nodeTypes={NODE_TYPES}
         nodesDraggable={false}
@@ -189,7 +193,7 @@ function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: numb
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */
-function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[]): void {
+function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>, nodes: readonly FlowNode[]): void {
   const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
   const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
   const node = nodes.find((each) => each.id === next);

@@ -5,11 +5,11 @@ import { linePath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
 
-type LineProps = EdgeProps<Edge<{ corners: readonly Place[] }>>;
+type LineProps = EdgeProps<Edge<{ corners: readonly Place[]; isDown?: boolean }>>;
 
 /** A line by its corners. */
 function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNode {
-  return <BaseEdge path={linePath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY })} />;
+  return <BaseEdge path={linePath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY }, data?.isDown)} />;
 }
 
 /** A line between two columns; how one is made of the other stands beside its end, and opens how. */

@@ -1,5 +1,5 @@
 import "./node.css";
-import { Handle, Position, type NodeProps, type NodeTypes } from "@xyflow/react";
+import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
@@ -8,7 +8,8 @@ import { isPiiText } from "../../graph/tags";
 import { duration, ending, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
-import type { DatasetFlowNode, FlowNode, JobFlowNode } from "./flow";
+import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./flow";
+import { Frame as PipelineFrame } from "./Frame";
 import { MARKS } from "./marks";
 import { Steps } from "./Steps";
 
@@ -25,16 +26,16 @@ const KINDS: Record<string, string> = {
 
 /** What every node has: its name, its kind, and a button on each side. */
 function Frame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
-  const { node, isDim, isLit, isRoot, mark } = data;
+  const { node, isDim, isLit, isRoot, mark, direction } = data;
   const { select } = useActions();
   const { title, above } = parts(node.name, node.type);
   const kind = KINDS[node.kind] ?? node.kind;
   const where = above || node.namespace;
   const owners = node.owners.join(", ");
-  const tone = [node.type, node.kind, isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
+  const tone = [node.type, node.kind, direction, isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
   return (
     <div className={`node ${tone}`}>
-      <Handle type="target" position={Position.Left} id="in" isConnectable={false} />
+      <Handle type="target" position={SIDES[direction].in} id="in" isConnectable={false} />
       <button
         type="button"
         className="node-face"
@@ -66,7 +67,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
       </button>
       <Steps data={data} />
       {below}
-      <Handle type="source" position={Position.Right} id="out" isConnectable={false} />
+      <Handle type="source" position={SIDES[direction].out} id="out" isConnectable={false} />
     </div>
   );
 }
@@ -136,4 +137,4 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   );
 }
 
-export const NODE_TYPES: NodeTypes = { job: Job, dataset: Dataset };
+export const NODE_TYPES: NodeTypes = { job: Job, dataset: Dataset, frame: PipelineFrame };

@@ -8,12 +8,18 @@ import { throughJobs } from "../../graph/route";
 import type { Graph, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
+import { directionFor, type Direction, type FrameBox } from "../../graph/arrange";
+import { sizeOf } from "../../graph/layout";
 import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
 import { useLayout } from "./useLayout";
+import { useRoom } from "./useRoom";
 
 interface Drawn {
   nodes: FlowNode[];
   edges: Edge[];
+  /** Pipelines around their tasks. */
+  frames: readonly FrameBox[];
+  direction: Direction | null;
   /** What the drawn graph is about; null while it is partly of the view before. */
   about: string | null;
   /** The datasets on the locked column's path, once they have their places; null: none is locked. */
@@ -38,9 +44,10 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     return found;
   }, [graph, shown, locked, view.columns, difference]);
   const counts = useMemo(() => new Map([...opened].map(([id, { rows }]) => [id, rows.length])), [opened]);
-  const { laid, trouble } = useLayout(shown, counts, about);
+  const room = useRoom(view.beside !== null);
+  const { laid, trouble } = useLayout(shown, counts, room, view.direction ?? directionFor(room), about);
   return useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], about: null, path: null, left: 0, trouble };
+    if (!laid || !graph) return { nodes: [], edges: [], frames: [], direction: null, about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
@@ -61,7 +68,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
       litColumns: keys,
     });
     const lines = edges.map((edge) =>
-      flowEdge(edge, laid.corners.get(edge), {
+      flowEdge(edge, laid.corners.get(edge), laid.direction, {
         isDim: lit ? !lit.edges.has(edge) : path !== null,
         isLit: lit?.edges.has(edge) ?? false,
         isRoot: false,
@@ -69,8 +76,8 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
       }),
     );
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
-    const ways = throughJobs(between, edges, laid.corners, laid.places);
+    const ways = throughJobs(between, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
     const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
+    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, locked, view.lit, view.seeks, difference, opened]);
 }
