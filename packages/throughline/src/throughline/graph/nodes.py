@@ -102,6 +102,13 @@ def owners_of(state: State, node: Node) -> list[str]:
     return sorted(found)
 
 
+def platform_of(state: State, node: Node) -> str | None:
+    """Return the reported integration of a job, or the storage layer of a dataset."""
+    facet, key = ("jobType", "integration") if node.type == "job" else ("storage", "storageLayer")
+    values = (text_or_none(book.get(facet).get(key)) for book in facets_of(state, node))
+    return next(filter(None, values), None)
+
+
 def kind_of(state: State, node: Node) -> str:
     """Return the kind of a dataset, from its datasetType facet or else from its names."""
     for book in facets_of(state, node):

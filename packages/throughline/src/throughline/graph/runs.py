@@ -9,7 +9,7 @@ from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph.generations import Generations
 from throughline.graph.links import links_of_run
 from throughline.graph.models import DatasetVersion, RunAnswer, RunDetail, RunInfo, RunTree
-from throughline.graph.nodes import name_of
+from throughline.graph.nodes import Node, name_of, platform_of
 from throughline.graph.provenance import code_of
 from throughline.graph.quality import ended_at
 from throughline.graph.walk import MOST_STEPS, run_line
@@ -86,6 +86,7 @@ def run_info(state: State, run: Run) -> RunInfo:
     return {
         **run_line(state, run),
         "ownId": external_id_of(run),
+        "platform": platform_of(state, Node.of_job(run.key.job)),
         "parameters": parameters_of(run),
         "error": None if message is None else str(message),
     }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from throughline import deadline
 from throughline.graph.levels import Levels
 from throughline.graph.models import SearchCounts, SearchHit
-from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of
+from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of, platform_of
 from throughline.graph.summary import tags_of
 from throughline.projection import State
 
@@ -142,6 +142,7 @@ def search_hit(state: State, levels: Levels, hit: Hit) -> SearchHit:
         "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),
+        "platform": platform_of(state, node),
         "matched": _KINDS[hit.kind],
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,

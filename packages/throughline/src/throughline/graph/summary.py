@@ -14,6 +14,7 @@ from throughline.graph.nodes import (
     kind_of,
     node_ref,
     owners_of,
+    platform_of,
     text_or_none,
 )
 from throughline.graph.provenance import code_of
@@ -65,6 +66,7 @@ class Summaries:
             "owners": owners_of(self._state, node),
             "tags": sorted(tags_of(self._state, node)),
             "kind": self._generations.levels.of(ref).name.lower(),
+            "platform": platform_of(self._state, node),
             "integration": str(facet.get("integration") or "") or None,
             "run": run_line(self._state, run) if run else None,
             "aliases": [],
@@ -86,6 +88,7 @@ class Summaries:
             "owners": owners_of(self._state, node),
             "tags": sorted(tags_of(self._state, node)),
             "kind": kind_of(self._state, node),
+            "platform": platform_of(self._state, node),
             "integration": None,
             "run": None,
             "aliases": aliases_of(self._state, name),

@@ -882,6 +882,7 @@ export interface components {
             namespace: string;
             owners: string[];
             pipeline: string | null;
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];
@@ -996,6 +997,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             source: string | null;
@@ -1091,6 +1093,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1116,6 +1119,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1129,6 +1133,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1154,6 +1159,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1210,6 +1216,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             tags: string[];
             text: string;
             /** @enum {string} */

@@ -37,7 +37,7 @@ const NODE = { right: WIDTH + 40, down: 78 + 40 };
 const MARGIN = { width: 56, height: 92 };
 
 /** Inside of a frame its name stands above its nodes. */
-const PADS = { right: { u: 26, v: 38, ends: { u: 26, v: 24 } }, down: { u: 44, v: 24, ends: { u: 26, v: 24 } } };
+const PADS = { right: { u: 26, v: 36, ends: { u: 26, v: 22 } }, down: { u: 44, v: 24, ends: { u: 26, v: 24 } } };
 
 /** The direction that suits a window. */
 export function directionFor({ width, height }: Room): Direction {

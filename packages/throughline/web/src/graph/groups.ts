@@ -5,6 +5,8 @@ import type { Shown } from "./visible";
 export interface Frame {
   id: NodeId;
   name: string;
+  /** The platform of its tasks. */
+  platform: string | null;
   members: NodeId[];
 }
 
@@ -20,7 +22,8 @@ export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageE
     const frame = owner.get(id);
     if (frame) members.set(frame, [...(members.get(frame) ?? []), id]);
   }
-  return [...members].map(([id, ids]) => ({ id, name: nameOf(id), members: ids }));
+  const platforms = new Map(nodes.map((node) => [node.id, node.type === "job" ? node.platform : null]));
+  return [...members].map(([id, ids]) => ({ id, name: nameOf(id), platform: ids.map((member) => platforms.get(member)).find(Boolean) ?? null, members: ids }));
 }
 
 /** The pipeline of each node that is drawn inside a frame. */
@@ -111,10 +114,10 @@ function groupNode(members: readonly LineageNode[], id: NodeId, name: string, ki
   const jobs = members.filter((node) => node.type === "job");
   const runs = jobs.flatMap(({ run }) => (run ? [run] : []));
   const [run = null] = runs.toSorted((a, b) => RANKS.indexOf(a.state) - RANKS.indexOf(b.state));
-  const { namespace = "", integration = null, pipeline = null } = jobs[0] ?? {};
+  const { namespace = "", platform = null, pipeline = null } = jobs[0] ?? {};
   const failedChecks = members.reduce((sum, node) => sum + ((node.type === "dataset" && node.failedChecks) || 0), 0);
   return {
-    id, name, namespace, integration, run, type: "job", kind: "pipeline", owners: [], tags: [], up: 0, down: 0,
+    id, name, namespace, platform, run, type: "job", kind: "pipeline", owners: [], tags: [], up: 0, down: 0,
     pipeline: kind === "chain" ? pipeline : null,
     group: { kind, jobs: jobs.length, datasets: members.length - jobs.length, failedChecks, members: members.map((node) => node.id) },
   }; // prettier-ignore

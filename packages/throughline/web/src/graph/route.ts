@@ -4,6 +4,8 @@ import { neighboursOf } from "./visible";
 
 /** How far from a corner a line begins to turn. */
 const TURN = 14;
+/** Nodes that the browser measured are not at whole pixels. */
+const LEVEL = 2;
 /** How far beside its ends a line that leads back goes up or down. */
 const ASIDE = 24;
 
@@ -79,7 +81,7 @@ type Write = (command: string, ...points: Place[]) => string;
 /** Whether a line goes around rows of nodes: level at first, and straight across between two of its corners. */
 function isSquare([from, ...rest]: readonly Place[]): boolean {
   const corners = rest.slice(0, -1);
-  return corners[0]?.y === from?.y && corners.some((corner, at) => corners[at + 1]?.x === corner.x);
+  return from !== undefined && Math.abs((corners[0] ?? from).y - from.y) < LEVEL && corners.some((corner, at) => corners[at + 1]?.x === corner.x);
 }
 
 /** Out of its node, by its corners, and into the other from the left: a line from right to left would lie under these. */

@@ -30,6 +30,8 @@ interface Base {
   id: NodeId;
   namespace: string;
   name: string;
+  /** The reported integration of a job, or the storage layer of a dataset. */
+  platform: string | null;
   owners: string[];
   tags: string[];
   up: number;
@@ -39,7 +41,6 @@ interface Base {
 export interface JobNode extends Base {
   type: "job";
   kind: Level;
-  integration: string | null;
   run: RunLine | null;
   /** The pipeline that it is part of. */
   pipeline: NodeId | null;

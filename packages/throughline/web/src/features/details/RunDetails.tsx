@@ -4,13 +4,14 @@ import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { CodeLink } from "../../components/CodeLink";
 import { Command, Copy } from "../../components/Copy";
-import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { Trouble } from "../../components/Trouble";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
+import { kindText } from "../../platforms";
 import { cardCommand, duration, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
 import { Events } from "./Events";
@@ -36,8 +37,8 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
     <>
       <div className="details-head">
         <p className="muted details-kind">
-          <Icon name="run" />
-          run
+          <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} isNamed />
+          {kindText({ kind: "run", namespace: run.job.namespace, platform: run.platform })}
         </p>
         <h2 className="details-title">{title}</h2>
         {above && <p className="muted wrap">{above}</p>}

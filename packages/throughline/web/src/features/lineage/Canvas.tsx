@@ -4,9 +4,11 @@ import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useSta
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
+import type { Trouble } from "../../graph/state";
 import { around, beside, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
+import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
 import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
@@ -19,7 +21,7 @@ interface Props {
   label: string;
   nodes: FlowNode[];
   edges: Edge[];
-  frames: readonly FrameBox[];
+  frames: readonly { box: FrameBox; trouble: Trouble | null }[];
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: Anchor | null;
@@ -75,9 +77,10 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
   const count = useGradually(nodes.length);
   const isAll = count >= nodes.length;
   const drawn = useMemo(() => (isAll ? { nodes, edges } : firstOf(nodes, edges, count)), [isAll, nodes, edges, count]);
+  const frameBoxes = useMemo(() => frames.map(({ box }) => box), [frames]);
   const outlines = useMemo(() => flowFrames(frames), [frames]);
   const all: (FlowNode | FrameFlowNode)[] = useMemo(() => [...outlines, ...drawn.nodes], [outlines, drawn.nodes]);
-  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frames, frame.current, null).viewport), [flow, nodes, frames]);
+  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frameBoxes, frame.current, null).viewport), [flow, nodes, frameBoxes]);
   const tell = useCallback(
     (viewport: Viewport) => {
       const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
@@ -100,7 +103,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
-      const fit = startOf(nodes, frames, frame.current, root);
+      const fit = startOf(nodes, frameBoxes, frame.current, root);
       const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
@@ -122,7 +125,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
     if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
     if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
-  }, [nodes, frames, about, anchor, path, flow, tell]);
+  }, [nodes, frameBoxes, about, anchor, path, flow, tell]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
@@ -170,6 +173,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
         onPaneClick={onNowhere}
         onError={ignore}
       >
+        <Distance frame={frame} />
         <Background gap={24} size={1.4} />
         <Panel position="bottom-right">
           {nodes.length > 0 && <Overview nodes={nodes} />}

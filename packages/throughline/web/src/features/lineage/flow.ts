@@ -4,6 +4,7 @@ import type { Direction, FrameBox } from "../../graph/arrange";
 import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
+import type { Trouble } from "../../graph/state";
 import { said } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
 
@@ -13,6 +14,7 @@ export interface Look {
   isLit: boolean;
   isRoot: boolean;
   mark: Mark | null;
+  trouble: Trouble | null;
 }
 
 interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
@@ -22,9 +24,11 @@ interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
   columns: RowPage | null;
   litColumns: ReadonlySet<string>;
   direction: Direction;
+  /** Whether its pipeline is named by the frame around it. */
+  isFramed: boolean;
 }
 
-export type FrameFlowNode = Node<{ box: FrameBox }, "frame">;
+export type FrameFlowNode = Node<{ box: FrameBox; trouble: Trouble | null }, "frame">;
 export type JobFlowNode = Node<Data<JobNode>, "job">;
 export type DatasetFlowNode = Node<Data<DatasetNode>, "dataset">;
 export type FlowNode = JobFlowNode | DatasetFlowNode;
@@ -45,10 +49,11 @@ function handlesOf(direction: Direction, height: number): NodeHandle[] {
 }
 
 /** Frames as React Flow takes them: below edges and nodes. */
-export function flowFrames(frames: readonly FrameBox[]): FrameFlowNode[] {
-  return frames.map((box) => {
+export function flowFrames(frames: readonly { box: FrameBox; trouble: Trouble | null }[]): FrameFlowNode[] {
+  return frames.map((data) => {
+    const { box } = data;
     const { x, y, width, height, frame } = box;
-    return { id: `frame ${frame.id}`, type: "frame", position: { x, y }, width, height, measured: { width, height }, zIndex: -1, data: { box } };
+    return { id: `frame ${frame.id}`, type: "frame", position: { x, y }, width, height, measured: { width, height }, zIndex: -1, data };
   });
 }
 
@@ -61,6 +66,7 @@ interface Looks {
 /** Nodes as React Flow takes them. */
 export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks): FlowNode[] {
   const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
+  const framed = new Set(laid.frames.flatMap(({ frame }) => frame.members));
   return laid.shown.nodes.flatMap((node): FlowNode[] => {
     const position = laid.places.get(node.id);
     if (!position) return [];
@@ -72,6 +78,7 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
       columns,
       litColumns,
       direction: laid.direction,
+      isFramed: node.type === "job" && framed.has(node.id),
     };
     const size = sizeOf(laid.columns.get(node.id) ?? null);
     // React Flow draws every node of unknown size or handles once, to measure it: all 1,000 of them.
