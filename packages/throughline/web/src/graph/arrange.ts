@@ -160,11 +160,12 @@ class Plan {
     const [out, into] = [this.end(from, blocks, key, exit), this.end(to, blocks, key, entry)];
     const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
     const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) ?? { u: 0, v: 0 };
-    const way = between(block, start, start.v + out.v, end, end.v + into.v, key);
-    const inside = [...out.points.map(moved(origin(from))), ...into.points.map(moved(origin(to)))];
-    // Square to its frames, so square on its way between them.
-    const bridge = way.length === 0 && inside.length > 0 ? step(start, start.v + out.v, end, end.v + into.v) : way;
-    return [...out.points.map(moved(origin(from))), ...bridge, ...into.points.map(moved(origin(to)))];
+    const [leave, arrive] = [start.v + out.v, end.v + into.v];
+    const way = between(block, start, leave, end, arrive, key);
+    // Inside of a frame an edge is level: it turns at the border.
+    const first = this.owner.has(from) ? [...out.points.map(moved(origin(from))), { u: start.u + start.along, v: leave }] : [];
+    const last = this.owner.has(to) ? [{ u: end.u, v: arrive }, ...into.points.map(moved(origin(to)))] : [];
+    return [...first, ...way, ...last];
   }
 }
 
@@ -172,11 +173,6 @@ function impliedOf(edges: readonly LineageEdge[]): Set<number> {
   const { down } = neighboursOf(edges.filter((edge) => edge.kind === "data"));
   const isImplied = ({ from, to, kind }: LineageEdge) => kind === "control" && (down.get(from) ?? []).some((id) => down.get(id)?.includes(to));
   return new Set(edges.flatMap((edge, key) => (isImplied(edge) ? [key] : [])));
-}
-
-function step(from: Spot, out: number, to: Spot, into: number): Point[] {
-  const u = (from.u + from.along + to.u) / 2;
-  return out === into ? [] : [{ u, v: out }, { u, v: into }];
 }
 
 function moved(origin: Point): (point: Point) => Point {

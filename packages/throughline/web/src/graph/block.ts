@@ -187,7 +187,7 @@ function itemOf(port: string): string {
 /** How far from items an edge goes around them: each of five a little farther, so that they are apart. */
 const ASIDE = 8;
 const BELOW = 9;
-const ABOVE = 6;
+const ABOVE = 4;
 
 /** Corners of a link between two spots of a block, by the space between its rows where it does not lead straight on. */
 export function between(block: Block, from: Spot, out: number, to: Spot, into: number, key: number): Point[] {

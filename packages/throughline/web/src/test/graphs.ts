@@ -1,5 +1,9 @@
 /** Small graphs for tests: `a>j` is a dataset that a job reads, `j>b` one that it writes. */
 import type { ColumnEdge, GraphAnswer, NodeId, Told } from "../graph/types";
+import { NEW_VIEW, type View } from "../graph/view";
+
+/** One step on each side. */
+export const NEAR: View = { ...NEW_VIEW, up: 1, down: 1 };
 
 const isJob = (name: string) => name.startsWith("j");
 export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name}` as NodeId;

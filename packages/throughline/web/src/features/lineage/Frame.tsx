@@ -11,7 +11,7 @@ export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
   const { box: { frame }, trouble } = data;
   const { toggle, select } = useActions();
   return (
-    <section className={trouble ? `frame trouble ${trouble}` : "frame"} aria-label={`Pipeline ${frame.name}`}>
+    <section className={trouble ? `frame alarm ${trouble}` : "frame"} aria-label={`Pipeline ${frame.name}`}>
       <p className="frame-head">
         <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={`Collapse ${frame.name}`} title="Draw the pipeline as one node">
           <Icon name="down" />

@@ -34,7 +34,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
     <svg ref={drawing} className="overview" role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
       <path className="dataset" d={datasets} />
       <path className="job" d={jobs} />
-      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={`trouble ${trouble}`} d={path} />)}
+      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={`alarm ${trouble}`} d={path} />)}
       <path className="unseen" d={outline([frame, seen])} />
     </svg>
   );

@@ -25,7 +25,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
   const owners = node.owners.join(", ");
   const group = node.type === "job" ? node.group : undefined;
   const about = group ? `${plural(group.jobs, "job")} · ${plural(group.datasets, "dataset")}` : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
-  const tone = [node.type, node.kind, direction, trouble && `trouble ${trouble}`, node.type === "job" && node.group && "group", isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
+  const tone = [node.type, node.kind, direction, trouble && `alarm ${trouble}`, group && "stack", isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
   return (
     <div className={`node ${tone}`}>
       <Handle type="target" position={SIDES[direction].in} id="in" isConnectable={false} />
@@ -79,7 +79,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
       {run ? (
         <>
           <RunState state={run.state} />
-          <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+          <span className="muted">{run.durationMs === null || group ? "" : duration(run.durationMs)}</span>
           <span className="muted at-end">
             <Ago at={run.startedAt} />
           </span>
