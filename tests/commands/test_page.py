@@ -93,10 +93,10 @@ def test_the_wheel_and_the_source_distribution_carry_the_page_that_git_ignores(
 
 
 @pytest.mark.node
-def test_the_page_travels_as_600_kilobytes_at_most_elk_apart() -> None:
+def test_the_page_travels_as_235_kilobytes_at_most_elk_apart() -> None:
     page.ensure_page()
     own, elk = page.travelling()
-    assert own <= 600_000
+    assert own <= 235_000
     assert elk > 0
 
 

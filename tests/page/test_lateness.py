@@ -36,7 +36,7 @@ def test_a_table_names_the_task_that_fails_above_it_and_leads_to_its_run(look: L
     assert axe_finds(page) == []
     why.get_by_role("link").first.click()
     details = page.get_by_role("complementary", name="Details")
-    expect(details.get_by_text("run", exact=True).first).to_be_visible()
+    expect(details.get_by_text("Airflow run", exact=True).first).to_be_visible()
     expect(details).to_contain_text("HTTPError: 503")
 
 

@@ -1,6 +1,6 @@
 /** Platforms and types: names, icons and colours. Add a row to have the page know another. */
-import { BrainCircuit, CodeXml, Cylinder, DatabaseZap, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
-import { siApacheairflow, siApacheflink, siApachehive, siApachekafka, siApachespark, siMlflow, siPostgresql } from "simple-icons";
+import { BrainCircuit, CodeXml, Cylinder, Database, DatabaseZap, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
+import { siApacheairflow, siApachekafka, siApachespark, siMlflow, siPostgresql } from "simple-icons";
 
 export interface Platform {
   name: string;
@@ -32,7 +32,6 @@ export const PLATFORMS: readonly Platform[] = [
   { name: "Metaflow", ...lines(Workflow), colour: both("#6a3fb5", "#b99cf2"), match: { platform: /^metaflow$/i } },
   { name: "Spark", ...brand(siApachespark), colour: both("#cf4a12", "#f5865a"), match: { platform: /^spark$/i } },
   { name: "dbt", ...lines(Layers), colour: both("#c8441f", "#ff8d6b"), match: { platform: /^dbt$/i } },
-  { name: "Flink", ...brand(siApacheflink), colour: both("#c93a66", "#f0769b"), match: { platform: /^flink$/i } },
   { name: "MLflow", ...brand(siMlflow), colour: both("#0177b0", "#43bdf5"), match: { platform: /^mlflow$/i } },
   { name: "Iceberg", ...lines(MountainSnow), colour: both("#1473a8", "#6cc4f5"), match: { platform: /^iceberg$/i } },
   { name: "Glue", ...lines(DatabaseZap), colour: both("#7d3fc2", "#bd93f0"), match: { namespace: /^(arn:aws[\w-]*:glue|glue):/ } },
@@ -40,7 +39,7 @@ export const PLATFORMS: readonly Platform[] = [
   { name: "Kafka", ...brand(siApachekafka), colour: both("#3a3638", "#d6d3d5"), match: { namespace: /^kafka:/ } },
   { name: "Postgres", ...brand(siPostgresql), colour: both("#3457c9", "#8ea8ff"), match: { namespace: /^postgres(ql)?:/ } },
   { name: "S3", ...lines(Cylinder), colour: both("#3f7d20", "#86cc5f"), match: { namespace: /^s3[an]?:/ } },
-  { name: "Hive", ...brand(siApachehive), colour: both("#8a6d00", "#e2bf3c"), match: { namespace: /^hive:/ } },
+  { name: "Hive", ...lines(Database), colour: both("#8a6d00", "#e2bf3c"), match: { namespace: /^hive:/ } },
   { name: "File", ...lines(File), colour: both("#5d616d", "#a0a4b0"), match: { kind: /^file$/ } },
   { name: "Stream", ...lines(Radio), colour: both("#5d616d", "#a0a4b0"), match: { kind: /^stream$/ } },
   { name: "Pipeline", ...lines(Network), colour: both("#4950c4", "#9ba1ff"), match: { kind: /^pipeline$/ } },

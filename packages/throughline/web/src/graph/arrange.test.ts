@@ -40,14 +40,23 @@ function zoomIn(found: Arrangement, { width, height }: Room): number {
   return Math.min((width - 56) / all.width, (height - 92) / all.height);
 }
 
-/** Points along the SVG path of an edge. */
+/** Points along the SVG path of an edge: of each of its lines and curves 20. */
 function pointsOf(path: string): Place[] {
-  const numbers = (path.match(/-?[\d.]+/g) ?? []).map(Number);
-  const corners = numbers.flatMap((x, at) => (at % 2 === 0 ? [{ x, y: numbers[at + 1] as number }] : []));
-  return corners.flatMap((point, at) => {
-    const next = corners[at + 1] ?? point;
-    return Array.from({ length: 20 }, (_, step) => ({ x: point.x + ((next.x - point.x) * step) / 20, y: point.y + ((next.y - point.y) * step) / 20 }));
+  let from = { x: 0, y: 0 };
+  return [...path.matchAll(/([MLQC])([^MLQC]*)/g)].flatMap(([, command, rest = ""]) => {
+    const numbers = rest.trim().split(" ").map(Number);
+    const ends = numbers.flatMap((x, at) => (at % 2 === 0 ? [{ x, y: numbers[at + 1] as number }] : []));
+    const control = [command === "M" ? (ends[0] as Place) : from, ...ends];
+    from = ends.at(-1) as Place;
+    return Array.from({ length: 21 }, (_, step) => bezier(control, step / 20));
   });
+}
+
+/** The point of a Bézier curve, by De Casteljau's algorithm. */
+function bezier(points: readonly Place[], share: number): Place {
+  const [first = { x: 0, y: 0 }, ...rest] = points;
+  if (rest.length === 0) return first;
+  return bezier(rest.map(({ x, y }, at) => ({ x: (points[at] as Place).x * (1 - share) + x * share, y: (points[at] as Place).y * (1 - share) + y * share })), share);
 }
 
 /** Edges that lie under a node. */
@@ -122,6 +131,18 @@ test("edges that lead back and edges over rows go around the nodes", async () =>
   );
   for (const room of [SCREEN, { width: 900, height: 900 }, { width: 700, height: 500 }]) {
     for (const direction of ["right", "down"] as const) expect(hidden(await arranged(loops, direction, room), loops), `${direction} ${room.width}`).toEqual([]);
+  }
+});
+
+test("edges into and out of the middle of a frame go around the nodes beside", async () => {
+  const middle = graphOf(["raw>j1", "j1>m", "m>j2", "j2>n", "n>j3", "j3>o", "j1>x", "x>j9", "y>j3", "z>j2"], { jP: ["j1", "j2", "j3"] });
+  for (const direction of ["right", "down"] as const) expect(hidden(await arranged(middle, direction, SCREEN), middle)).toEqual([]);
+});
+
+test("edges over several layers go around the nodes", async () => {
+  const layers = graphOf(["trips>j1", "j1>raw", "raw>j2", "j2>counted", "trips>j3", "raw>j3", "counted>j3", "j3>reported"]);
+  for (const direction of ["right", "down"] as const) {
+    for (const room of [SCREEN, WIDE, PHONE]) expect(hidden(await arranged(layers, direction, room), layers), `${direction} ${room.width}`).toEqual([]);
   }
 });
 

@@ -159,7 +159,7 @@ class Plan {
   private across({ from, to }: LineageEdge, key: number, blocks: ReadonlyMap<NodeId, Block>, block: Block, origins: ReadonlyMap<NodeId, Point>): Point[] {
     const [out, into] = [this.end(from, blocks, key, exit), this.end(to, blocks, key, entry)];
     const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
-    const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) ?? { u: 0, v: 0 };
+    const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) as Point;
     const [leave, arrive] = [start.v + out.v, end.v + into.v];
     const way = between(block, start, leave, end, arrive, key);
     // Inside of a frame an edge is level: it turns at the border.

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { answer, id, NEAR } from "../test/graphs";
 import { folded, framesOf } from "./groups";
 import { merge } from "./merge";
-import type { DatasetNode, JobNode, LineageEdge, LineageNode, NodeId } from "./types";
+import type { DatasetNode, JobNode, LineageEdge, LineageNode } from "./types";
 import { visible } from "./visible";
 
 /** A graph in which `j1` and `j2` are of the pipeline jP, and so on: `pipelines` maps its name to its jobs. */
@@ -71,6 +71,11 @@ describe("what is drawn as one node", () => {
     expect(folded(shown, { ...FOLDING, chains: true, expanded: [chain] }, new Set()).nodes).toHaveLength(shown.nodes.length);
     expect(names(folded(shown, { ...FOLDING, chains: true }, new Set([id("c")])).nodes)).toBe("3 steps in a row 3 steps in a row a c e");
     expect(names(folded(graphOf(["a>j1", "j1>b"]), { ...FOLDING, chains: true }, new Set()).nodes), "one node alone").toBe("a b j1");
+  });
+
+  test("is also a chain of datasets alone", () => {
+    const { nodes } = folded(graphOf(["a>b", "b>c", "c>d"]), { ...FOLDING, chains: true }, new Set());
+    expect(nodes.find(({ name }) => name === "2 steps in a row")).toMatchObject({ platform: null, run: null, group: { jobs: 0, datasets: 2 } });
   });
 
   test("keeps an edge from a node to itself, and both of two that become one", () => {

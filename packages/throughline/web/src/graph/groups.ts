@@ -29,9 +29,8 @@ export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageE
 /** The pipeline of each node that is drawn inside a frame. */
 function ownersOf(nodes: readonly LineageNode[], edges: readonly LineageEdge[]): Map<NodeId, NodeId> {
   const owner = new Map(nodes.flatMap((node) => (node.type === "job" && node.pipeline ? [[node.id, node.pipeline] as const] : [])));
-  const counts = new Map<NodeId, number>();
-  for (const pipeline of owner.values()) counts.set(pipeline, (counts.get(pipeline) ?? 0) + 1);
-  for (const [id, pipeline] of owner) if ((counts.get(pipeline) ?? 0) < LEAST) owner.delete(id);
+  const counts = countOf([...owner.values()]);
+  for (const [id, pipeline] of owner) if (Number(counts.get(pipeline)) < LEAST) owner.delete(id);
   const jobs = new Map(owner);
   for (const node of nodes) {
     if (node.type !== "dataset") continue;

@@ -56,7 +56,7 @@ export function pictureOf(nodes: readonly PictureNode[], lines: readonly Picture
   const draw = new Drawing(pens);
   const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: each.data.columns?.rows ?? [] }]));
   const { x, y, width, height } = around([...boxes.values(), ...frames]);
-  const size = { width: Math.max(width, 480) + 2 * MARGIN, height: height + TITLE + 2 * MARGIN };
+  const size = { width: Math.round(Math.max(width, 480)) + 2 * MARGIN, height: Math.round(height) + TITLE + 2 * MARGIN };
   const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
   const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
   const { colours } = pens;

@@ -1,11 +1,11 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
 import type { Trouble } from "../../graph/state";
-import { around, beside, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
+import { around, beside, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { Distance } from "./Distance";
@@ -151,7 +151,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     return () => watch.disconnect();
   }, [flow]);
   return (
-    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
+    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
@@ -208,6 +208,16 @@ function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNod
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
   // Nodes outside of the window are not there to be focused before it has moved.
   requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
+}
+
+/** What gets the focus by a key is moved into the window. */
+function reveal({ target, currentTarget }: FocusEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>): void {
+  if (!target.matches(".react-flow__node :focus-visible")) return;
+  const [canvas, { left, top, width, height }] = [currentTarget.getBoundingClientRect(), target.getBoundingClientRect()];
+  const { x, y, zoom } = flow.getViewport();
+  // Within the window, of which the canvas is the whole.
+  const at = into({ x: 0, y: 0, zoom: 1 }, { x: left - canvas.left, y: top - canvas.top, width, height }, canvas);
+  if (at.x !== 0 || at.y !== 0) void flow.setViewport({ x: x + at.x, y: y + at.y, zoom });
 }
 
 /** React Flow complains of edges to columns whose places it does not know yet: it draws them once it does. */
