@@ -58,7 +58,7 @@ export interface Folding {
 
 /** The same graph with collapsed pipelines and chains as one node each; `kept` nodes are never part of a chain. */
 export function folded(shown: Shown, { collapsed, chains, expanded }: Folding, kept: ReadonlySet<string>): Shown {
-  const frames = framesOf(shown.nodes, shown.edges).filter((frame) => collapsed.includes(frame.id));
+  const frames = collapsed.length === 0 ? [] : framesOf(shown.nodes, shown.edges).filter((frame) => collapsed.includes(frame.id));
   const whole = frames.reduce((graph, frame) => joined(graph, frame.members, frame.id, frame.name, "pipeline"), shown);
   if (!chains) return whole;
   const found = chainsOf(whole, kept).filter(({ id }) => !expanded.includes(id));

@@ -75,6 +75,7 @@ test("a picture has frames around nodes, and what is wrong in its colour", () =>
 test("lines from top to bottom end above and below nodes", () => {
   const nodes = [placed("a", 0), { ...placed("j", 0), position: { x: 0, y: 200 } }];
   expect(svgOf(nodes, [line("a", "j", { data: { corners: [], isDown: true } })])).toContain("M140 78C140 139 140 139 140 200");
+  expect(svgOf([placed("a", 0), placed("b", 0)], [line("a", "b", { data: { isBeside: true } })])).toContain("L304 39");
 });
 
 describe("lines", () => {

@@ -4,7 +4,7 @@ import type { FrameBox } from "./arrange";
 import type { Trouble } from "./state";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
-import { linePath } from "./route";
+import { besidePath, linePath } from "./route";
 import type { LineageNode, RunLine } from "./types";
 import { duration, moment, parts, short } from "./words";
 
@@ -22,7 +22,7 @@ export interface PictureLine {
   className?: string;
   label?: unknown;
   /** Where a line goes between its ends. */
-  data?: { corners?: readonly Place[]; isDown?: boolean };
+  data?: { corners?: readonly Place[]; isDown?: boolean; isBeside?: boolean };
 }
 
 export const COLOURS = ["page", "card", "hover", "line", "line-strong", "text", "muted", "accent", "accent-soft", "good", "bad", "warn", "run"] as const;
@@ -169,7 +169,9 @@ class Drawing {
     const { colours } = this.pens;
     const colour = looks.has("lit") ? "accent" : looks.has("added") ? "good" : looks.has("removed") ? "bad" : "line-strong";
     const dashes = looks.has("control") ? "3 5" : looks.has("indirect") ? "2 4" : looks.has("removed") ? "6 5" : "";
-    return `<path d="${linePath(from, line.data?.corners ?? [], to, line.data?.isDown)}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
+    const corners = line.data?.corners ?? [];
+    const path = line.data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, line.data?.isDown);
+    return `<path d="${path}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
   }
 
   /** What a line says, beside its end and above all else. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { answer, column, id } from "../test/graphs";
 import { merge } from "./merge";
-import { linePath, throughJobs } from "./route";
+import { besidePath, linePath, throughJobs } from "./route";
 import type { LineageEdge } from "./types";
 
 const at = (x: number, y = 0) => ({ x, y });
@@ -28,10 +28,18 @@ test("a line around rows of nodes is square and round at its corners, whichever 
   expect(linePath(at(0, 10), [], at(40, 100), true)).toBe("M0 10C0 55 40 55 40 100");
 });
 
-test("lines between columns go beside the nodes from top to bottom", () => {
+test("lines between columns go below their node, behind the job and above the other from top to bottom", () => {
   const graph = merge([answer("a", "a>j1", "j1>b")]);
-  const found = throughJobs([column("a.x", "b.x"), column("a.y", "b.y"), column("a.y", "gone.y")], graph.edges, new Map(), PLACES, () => 200);
-  expect([...found.values()]).toEqual([[at(280, 214), at(800, 214)], [at(280, 217), at(800, 217)]]);
+  const places = new Map([["a", 0], ["j1", 300], ["b", 500]].map(([name, y]) => [id(name as string), at(0, y as number)]));
+  const lines = [column("a.x", "b.x"), column("a.y", "b.y"), column("a.y", "gone.y")];
+  const found = throughJobs(lines, graph.edges, new Map(), places, () => 200);
+  expect([...found.values()]).toEqual([
+    [at(280, 210), at(126, 210), at(126, 300), at(126, 378), at(126, 492), at(0, 492)],
+    [at(280, 212), at(130, 212), at(130, 300), at(130, 378), at(130, 490), at(0, 490)],
+  ]);
+  expect(besidePath(at(280, 100), [at(280, 210), at(0, 210)], at(0, 300))).toMatch(/^M280 100L.*L0 300$/);
+  places.delete(id("b"));
+  expect(throughJobs(lines.slice(0, 1), graph.edges, new Map(), places, () => 200).size).toBe(1);
 });
 
 const PLACES = new Map([["a", 0], ["j1", 400], ["b", 800]].map(([name, x]) => [id(name as string), at(x as number)]));

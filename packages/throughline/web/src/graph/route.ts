@@ -19,7 +19,6 @@ export type Corners = ReadonlyMap<LineageEdge, readonly Place[]>;
  */
 export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>, heightOf: ((id: string) => number) | null = null): Map<ColumnEdge, Place[]> {
   if (lines.length === 0) return new Map();
-  if (heightOf) return besideNodes(lines, places, heightOf);
   const data = edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
   const corner = new Map(data.map((edge) => [`${edge.from} ${edge.to}`, corners.get(edge) ?? []]));
@@ -34,8 +33,13 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
     const at = places.get(job);
     if (!at) continue;
     through.forEach((line, place) => {
-      const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const wayOf = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
+      const [start, end] = [places.get(line.from.id as NodeId), places.get(line.to.id as NodeId)];
+      if (heightOf && start && end) {
+        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [wayOf(line.from.id, job), wayOf(job, line.to.id)], place));
+        return;
+      }
+      const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const behind = leadsOn(line, places) ? [{ x: at.x, y }, { x: at.x + GRIPS.right.x, y }] : [];
       found.set(line, [...wayOf(line.from.id, job), ...behind, ...wayOf(job, line.to.id)]);
     });
@@ -43,16 +47,31 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
   return found;
 }
 
-/** Where lines between columns go from top to bottom: out of a node at the right, below it, and into the other at the left. */
-function besideNodes(lines: readonly ColumnEdge[], places: ReadonlyMap<NodeId, Place>, heightOf: (id: string) => number): Map<ColumnEdge, Place[]> {
-  const found = new Map<ColumnEdge, Place[]>();
-  lines.forEach((line, place) => {
-    const [start, end] = [places.get(line.from.id as NodeId), places.get(line.to.id as NodeId)];
-    if (!start || !end) return;
-    const y = start.y + heightOf(line.from.id) + TURN + (place % 8) * 3;
-    found.set(line, [{ x: start.x + GRIPS.right.x, y }, { x: end.x, y }]);
-  });
-  return found;
+interface Ends {
+  start: Place;
+  job: Place;
+  end: Place;
+}
+
+/** The way of a line between columns from top to bottom: below its node, behind the job, and above the other node. */
+function downward({ start, job, end }: Ends, height: number, [into, out]: [readonly Place[], readonly Place[]], place: number): Place[] {
+  const middle = ({ x }: Place) => x + GRIPS.top.x + (place % 8) * 4 - TURN;
+  const [below, above] = [start.y + height + 10 + (place % 4) * 2, end.y - 8 - (place % 4) * 2];
+  return [
+    { x: start.x + GRIPS.right.x, y: below },
+    { x: middle(start), y: below },
+    ...into,
+    { x: middle(job), y: job.y },
+    { x: middle(job), y: job.y + sizeOf(null).height },
+    ...out,
+    { x: middle(end), y: above },
+    { x: end.x, y: above },
+  ];
+}
+
+/** The SVG path of a line that leaves its node at the right and enters the other from the left, wherever that is. */
+export function besidePath(from: Place, corners: readonly Place[], to: Place): string {
+  return backPath(from, corners, to, (command, ...points) => command + points.map(({ x, y }) => `${x} ${y}`).join(" "));
 }
 
 function leadsOn({ from, to }: ColumnEdge, places: ReadonlyMap<NodeId, Place>): boolean {

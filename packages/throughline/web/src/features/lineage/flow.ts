@@ -106,7 +106,7 @@ export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefine
 }
 
 /** An edge between columns; how one is made of the other is written on it when it is lit. */
-export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, isLit: boolean, mark: Mark | null): Edge {
+export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
     source: edge.from.id,
@@ -115,7 +115,7 @@ export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | und
     targetHandle: `in:${edge.to.field}`,
     className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
     type: "column",
-    ...(corners && { data: { corners } }),
+    data: { corners: corners ?? [], isBeside: corners !== undefined && direction === "down" },
     label: isLit ? said(edge.how) || "direct" : undefined,
     focusable: false,
   };

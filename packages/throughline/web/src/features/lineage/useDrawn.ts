@@ -83,7 +83,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     );
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
     const ways = throughJobs(between, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
-    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
 }
