@@ -9,7 +9,16 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.events import JobRef
-from throughline.events.facets import DatasetType, Ownership, Schema, SchemaField, Symlinks, Tags
+from throughline.events.facets import (
+    DatasetType,
+    JobType,
+    Ownership,
+    Schema,
+    SchemaField,
+    Storage,
+    Symlinks,
+    Tags,
+)
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
 from throughline.projection.derived import records_of
@@ -91,6 +100,16 @@ def owners_of(state: State, node: Node) -> list[str]:
     """Return the names in the ownership facets of a node."""
     books = facets_of(state, node)
     return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
+
+
+def platform_of(state: State, node: Node) -> str | None:
+    """Return the reported integration of a job, or the storage layer of a dataset."""
+    books = facets_of(state, node)
+    if node.type == "job":
+        values = [book.parsed(JobType).integration for book in books]
+    else:
+        values = [book.parsed(Storage).storageLayer for book in books]
+    return next(filter(None, values), None)
 
 
 def kind_of(state: State, node: Node) -> str:

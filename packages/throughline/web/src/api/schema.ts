@@ -864,6 +864,8 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            pipeline: string | null;
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];
@@ -961,6 +963,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             source: string | null;
@@ -1055,6 +1058,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1080,6 +1084,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1093,6 +1098,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1118,6 +1124,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1174,6 +1181,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             tags: string[];
             text: string;
             /** @enum {string} */
