@@ -142,4 +142,4 @@ def test_unreachable_gate_is_recorded_unless_strict(
 def test_backend_without_gate_is_recorded(settings: Settings) -> None:
     elsewhere = settings.model_copy(update={"lineage_backend": "console"})
     recorded = check_gate(elsewhere, [RAW], ungated=False, strict=False)
-    assert recorded == "ungated: unreachable (no gate at the backend console)"
+    assert recorded == "ungated: unreachable (the backend console has no gate)"
