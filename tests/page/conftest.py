@@ -22,7 +22,6 @@ from lakehouse.settings import REPOSITORY
 from tests.looking import Look, looking
 from throughline.api.sample.rides import rides
 
-
 _RECORDED = REPOSITORY / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
 
 

@@ -101,7 +101,9 @@ _COLOURS = """(node) => {
 
 def test_what_failed_has_an_outline_near_and_is_a_block_from_far(look: Look) -> None:
     page = look(_FORECAST)
-    stage = page.locator(".node.alarm.failed", has=page.locator('[data-node$="weather_data.stage"]'))
+    stage = page.locator(
+        ".node.alarm.failed", has=page.locator('[data-node$="weather_data.stage"]')
+    )
     expect(stage).to_have_count(1)
     near = stage.evaluate(_COLOURS)
     assert near["border"] == near["bad"] != near["fill"]
