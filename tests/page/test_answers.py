@@ -95,6 +95,7 @@ def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
     expect(source).to_contain_text("yellow_tripdata")
     expect(tree.get_by_role("link", name=re.compile("9f3c2a7")).first).to_be_visible()
     versions = page.get_by_label("Version", exact=True)
+    expect(versions.locator("option")).to_have_count(15)
     oldest = versions.locator("option").last.get_attribute("value")
     assert oldest is not None
     versions.select_option(oldest)

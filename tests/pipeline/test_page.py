@@ -23,10 +23,9 @@ TRAIN = f"job:nyc_taxi:{FLOW}.train"
 
 
 def _graph(node: str, **others: str) -> str:
-    told = "".join(
-        f"&{name}={quote(value)}" for name, value in {"up": "1", "down": "1", **others}.items()
-    )
-    return f"/lineage?node={quote(node)}{told}"
+    view = {"up": "1", "down": "1", **others}
+    query = "".join(f"&{name}={quote(value)}" for name, value in view.items())
+    return f"/lineage?node={quote(node)}{query}"
 
 
 VIEWS = {
@@ -110,7 +109,7 @@ def test_provenance_shows_no_personal_data_in_the_model(start: Page) -> None:
     start.get_by_role("link", name="Provenance").click()
     note = start.get_by_role("note", name="Personal data")
     expect(note).to_contain_text(
-        "Columns tagged PII are among its inputs, and are told not to go into it"
+        "Columns tagged PII are among its inputs, and are query not to go into it"
     )
     expect(note).to_contain_text("tip_amount")
 

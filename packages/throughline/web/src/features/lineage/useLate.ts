@@ -4,6 +4,7 @@ import { useAnswer } from "../../api/answers";
 /** The ids of jobs that are late at present. */
 export function useLate(at: string | null): ReadonlySet<string> {
   const { data } = useAnswer("health", at === null ? {} : null);
-  const ids = at === null ? (data?.late ?? []).map(({ job }) => `job:${job.namespace}:${job.name}`).join("\n") : "";
+  const findings = at === null ? (data?.findings ?? []) : [];
+  const ids = findings.filter(({ kind }) => kind === "late").map(({ subject }) => subject).join("\n");
   return useMemo(() => new Set(ids.split("\n")), [ids]);
 }
