@@ -23,7 +23,7 @@ from throughline.trust.queries import check_answer
 from .conftest import Call
 from .graphs import two_orchestrators
 from .servers import Server
-from .test_tags import IDENTITY, makes
+from .test_tags import FILTER, IDENTITY, makes
 
 _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "contract.yaml"
 
@@ -259,6 +259,15 @@ def test_open_data_contract_checks_columns_types_and_sources(build: Any) -> None
         "missing column | customer | is declared but was not captured",
         "missing column | customer.mail | is declared but was not captured",
     ]
+
+
+def test_source_that_only_filters_may_be_declared_but_need_not(build: Any) -> None:
+    event = makes(build, "08", "raw", "day", {"total": [("x", FILTER)]})
+    event["outputs"][0]["facets"]["schema"] = {"fields": [{"name": "total"}]}
+    for sources, found in (([], []), (["raw"], []), (["rates"], ["missing source"])):
+        contract = {"datasets": {"day": {"columns": {"total": {"sources": sources}}}}}
+        answer = check_answer(build.state(event), json.dumps(contract))
+        assert [each["kind"] for each in answer["findings"]] == found
 
 
 def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:

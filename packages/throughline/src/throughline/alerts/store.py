@@ -78,7 +78,8 @@ class Alerts:
 
     def begin(self, rule: str, found: Mapping[str, Finding]) -> None:
         """Start a rule; its present causes trigger no actions."""
-        self.fire(rule, {"": finding("rule", rule, "", ""), **found}, ())
+        started = finding("rule", rule, "is checked from now on", "")
+        self.fire(rule, {"": started, **found}, ())
 
     def done(self, fired: FiredAlert, action: int, error: str | None = None) -> None:
         """Record that an action is done, or why it failed."""

@@ -187,9 +187,8 @@ def _compared(
     """
     for text in texts:
         if not any(name.matches(text) for name in (*captured, *optional)):
-            yield _missing(
-                what, subject, f"{prefix}{text} is declared but was not captured", column
-            )
+            message = f"{prefix}{text} is declared but was not captured"
+            yield _missing(what, subject, message, column)
     for name in captured:
         if not any(map(name.matches, texts)):
             message = f"{prefix}{name.text} was captured but is not declared"

@@ -29,8 +29,6 @@ _SPARK_OPERATOR = re.compile(
 _PORT = re.compile(r":\d+$")
 _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
 _SILENT = 3  # times the longest pause of a producer so far
-
-
 _NEWEST = 1_000  # events that are searched for warnings
 _LINE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
 _FOLDER = "the spool folder"
