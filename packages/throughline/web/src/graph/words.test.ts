@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, parts, plural, quoted, short, uuid, within } from "./words";
+import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, nameOf, parts, plural, quoted, short, uuid, withMoments, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -100,4 +100,13 @@ test("of an error the line that says what happened comes first", () => {
   expect(errorLines("Boom\n  at x").first).toBe("Boom");
   expect(errorLines("Traceback (most recent call last):\n  File\nValueError: no rows\n").first).toBe("ValueError: no rows");
   expect(errorLines("")).toEqual({ first: "", rest: null });
+});
+
+test("times in a message are shown in UTC to the second", () => {
+  expect(withMoments("due 2025-06-01T08:30:00.123456Z, 2 h ago")).toBe("due 2025-06-01 08:30:00 UTC, 2 h ago");
+  expect(withMoments("no time")).toBe("no time");
+});
+
+test("the name of an id follows its last colon", () => {
+  expect(nameOf("job:s3://lake:dag.task")).toBe("dag.task");
 });
