@@ -19,7 +19,8 @@ def state(build: Any) -> State:
         "ownership": {"owners": [{"name": "team:rides"}]},
         "documentation": {"description": "Brings the monthly file in."},
     }
-    fields = {"fields": [{"name": "pickup_at"}, {"name": "fare"}, 7, {"name": None}]}
+    zone = {"name": "zone", "fields": [{"name": "borough"}]}
+    fields = {"fields": [{"name": "pickup_at"}, {"name": "fare"}, zone, 7, {"name": None}]}
     tags = {"tags": [{"key": "pii", "value": "location", "field": "pickup_at"}]}
     symlinks = [("hive://h", "lake.rides", "TABLE")]
     event["outputs"] = [build.dataset("s3://b|rides", schema=fields, tags=tags, symlinks=symlinks)]
@@ -31,6 +32,7 @@ def state(build: Any) -> State:
     [
         ("TRIPS.csv", "/in/trips.csv", "name"),
         ("pickup", "lake.rides", "column"),
+        ("zone.borough", "lake.rides", "column"),
         ("pii", "lake.rides", "tag"),
         ("location", "lake.rides", "tag"),
         ("team:r", "load_trips", "owner"),
