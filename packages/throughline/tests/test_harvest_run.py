@@ -94,6 +94,7 @@ def test_interrupted_harvest_loses_and_repeats_nothing(
             continue
         break
     assert store.runs == _expected(portions)
+    assert _state(folder).cursor == ({"at": len(portions)} if portions else {})
     rest = Harvest(_Source(portions), _state(folder)).store(store)
     assert (rest.new, store.runs) == (0, _expected(portions))
 

@@ -73,7 +73,7 @@ def test_positions_in_lower_case_bytes_are_those_of_the_text(text: str) -> None:
 @given(value=_JSON)
 def test_redaction_is_final_and_keeps_the_shape(value: Any) -> None:
     clean = redact(value)
-    assert redact(clean) is clean
+    assert redact(clean) == clean
     assert _shape(clean) == _shape(value)
     if clean is not value:
         assert is_suspicious(orjson.dumps(value))
