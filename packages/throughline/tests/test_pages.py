@@ -232,6 +232,7 @@ def test_command_line_continues_from_the_cursor(
     assert call("search", "d", "--cursor", page["next"], *where).returncode == 2
 
 
+@settings(deadline=None)
 @given(
     numbers=st.sets(st.integers(0, 50)), limit=st.integers(1, 9), newest_first=st.booleans(),
     late=st.sets(st.integers(0, 50)),
@@ -253,6 +254,7 @@ def test_pages_follow_the_order_despite_late_items(
     assert numbers <= set(found) <= numbers | late
 
 
+@settings(deadline=None)
 @given(text=st.one_of(st.text(max_size=20), st.binary(max_size=20).map(
     lambda raw: urlsafe_b64encode(raw).decode()
 )))  # fmt: skip
@@ -261,6 +263,7 @@ def test_arbitrary_cursor_is_a_config_error(text: str) -> None:
         place_of(("q",), text)
 
 
+@settings(deadline=None)
 @given(place=st.lists(st.integers(0, 2**63 - 1) | st.text("aé☃", max_size=5), max_size=4))
 def test_cursor_returns_its_place_to_the_same_query_only(place: list[int | str]) -> None:
     cursor = cursor_of(("q", 1), tuple(place))
